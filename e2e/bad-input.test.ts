@@ -31,7 +31,7 @@ describe('a mistake at the command line', () => {
       'a missing profile',
       ['run', testServer, '--permission-profile', '/no/such.json'],
       2,
-      'the permission profile /no/such.json cannot be read',
+      'invalid --permission-profile: cannot read /no/such.json: file not found',
     ],
     ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a workload name'],
     ['an unknown server', ['run', 'filesistem'], 4, 'the registry has no server filesistem'],
@@ -140,7 +140,7 @@ test('a network that no sandbox has is refused before anything is prepared', asy
 
   expect([code, stderr]).toEqual([
     2,
-    'Error: a sandboxed process knows no network mode foo\nHint: use host or none, or run the workload with a container engine\n',
+    'Error: the sandbox does not support the network mode foo\nHint: use host or none, or run the workload with a container engine\n',
   ]);
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('network mode foo')]);
   expect(await user.mustThv('list', '--all')).toBe('No workloads found.\n');

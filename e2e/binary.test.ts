@@ -69,7 +69,7 @@ describe('the single executable', () => {
   test('leaves to thv what Node.js knows as a flag', async () => {
     const { stderr } = await user.thv('run', '--env-file', '/nowhere/at/all', testServer);
 
-    expect(stderr).toContain('Error: the file of variables /nowhere/at/all cannot be read');
+    expect(stderr).toContain('Error: invalid --env-file: cannot read /nowhere/at/all: file not found');
   });
 
   test.skipIf(!isInstalled('bwrap'))('says that servers from npm need npm', async () => {
@@ -92,7 +92,7 @@ describe('the single executable', () => {
   test('has the client of 1Password in it', async () => {
     const { stderr } = await user.thv('secret', 'provider', '1password');
 
-    expect(stderr).toContain('OP_SERVICE_ACCOUNT_TOKEN holds no valid token');
+    expect(stderr).toContain('OP_SERVICE_ACCOUNT_TOKEN does not contain a valid token');
   });
 
   test.skipIf(!keyringPrograms.every(({ program }) => isInstalled(program)))(

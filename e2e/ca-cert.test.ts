@@ -113,7 +113,7 @@ test('a certificate that cannot be used is named when something has to be fetche
 
   expect(bySetting.code).toBe(5);
   expect(bySetting.stderr).toMatch(
-    /the file in the setting ca-cert cannot be used: .*\nHint: `thv config set-ca-cert` names another/,
+    /the file in the setting ca-cert cannot be used: .*\nHint: choose another file with thv config set-ca-cert/,
   );
   expect([byFlag.code, byFlag.stderr]).toEqual([2, expect.stringContaining('has no PEM certificate')]);
   expect([forRemote.code, forRemote.stderr]).toEqual([

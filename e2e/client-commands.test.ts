@@ -38,7 +38,7 @@ test('registers an application, whose file then names the workloads of the group
   const out = await user.mustThv('client', 'register', 'cursor');
   await user.mustThv('client', 'register', 'lm-studio', '--group', 'default,team');
 
-  expect(out).toBe('cursor sees the workloads of default\n');
+  expect(out).toBe('cursor can use the workloads in default\n');
   expect(await cursorFile()).toMatch(/http:\/\/localhost:\d+\/mcp/);
   expect(await registered()).toBe(
     'CLIENT TYPE   GROUPS\ncursor        default\nlm-studio     default, team\n',
@@ -51,7 +51,7 @@ test('removes an application from one group, or from all of them', async () => {
   const out = await user.mustThv('client', 'remove', 'cursor');
 
   expect(between).toMatch(/^lm-studio +default$/m);
-  expect(out).toBe('cursor no longer sees workloads\n');
+  expect(out).toBe('cursor can no longer use any workloads\n');
   expect(await registered()).not.toContain('cursor');
   expect(await cursorFile()).not.toContain('echo');
 });
@@ -69,11 +69,11 @@ test('says when entries could not be taken out of a file, and takes them out lat
 
   expect([refused.code, refused.stdout]).toEqual([5, '']);
   expect(refused.stderr).toMatch(
-    /cursor is not registered any more, but its file still names workloads: .*mcp\.json.*\nHint: repair that file/,
+    /cursor is no longer registered, but its configuration file still contains workloads: .*mcp\.json.*\nHint: fix the file/,
   );
   expect(status.stderr).toMatch(/^cursor is not up to date: .*mcp\.json/m);
   expect(afterwards).not.toContain('cursor');
-  expect(again).toBe('cursor no longer sees workloads\n');
+  expect(again).toBe('cursor can no longer use any workloads\n');
   expect(await cursorFile()).not.toContain('echo');
 });
 
@@ -115,7 +115,7 @@ describe('setup, with a keyboard', () => {
     terminal.type(' \r');
 
     expect(await terminal.ended).toBe(0);
-    expect(terminal.screen()).toContain('cursor no longer sees the workloads of default');
+    expect(terminal.screen()).toContain('cursor no longer can use the workloads in default');
     expect(await registered()).toMatch(/^cursor +team\nlm-studio +default, team$/m);
   });
 

@@ -65,9 +65,9 @@ test.each([
   [['set-ca-cert', '/unheard/of.pem'], /the certificate \/unheard\/of\.pem cannot be read/],
   [['set-ca-cert', process.execPath], /larger than a megabyte/],
   [['set-ca-cert', '/dev/zero'], /the certificate \/dev\/zero is not a file/],
-  [['set-registry', '/unheard/of.json'], /the registry cannot come from there/],
-  [['set-registry', 'http://127.0.0.1:1/registry.json'], /the registry cannot come from there/],
-  [['set-registry', 'registry.json', '--allow-private-ip'], /is about addresses, not about files/],
+  [['set-registry', '/unheard/of.json'], /cannot use this registry/],
+  [['set-registry', 'http://127.0.0.1:1/registry.json'], /cannot use this registry/],
+  [['set-registry', 'registry.json', '--allow-private-ip'], /applies only to URLs/],
   [['otel', 'set-endpoint'], /ENDPOINT is missing/],
 ])('refuses: config %j', async (line, message) => {
   const { code, stderr } = await user.thv('config', ...line);
@@ -94,11 +94,8 @@ test('a registry of a private network is taken only when that is allowed', async
   const refused = await user.thv('config', 'set-registry', url);
   const allowed = await user.mustThv('config', 'set-registry', url, '-p');
 
-  expect([refused.code, refused.stderr]).toEqual([
-    2,
-    expect.stringContaining('the registry cannot come from there'),
-  ]);
-  expect(allowed).toBe(`the registry comes from ${url} now\n`);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('cannot use this registry')]);
+  expect(allowed).toBe(`ToolHive now uses the registry ${url}\n`);
   expect(await user.mustThv('config', 'get-registry')).toBe(`${url}\n`);
   await user.mustThv('config', 'unset-registry');
   expect(await user.mustThv('registry', 'list')).toContain('filesystem');

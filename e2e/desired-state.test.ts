@@ -126,7 +126,7 @@ test('two daemons never own one state directory', async () => {
 
   expect([background.code, foreground.code]).toEqual([3, 3]);
   expect(background.stderr).toMatch(/another daemon owns .*\.local\/state\/toolhive/);
-  expect(foreground.stderr).toMatch(/a daemon runs in the foreground already, as process \d+/);
+  expect(foreground.stderr).toMatch(/a daemon is already running in the foreground, as process \d+/);
 });
 
 test('a daemon in the foreground takes over from one in the background', async () => {

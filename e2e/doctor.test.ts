@@ -18,14 +18,14 @@ test('thv doctor tells what works and what does not, for people and for programs
 
   expect(fine.code).toBe(0);
   expect(fine.stdout).toMatch(/^sandbox +(ok|warning) /m);
-  expect(fine.stdout).toMatch(/^listing +ok +it offers \d+ tools$/m);
+  expect(fine.stdout).toMatch(/^listing +ok +the server offers \d+ tools$/m);
   expect(curious.stdout).toMatch(
     /^network +warning +the server has no network access, .*getaddrinfo \w+ api\.invalid$/m,
   );
   expect(broken.code).toBe(5);
   expect(broken.stdout).toMatch(/^process +failed +the server is not running: .*exited with code 3/m);
   expect(broken.stdout).toMatch(/^ +-> `thv logs broken` shows more/m);
-  expect(broken.stderr).toContain('Error: something is wrong: process\n');
+  expect(broken.stderr).toContain('Error: problems found: process\n');
   expect(JSON.parse(machine.stdout)).toMatchObject({ subject: 'machine', healthy: false });
   expect(unknown).toMatchObject({
     code: 4,

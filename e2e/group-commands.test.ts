@@ -103,7 +103,7 @@ describe('a group of the registry', () => {
     const { code, stderr } = await user.thv('group', 'run', 'pair');
 
     expect(code).toBe(3);
-    expect(stderr).toContain('workloads are called like servers of the group: pair-a, pair-b');
+    expect(stderr).toContain('workloads have the same name as a server in the group: pair-a, pair-b');
   });
 
   test('runs what can be run, tells what cannot, and exits non-zero', async () => {

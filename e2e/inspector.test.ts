@@ -107,7 +107,7 @@ test('names what is wrong', async () => {
   busy.close();
 
   expect([nothing.code, unknown.code, taken.code, noPort.code, stopped.code]).toEqual([2, 4, 3, 2, 3]);
-  expect(taken.stderr).toBe(`Error: port ${port} is in use\nHint: name another one with --ui-port\n`);
+  expect(taken.stderr).toBe(`Error: port ${port} is in use\nHint: choose another port with --ui-port\n`);
   expect(stopped.stderr).toBe(
     'Error: inspected is not running: its status is stopped\nHint: run thv start inspected to start it\n',
   );

@@ -260,7 +260,7 @@ describe('one document tells', () => {
     const tightened = await user.thv('permission', 'tighten', 'ruled', '--format', 'json');
     expect([tightened.code, JSON.parse(tightened.stderr)]).toEqual([
       3,
-      expect.objectContaining({ kind: 'conflict', message: 'ruled has reached no host yet' }),
+      expect.objectContaining({ kind: 'conflict', message: 'ruled has not connected to any host yet' }),
     ]);
     expect(await jsonOf('learn ruled')).toMatchObject({ restarted: false });
     expect(await jsonOf('learn ruled --stop')).toMatchObject({ applied: false, network: { hosts: [] } });

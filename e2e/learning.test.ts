@@ -118,7 +118,7 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     const after = await reaches('open', [first, 80], [second, 80], [local, 5432]);
 
     expect(during).toEqual([true, false]);
-    expect(stderr).toContain('open has left learning mode with this profile.');
+    expect(stderr).toContain('open is no longer in learning mode and uses this profile.');
     expect(after).toEqual([true, false, false]);
   });
 

@@ -66,7 +66,7 @@ describe('thv list', () => {
     expect(JSON.parse(one)).toMatchObject([{ name: 'one', labels: { team: 'one' } }]);
     expect(none).toBe('[]\n');
     expect(missing).toBe(
-      'No workload runs in the group default with these labels. `thv list --all` shows the others.\n',
+      'No workload runs in the group default with these labels. Run thv list --all to see the others.\n',
     );
   });
 
@@ -97,7 +97,7 @@ describe('thv list', () => {
 
     expect([code, stderr]).toEqual([
       4,
-      'Error: group unheard-of not found\nHint: `thv group list` shows every group\n',
+      'Error: group unheard-of not found\nHint: run thv group list to see all groups\n',
     ]);
   });
 });
@@ -151,13 +151,13 @@ describe('several workloads at once', () => {
 
     expect([nothing.code, nothing.stderr]).toEqual([
       2,
-      'Error: nothing is selected\nHint: give the names of workloads, or --all, or --group GROUP\n',
+      'Error: no workloads are selected\nHint: specify workload names, --all, or --group GROUP\n',
     ]);
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be given together')]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be used together')]);
     expect([nobody.code, nobody.stderr]).toEqual([0, expect.stringMatching(/^There is nothing to \w+\.\n$/)]);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringContaining('--all and --group cannot be given together'),
+      expect.stringContaining('--all and --group cannot be used together'),
     ]);
   });
 
@@ -391,10 +391,10 @@ describe('thv build', () => {
       Hint: run thv build --help to see its usage
 
       Error: filesystem is not a package
-      Hint: name one as npx://NAME, uvx://NAME, go://NAME
+      Hint: use npx://NAME, uvx://NAME, or go://NAME
 
       Error: https://example.com is not a package
-      Hint: name one as npx://NAME, uvx://NAME, go://NAME
+      Hint: use npx://NAME, uvx://NAME, or go://NAME
 
       Error: cargo://server has the unknown scheme cargo
       Hint: use npx://, uvx://, go:// or an image reference

@@ -27,7 +27,7 @@ describe('the filesystem server from the registry, without a container engine', 
   test('is installed with progress on standard error and reports its URL', () => {
     proves('run.catalogued');
     expect(first.stderr).toMatch(/- installing @modelcontextprotocol\/server-filesystem/);
-    expect(first.stderr).toMatch(/- waiting for its first answer/);
+    expect(first.stderr).toMatch(/- waiting for its first response/);
     expect(first.stdout).toMatch(/^filesystem runs at http:\/\/127\.0\.0\.1:\d+\/mcp\n$/);
   });
 

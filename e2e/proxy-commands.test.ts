@@ -119,7 +119,9 @@ describe('thv proxy', () => {
     const proxy = startProxy(remote.url, '--remote-auth-skip-browser', '--remote-auth-timeout', '1s');
 
     expect(await proxy.ended).toBe(1);
-    expect(proxy.stderr()).toContain('Error: sign-in missing: no consent within 0.02 minutes');
+    expect(proxy.stderr()).toContain(
+      'Error: sign-in missing: the sign-in was not completed within 0.02 minutes',
+    );
     expect(proxy.stderr()).toContain('Hint: start this command again');
     expect(proxy.stdout()).toBe('');
   });
@@ -153,9 +155,26 @@ describe('thv proxy', () => {
     ['http://127.0.0.1:1/mcp', [], 5, 'cannot be reached'],
     ['http://127.0.0.1:1/mcp', ['--port', '99999'], 2, '--port takes a port'],
     ['http://127.0.0.1:1/mcp', ['--token-exchange-url', 'https://x.example'], 1, '--token-exchange-url'],
-    ['http://127.0.0.1:1/mcp', ['--oidc-issuer', 'https://x.example'], 2, 'need an audience'],
+    ['http://127.0.0.1:1/mcp', ['--oidc-issuer', 'https://x.example'], 2, 'an audience is required'],
+    [
+      'http://127.0.0.1:1/mcp',
+      ['--oidc-issuer', 'http://x.example', '--oidc-audience', 'a'],
+      2,
+      'invalid --oidc-issuer:',
+    ],
     ['http://127.0.0.1:1/mcp', ['--resource-url', 'https://x.example'], 2, 'requires --oidc-issuer'],
-    ['http://127.0.0.1:1/mcp', ['--remote-auth-token-url', 'https://x.example'], 2, 'authorize_url'],
+    [
+      'http://127.0.0.1:1/mcp',
+      ['--remote-auth-token-url', 'https://x.example'],
+      2,
+      '--remote-auth-authorize-url and --remote-auth-token-url',
+    ],
+    [
+      'http://127.0.0.1:1/mcp',
+      ['--remote-auth-issuer', 'http://x.example'],
+      2,
+      '--remote-auth-issuer is not an https URL',
+    ],
   ])('says what is wrong with %s %j', async (target, words, code, message) => {
     const outcome = await user.thv('proxy', 'somewhere', '--target-uri', target, ...words);
 
@@ -356,7 +375,7 @@ describe('thv proxy tunnel', () => {
     ['["a secret"]', '--provider-args is not a JSON object'],
     ['{"token": "a secret"}', 'Unrecognized key: "token"'],
     ['{"url": "files.example.com"}', 'url: '],
-    ['{"traffic-policy-file": "policy.txt"}', 'is no .yml or .yaml file'],
+    ['{"traffic-policy-file": "policy.txt"}', 'is not a .yml or .yaml file'],
     ['{"pooling": "yes"}', 'pooling: '],
   ])('refuses %s', async (settings, message) => {
     const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp', '--provider-args', settings));

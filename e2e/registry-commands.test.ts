@@ -80,7 +80,7 @@ test('lists whole entries as JSON, without a character that a terminal would obe
   for (const character of ['\u0007', '\u001b', '\u202e']) expect(text).not.toContain(character);
 });
 
-test('tells all about a server that runs here', async () => {
+test('tells all about a local server', async () => {
   expect(await user.mustThv('registry', 'info', 'weather')).toMatchInlineSnapshot(`
     "Name: weather
     Type: container
@@ -154,12 +154,10 @@ test.each([
 ])('finds a server by %s', async (_what, query) => {
   const text = await user.mustThv('search', query);
 
-  expect(text).toMatch(
-    /^1 server is about ".+":\nNAME +TYPE +DESCRIPTION +TRANSPORT +STARS +PULLS\nweather /,
-  );
+  expect(text).toMatch(/^1 server matches ".+":\nNAME +TYPE +DESCRIPTION +TRANSPORT +STARS +PULLS\nweather /);
 });
 
 test('says that nothing was found, and as JSON that it is an empty list', async () => {
-  expect(await user.mustThv('search', 'zebra')).toBe('No server is about "zebra".\n');
+  expect(await user.mustThv('search', 'zebra')).toBe('No server matches "zebra".\n');
   expect(await user.mustThv('search', 'zebra', '--format', 'json')).toBe('[]\n');
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { program } from '../apps/cli/src/commands/commands.ts';
 import { apiClient } from './testing/api.ts';
 import { proves } from './promises.ts';
 import { connectTo } from './testing/mcp.ts';
@@ -108,7 +109,7 @@ describe('the flags of thv run', () => {
 
     expect([code, stderr]).toEqual([
       2,
-      `Error: ${words[0]} makes no sense for a remote server\nHint: leave it out\n`,
+      `Error: ${words[0]} is not supported for a remote server\nHint: omit it\n`,
     ]);
   });
 
@@ -135,7 +136,7 @@ describe('the flags of thv run', () => {
     expect(outcomes.every(({ code }) => code !== 0)).toBe(true);
     expect(outcomes.map(({ stderr }) => stderr).join('\n')).toMatchInlineSnapshot(`
       "Error: SOURCE is missing
-      Hint: name a registry entry, a package, an image or a URL
+      Hint: specify a registry entry, a package, an image, or a URL
 
       Error: the registry has no server unheard-of
       Hint: for an npm package, run thv run npx://unheard-of. For a PyPI package, run thv run uvx://unheard-of. To find registry entries, run thv search unheard-of
@@ -144,28 +145,28 @@ describe('the flags of thv run', () => {
       Hint: put the name first, then =
 
       Error: --secret takes NAME,target=VARIABLE
-      Hint: name a stored secret, not its value
+      Hint: specify a stored secret, not its value
 
       Error: --label takes NAME=VALUE
       Hint: put the name first, then =
 
-      Error: "here" is not a volume
+      Error: invalid --volume: "here" is not a volume
       Hint: use the form HOST:CONTAINER or HOST:CONTAINER:ro
 
-      Error: the permission profile /nowhere.json cannot be read: ENOENT: no such file or directory, open '/nowhere.json'
+      Error: invalid --permission-profile: cannot read /nowhere.json: file not found
 
-      Error: the file of variables /nowhere.env cannot be read: ENOENT: no such file or directory, open '/nowhere.env'
+      Error: invalid --env-file: cannot read /nowhere.env: file not found
 
-      Error: the tools file /etc/hostname is not JSON
+      Error: invalid --tools-override: /etc/hostname is not JSON
 
-      Error: --remote-auth makes no sense for a server that runs here
-      Hint: leave it out
+      Error: --remote-auth is not supported for a local server
+      Hint: omit it
 
       Error: --ca-cert has no PEM certificate
       Hint: a PEM certificate begins with -----BEGIN CERTIFICATE-----
 
       Error: group unheard-of not found
-      Hint: \`thv group list\` shows every group
+      Hint: run thv group list to see all groups
 
       Error: weather has no tool guess
       Hint: the available tools are echo, environment
@@ -174,6 +175,117 @@ describe('the flags of thv run', () => {
       Hint: use an http or https URL without a user name and a password, which belong in headers
       "
     `);
+  });
+});
+
+describe('a mistake in a flag of thv run', () => {
+  /** An invalid value for each flag, with the other flags that it needs. A list of words replaces the default command. */
+  const mistakes: Readonly<Record<string, string | readonly string[]>> = {
+    name: 'a b',
+    group: 'No!',
+    transport: 'carrier-pigeon',
+    host: '192.0.2.1.5',
+    'proxy-port': '70000',
+    'proxy-mode': 'none',
+    sessions: 'many',
+    'authz-config': '/none.yaml',
+    'tool-pinning': 'maybe',
+    label: 'none',
+    'target-port': '70000',
+    'target-host': '192.0.2.1',
+    'image-verification': 'sometimes',
+    'k8s-pod-patch': '[]',
+    secret: 'none',
+    with: 'a b',
+    python: 'three',
+    'allow-scripts': '--all',
+    volume: 'none',
+    'permission-profile': '/none.json',
+    'ca-cert': '/none.pem',
+    env: 'none',
+    'env-file': '/none.env',
+    'env-file-dir': '/none',
+    memory: 'lots',
+    cpus: 'all',
+    pids: '1',
+    disk: '1',
+    'open-files': '1',
+    'tools-override': '/none.json',
+    'audit-config': '/none.json',
+    'otel-endpoint': 'http://collector:4318',
+    'otel-sampling-rate': '2',
+    'otel-headers': 'none',
+    'otel-custom-attributes': 'none',
+    'otel-env-vars': ['--otel-endpoint', 'localhost:4318', '--otel-env-vars', 'API_TOKEN'],
+    'oidc-issuer': ['--oidc-issuer', 'http://id.example.com', '--oidc-audience', 'a'],
+    'oidc-jwks-url': ['--oidc-jwks-url', 'none', '--oidc-audience', 'a'],
+    'oidc-introspection-url': ['--oidc-introspection-url', 'none', '--oidc-audience', 'a'],
+    'thv-ca-bundle': [
+      '--oidc-issuer',
+      'https://id.example.com',
+      '--oidc-audience',
+      'a',
+      '--thv-ca-bundle',
+      '/none',
+    ],
+    'resource-url': ['--oidc-issuer', 'https://id.example.com', '--resource-url', 'none'],
+    'token-exchange-url': 'none',
+    'token-exchange-subject-token-type': 'none',
+    'token-exchange-client-secret-file': '/none',
+    'remote-auth-issuer': 'none',
+    'remote-auth-callback-port': '70000',
+    'remote-auth-timeout': 'soon',
+    'remote-auth-client-secret-file': '/none',
+    'remote-auth-authorize-url': 'none',
+    'remote-auth-token-url': 'none',
+    'from-config': '/none.json',
+  };
+  /** Flags whose values are always valid, are read later, or are invalid only because of other flags or the server. */
+  const withoutMistakes = [
+    'jwks-auth-token-file',
+    'network',
+    'tools',
+    'oidc-audience',
+    'oidc-client-id',
+    'oidc-client-secret',
+    'oidc-scopes',
+    'token-exchange-audience',
+    'token-exchange-client-id',
+    'token-exchange-client-secret',
+    'token-exchange-header-name',
+    'token-exchange-scopes',
+    'remote-auth-client-id',
+    'remote-auth-client-secret',
+    'remote-auth-scopes',
+    'otel-service-name',
+    'kubeconfig',
+    'kube-context',
+    'namespace',
+  ];
+
+  test('is tested for every flag with a value', () => {
+    const { flags = [] } = program.commands.find(({ path }) => path === 'run') ?? {};
+    const withValue = flags.filter(({ kind }) => kind !== 'boolean').map(({ name }) => name);
+
+    expect([...Object.keys(mistakes), ...withoutMistakes].toSorted()).toEqual(withValue.toSorted());
+  });
+
+  test.each(Object.entries(mistakes))('names the flag: --%s', async (name, value) => {
+    const source = name.startsWith('remote-auth') ? 'https://mcp.example.com/mcp' : testServer;
+    const words = typeof value === 'string' ? [`--${name}`, value] : value;
+
+    const { code, stdout, stderr } = await user.thv(
+      'run',
+      ...(name === 'from-config' ? [] : [source]),
+      '--name',
+      'mistaken',
+      ...words,
+    );
+
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`--${name}`);
+    // No field of the API, except for values of the flag.
+    expect(stderr.replace(/access_token, id_token/, '')).not.toMatch(/\b[a-z0-9]+_[a-z_]+\b/);
   });
 });
 
@@ -204,7 +316,7 @@ describe('a run config that was exported', () => {
     expect(refused).toMatchObject({
       code: 2,
       stderr:
-        'Error: --from-config cannot be given together with --name, --foreground, SOURCE, arguments\nHint: change the file instead\n',
+        'Error: --from-config cannot be used together with --name, --foreground, SOURCE, arguments\nHint: change the file instead\n',
     });
     expect(stdout).toContain(`again runs at http://127.0.0.1:${String(before['port'])}/`);
     expect(after).toEqual(before);
@@ -219,7 +331,7 @@ describe('what a server needs', () => {
     expect(code).toBe(2);
     expect(stderr).toMatchInlineSnapshot(`
       "Error: weather needs WEATHER_KEY, WEATHER_CITY
-      Hint: store it with thv secret set WEATHER_KEY; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
+      Hint: store it with thv secret set WEATHER_KEY; add --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
       "
     `);
   });
@@ -344,7 +456,7 @@ test('in the foreground it tells when the daemon has ended', async () => {
 test('interrupting a start that takes its time leaves nothing behind', async () => {
   proves('cli.run.foreground');
   const { child, stderr, ended } = user.start('run', testServer, '--name', 'slow', '--', 'silent');
-  await until(() => stderr().includes('waiting for its first answer'));
+  await until(() => stderr().includes('waiting for its first response'));
 
   child.kill('SIGINT');
   const code = await ended;

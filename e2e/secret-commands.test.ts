@@ -16,13 +16,9 @@ afterAll(() => user?.[Symbol.asyncDispose]());
 
 test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
-  [['set', 'token'], 2, /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/],
+  [['set', 'token'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
   [['provider', 'vault'], 2, /"vault" not found\nHint: there are encrypted, 1password, none/],
-  [
-    ['provider', 'encrypted'],
-    2,
-    /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/,
-  ],
+  [['provider', 'encrypted'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
   [['setup'], 2, /no terminal available\nHint: name the provider with --provider/],
 ])('before the first setup: secret %j is refused', async (words, exitCode, message) => {
   const { code, stdout, stderr } = await user.thv('secret', ...words);
@@ -37,7 +33,7 @@ describe('without a terminal', () => {
     const setup = await feed(user, `${password}\n`, 'secret', 'setup', '--provider', 'encrypted');
     const set = await feed(user, `${value}\n\n`, 'secret', 'set', 'token');
 
-    expect(setup).toMatchObject({ code: 0, stdout: 'secrets are kept in an encrypted file\n' });
+    expect(setup).toMatchObject({ code: 0, stdout: 'secrets are stored in an encrypted file\n' });
     expect(set).toMatchObject({ code: 0, stdout: 'stored the secret token\n' });
     expect(await user.mustThv('secret', 'get', 'token')).toBe(`${value}\n\n`);
     expect(await user.mustThv('secret', 'list')).toBe('- token\n');
@@ -55,13 +51,8 @@ describe('without a terminal', () => {
     [['get', 'tokn'], '', 4, /secret tokn not found\nHint: did you mean token\?/],
     [['delete', 'toke'], '', 4, /secret toke not found\nHint: did you mean token\?/],
     [['setup', '--provider', 'encrypted'], 'x'.repeat(2000), 2, /at most 1024 characters/],
-    [
-      ['setup', '--provider', 'encrypted'],
-      '\n',
-      2,
-      /the secrets have a password, and none was given\nHint: /,
-    ],
-    [['setup', '--provider', 'encrypted'], 'another password', 2, /the password does not open .*\nHint: /],
+    [['setup', '--provider', 'encrypted'], '\n', 2, /the secrets password is missing\nHint: /],
+    [['setup', '--provider', 'encrypted'], 'another password', 2, /wrong password for .*\nHint: /],
     [['setup', '--change-password'], '\n', 2, /a password is missing\nHint: `thv secret provider encrypted`/],
     [['setup', '--change-password'], 'seven 7', 2, /at least 8 characters/],
     [['setup', '--change-password', '--provider', 'none'], '', 2, /none has no password/],
@@ -101,9 +92,9 @@ describe('on a terminal', () => {
   test('the first secret sets up where secrets are kept', async () => {
     await using newcomer = await makeUser();
     const terminal = openTerminal(newcomer, ['secret', 'set', 'first']);
-    await terminal.shows('A new password for the secrets');
+    await terminal.shows('New password for the secrets');
     terminal.type(`${password}\r`);
-    await terminal.shows('The same again:');
+    await terminal.shows('Repeat the password:');
     terminal.type(`${password}\r`);
     await terminal.shows('The value of first:');
     terminal.type(`${value}\r`);
@@ -128,15 +119,15 @@ describe('on a terminal', () => {
   test('setup asks for the provider and twice for a new password', async () => {
     await using user = await makeUser();
     const terminal = openTerminal(user, ['secret', 'setup']);
-    await terminal.shows('Where are secrets kept? [encrypted]');
+    await terminal.shows('Where should ToolHive store secrets? [encrypted]');
     terminal.type('\r');
-    await terminal.shows('A new password for the secrets (at least 8 characters):');
+    await terminal.shows('New password for the secrets (at least 8 characters):');
     terminal.type(`${password}\r`);
-    await terminal.shows('The same again:');
+    await terminal.shows('Repeat the password:');
     terminal.type(`${password}\r`);
 
     expect(await terminal.ended).toBe(0);
-    expect(terminal.screen()).toContain('secrets are kept in an encrypted file');
+    expect(terminal.screen()).toContain('secrets are stored in an encrypted file');
     expect(terminal.screen()).not.toContain(password);
   });
 
@@ -147,15 +138,15 @@ describe('on a terminal', () => {
     const code = await wrong.ended;
     const right = await feed(user, password, 'secret', 'setup', '--provider', 'encrypted');
 
-    expect([code, wrong.screen()]).toEqual([2, expect.stringContaining('the password does not open')]);
+    expect([code, wrong.screen()]).toEqual([2, expect.stringContaining('wrong password for')]);
     expect(right.stdout).toBe('the encrypted file is unlocked, with all stored secrets\n');
   });
 
   test('setup changes the password when it is told to', async () => {
     const terminal = openTerminal(user, ['secret', 'setup', '--change-password']);
-    await terminal.shows('A new password for the secrets (at least 8 characters):');
+    await terminal.shows('New password for the secrets (at least 8 characters):');
     terminal.type(`new ${password}\r`);
-    await terminal.shows('The same again:');
+    await terminal.shows('Repeat the password:');
     terminal.type(`new ${password}\r`);
 
     expect(await terminal.ended).toBe(0);
@@ -164,13 +155,13 @@ describe('on a terminal', () => {
 
   test('setup changes nothing when the passwords differ', async () => {
     const terminal = openTerminal(user, ['secret', 'setup', '--change-password']);
-    await terminal.shows('A new password for the secrets');
+    await terminal.shows('New password for the secrets');
     terminal.type('one\r');
-    await terminal.shows('The same again:');
+    await terminal.shows('Repeat the password:');
     terminal.type('other\r');
 
     expect(await terminal.ended).toBe(2);
-    expect(terminal.screen()).toContain('these were two different passwords');
+    expect(terminal.screen()).toContain('the passwords do not match');
   });
 
   test('setup asks once for the password of secrets that are locked', async () => {
@@ -213,7 +204,7 @@ test('a provider that cannot be written refuses values, before anybody types one
   const { code, stderr } = await user.thv('secret', 'set', 'token');
   const reset = await user.thv('secret', 'reset-keyring');
 
-  expect(chosen).toBe('no secrets are kept\n');
+  expect(chosen).toBe('no secrets are stored\n');
   expect([code, stderr]).toEqual([1, 'Error: secrets cannot be stored with the provider none\n']);
   expect(reset.code).toBe(1);
 });

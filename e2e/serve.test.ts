@@ -165,11 +165,17 @@ test('gives each token the rights that policies say', async () => {
 });
 
 test.each([
-  ['without tokens', ['--authz-config', '/nowhere'], /needs callers that are known/],
+  ['without tokens', ['--authz-config', '/nowhere'], /requires authentication/],
+  ['without the token file', ['--token-file', '/nowhere'], /invalid --token-file: cannot read \/nowhere/],
+  [
+    'with a provider without TLS',
+    ['--oidc-issuer', 'http://id.example.com', '--oidc-audience', 'x'],
+    /invalid --oidc-issuer: http:\/\/id\.example\.com is not https/,
+  ],
   [
     'with one token in the file, and another word',
     ['--token-file', 'TOKENS'],
-    /entry 1 of the token file is not a name and a token/,
+    /invalid --token-file: entry 1 is not a name and a token/,
   ],
   [
     'with tools that know no policies',
@@ -182,7 +188,7 @@ test.each([
       '--authz-config',
       '/nowhere',
     ],
-    /does not know the policies/,
+    /does not apply the policies/,
   ],
 ])('does not serve %s', async (_what, words, message) => {
   await using user = await makeUser();

@@ -132,6 +132,6 @@ test('what has no version in a package registry is told apart', async () => {
   const missing = await user.thv('upgrade', 'nothing', '--yes');
 
   expect(local.code).toBe(1);
-  expect(local.stderr).toContain('local runs a package of this machine, which has no versions');
+  expect(local.stderr).toContain('local runs a local package, which has no versions');
   expect(missing.code).toBe(4);
 });

@@ -136,11 +136,11 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
 
   await untilListening(paths, {
     signal,
-    log: `its log may say why: ${logPath}`,
+    log: `see its log: ${logPath}`,
     check() {
       // Another command may have started one at the same time: then ours ends, and theirs will answer.
       if (exitCode === undefined || exitCode === exitCodeOf('conflict')) return;
-      throw unavailable('the daemon could not be started', { hint: `its log says why: ${logPath}` });
+      throw unavailable('the daemon could not be started', { hint: `see its log: ${logPath}` });
     },
   });
   note(`started a daemon in the background (log: ${logPath})`);

@@ -17,7 +17,7 @@ export function readFlags(command: Command, given: GivenFlags): FlagValues {
   }
   for (const names of command.exclusive ?? []) {
     const both = names.filter((name) => given.has(name)).map((name) => `--${name}`);
-    if (both.length > 1) throw invalid(`${both.join(' and ')} cannot be given together`);
+    if (both.length > 1) throw invalid(`${both.join(' and ')} cannot be used together`);
   }
   const read = (name: string): FlagValue | undefined => {
     if (!values.has(name)) throw new Error(`${command.path} has no flag ${name}`);

@@ -3,7 +3,7 @@ import type { Argument, Command, CommandGroup, Flag, Program } from './command.t
 import { parentOf } from './program.ts';
 
 /** The product's summary. */
-export const about = 'Runs MCP servers isolated, behind a proxy that speaks every revision of the protocol.';
+export const about = 'Runs MCP servers in isolation, behind a proxy that supports every protocol version.';
 
 /** Lines are not longer than this, however wide the terminal is. */
 const widest = 100;
@@ -33,7 +33,7 @@ export function helpOf(program: Program, path: string): string {
     ),
     ...(command?.unformatted === undefined ? [] : [fill(formatRemark(command.unformatted), 0)]),
     section('Examples', examplesOf(program, path).flatMap(linesOfExample)),
-    ...(command === undefined ? [`\`thv ${path === '' ? '' : `${path} `}COMMAND --help\` tells more.`] : []),
+    ...(command === undefined ? [`\`thv ${path === '' ? '' : `${path} `}COMMAND --help\` shows more.`] : []),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }

@@ -169,11 +169,11 @@ test('mistakes are named, and what to do about them', async () => {
     run x --timeout 30: --timeout takes a duration such as 30s or 1m30s, not "30" []
     run x --mode other: --mode takes sse, stdio, not "other" []
     run x --on=perhaps: --on takes true or false, not "perhaps" []
-    run x --all --group g: --all and --group cannot be given together []
+    run x --all --group g: --all and --group cannot be used together []
     config set one: --for is missing []
     config set --for: --for needs a value []
-    --unheard-of: unknown flag --unheard-of [\`thv --help\` lists the commands]
-    config --all get: unknown flag --all [\`thv --help\` lists the commands]"
+    --unheard-of: unknown flag --unheard-of [run thv --help to see all commands]
+    config --all get: unknown flag --all [run thv --help to see all commands]"
   `);
 });
 
@@ -190,7 +190,7 @@ describe('help', () => {
 
   test('lists commands and groups', async () => {
     expect(await help('--help')).toMatchInlineSnapshot(`
-      "Runs MCP servers isolated, behind a proxy that speaks every revision of the protocol.
+      "Runs MCP servers in isolation, behind a proxy that supports every protocol version.
 
       Usage:
         thv COMMAND
@@ -200,7 +200,7 @@ describe('help', () => {
         logs    Show a log
         run     Run a server
 
-      \`thv COMMAND --help\` tells more.
+      \`thv COMMAND --help\` shows more.
       "
     `);
   });
@@ -216,7 +216,7 @@ describe('help', () => {
         get  Print a setting
         set  Change a setting
 
-      \`thv config COMMAND --help\` tells more.
+      \`thv config COMMAND --help\` shows more.
       "
     `);
   });

@@ -165,7 +165,8 @@ function tokensOf(command: Command, words: readonly string[]) {
 }
 
 function requireGlobal(word: string): void {
-  if (!isGlobalFlag(word)) throw invalid(`unknown flag ${word}`, { hint: '`thv --help` lists the commands' });
+  if (!isGlobalFlag(word))
+    throw invalid(`unknown flag ${word}`, { hint: 'run thv --help to see all commands' });
 }
 
 function isGlobalFlag(word: string): boolean {

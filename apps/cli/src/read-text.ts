@@ -2,14 +2,27 @@ import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 
-/** Reads the file in a flag. `what` names the file in errors. */
-export async function readText(path: string, what: string): Promise<string> {
+/** Reads the file that the user named in a flag or argument. Errors contain `flag` as the user typed it. */
+export async function readText(path: string, flag: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw invalid(`${what} ${path} cannot be read: ${messageOf(cause)}`, { cause });
+    throw unreadable(path, flag, cause);
   }
 }
+
+/** The failure to read a file or directory in a flag. */
+export function unreadable(path: string, flag: string, cause: unknown): Error {
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  return invalid(`invalid ${flag}: cannot read ${path}: ${reasons[code] ?? messageOf(cause)}`, { cause });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'file not found',
+  EACCES: 'permission denied',
+  EISDIR: 'the path is a directory',
+  ENOTDIR: 'the path is not a directory',
+};
 
 /** More than any secret or configuration needs. Limits only the memory. */
 const mostCharacters = 1024 * 1024;

@@ -192,7 +192,7 @@ export function createApi(
     const accept = req.header('accept');
     const allowed = methodsOf(path);
     if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log, accept);
-    const response = failureResponse(unsupported(`${method} is not possible for ${path}`), core.log, accept);
+    const response = failureResponse(unsupported(`${method} is not supported for ${path}`), core.log, accept);
     response.headers.set('allow', allowed.join(', ')); // RFC 9110, section 15.5.6
     return response;
   });
@@ -213,7 +213,7 @@ function pagesOf(site: Site): MiddlewareHandler {
 async function refuseOtherUsers(socket: Socket | undefined): Promise<void> {
   const user = socket === undefined ? undefined : await peerUser(socket);
   if (user === undefined || user === 0 || user === process.getuid?.()) return;
-  throw forbidden('only browsers of the user of this daemon can sign in');
+  throw forbidden('only a browser of the user who runs this daemon can sign in');
 }
 
 type Mount = ReturnType<typeof mounter>;
@@ -391,7 +391,7 @@ function mountRegistry(mount: Mount, { registry }: Core): void {
   mount(operations.listRegistries, async () => ({ registries: [await registry.info()] }));
   mount(operations.addRegistry, async () => {
     throw notImplemented('registries cannot be added', {
-      hint: `change where the registry ${defaultRegistry} comes from instead`,
+      hint: `change the source of the registry ${defaultRegistry} instead`,
     });
   });
   mount(operations.getRegistry, async ({ params }) => the(registry, params.name).details());
@@ -413,7 +413,7 @@ function mountRegistry(mount: Mount, { registry }: Core): void {
 /** The registry of this name: there is one. */
 function the<Store>(registry: Store, name: string): Store {
   if (name !== defaultRegistry)
-    throw notFound(`registry ${name} not found`, { hint: `there is ${defaultRegistry}` });
+    throw notFound(`registry ${name} not found`, { hint: `the only registry is ${defaultRegistry}` });
   return registry;
 }
 

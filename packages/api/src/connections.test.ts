@@ -272,7 +272,7 @@ describe('somebody slow', () => {
     clearInterval(trickle);
 
     expect(other.status).toBe(204);
-    expect([reply?.status, reply?.text]).toEqual([408, 'the request did not come in time\n']);
+    expect([reply?.status, reply?.text]).toEqual([408, 'the request was not received in time\n']);
   });
 
   test('who waits for news is not given up', async () => {
@@ -371,7 +371,7 @@ describe('many connections', () => {
     const one = await api.get('/api/v1beta/events');
 
     expect(one.status).toBe(503);
-    expect(one.text).toBe('256 callers watch events already\nhint: close one of these clients\n');
+    expect(one.text).toBe('256 callers already watch events\nhint: close one of these clients\n');
   });
 });
 

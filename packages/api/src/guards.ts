@@ -54,17 +54,16 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
       (named) => !isOwnHost(named) && !isDialled(named, address),
     );
     if (foreign !== undefined) {
-      throw forbidden(`requests for the host ${JSON.stringify(foreign)} are not answered here`, {
+      throw forbidden(`requests for the host ${JSON.stringify(foreign)} are not allowed`, {
         hint: 'use 127.0.0.1 or localhost',
       });
     }
     const origin = context.req.header('origin');
     // A page can call only its own origin, which is an exact address. Other ports belong to other programs.
     if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
-      throw forbidden(`requests from ${JSON.stringify(origin)} are not answered here`);
+      throw forbidden(`requests from ${JSON.stringify(origin)} are not allowed`);
     }
-    if (isFromForeignPage(context))
-      throw forbidden('requests from pages of other sites are not answered here');
+    if (isFromForeignPage(context)) throw forbidden('requests from web pages of other sites are not allowed');
     await next();
   };
 }
@@ -146,7 +145,7 @@ export function rateLimit(now: () => number = () => performance.now()): Middlewa
 export const bodiesAsJsonOnly: MiddlewareHandler = async ({ req }, next) => {
   const isJson = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
   if (!isRead(req.method) && hasBody(req.header()) && !isJson) {
-    throw unsupportedMediaType('bodies are taken as application/json only', {
+    throw unsupportedMediaType('the body must be application/json', {
       hint: 'send the header Content-Type: application/json',
     });
   }
@@ -167,7 +166,7 @@ export async function readJson(context: Context): Promise<unknown> {
   if (text === '') throw invalid('the body is missing');
   const value = parseJson(text, 'the body', { maxDepth });
   if (/\\u[dD][89a-fA-F]/.test(text) && !isUnicode(value)) {
-    throw invalid('the body has half a character in a text', { hint: 'write surrogates in pairs' });
+    throw invalid('the body contains an unpaired surrogate', { hint: 'write surrogates in pairs' });
   }
   return value;
 }

@@ -711,7 +711,7 @@ test('a workload that other machines reach needs a word that it has no authentic
 
   const described = await api.client.getWorkload(named('echo'));
   expect(described.insecure_no_auth).toBe(true);
-  expect(described.warnings?.join()).toContain('WARNING: anyone who reaches 0.0.0.0');
+  expect(described.warnings?.join()).toContain('WARNING: anyone who can reach 0.0.0.0');
   expect(await api.client.exportWorkload(named('echo'))).toMatchObject({ insecure_no_auth: true });
 });
 

@@ -56,5 +56,5 @@ test.runIf(isRoot)('another user of this machine cannot sign in with a code', as
   for await (const chunk of child.stdout) answer += String(chunk);
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 /);
-  expect(answer).toContain('only browsers of the user of this daemon can sign in');
+  expect(answer).toContain('only a browser of the user who runs this daemon can sign in');
 });

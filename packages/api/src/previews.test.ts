@@ -43,7 +43,7 @@ test('a document to import is translated without the variables and files of the 
   const byName = new Map(preview.servers.map((server) => [server.name, server]));
   expect(byName.get('time')?.request).toMatchObject({ image: 'uvx://mcp-server-time' });
   expect(byName.get('file')).toMatchObject({
-    problem: 'a file of variables cannot be read here',
+    problem: 'environment files are not supported here',
     hint: 'add its variables to the server',
   });
   expect(byName.get('broken')?.problem).toBeDefined();

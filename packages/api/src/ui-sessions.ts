@@ -32,7 +32,7 @@ export class UiSessions {
     this.#codes.delete(key);
     if (expires === undefined || expires < this.#now()) {
       throw unauthorized('this sign-in code is not valid any more', {
-        hint: 'run thv ui again; each code works once, for one minute',
+        hint: 'run thv ui again. Each code works once, for one minute',
       });
     }
     const session = secret();

@@ -111,8 +111,8 @@ describe('a workload that authenticates its callers', () => {
   });
 
   test.each<[string, CreateWorkload['oidc'], RegExp]>([
-    ['no audience', { issuer: 'https://id.example' }, /tokens need an audience/],
-    ['no issuer', { audience: 'x' }, /nothing says who issues the tokens/],
+    ['no audience', { issuer: 'https://id.example' }, /an audience is required/],
+    ['no issuer', { audience: 'x' }, /the token issuer is missing/],
     ['plain http', { issuer: 'http://id.example', audience: 'x' }, /is not https/],
     ['a missing file', { issuer: 'https://id.example', audience: 'x', ca_bundle: '/nowhere' }, /\/nowhere/],
     ['a resource that is no URL', { issuer: 'https://id.example', resource_url: 'mcp"' }, /resource_url/],

@@ -96,6 +96,11 @@ export const timedOut = failure('timeout');
 /** The caller canceled the operation. */
 export const cancelled = failure('cancelled');
 
+/** An invalid field of the request body, with its JSON pointer (RFC 6901). */
+export function invalidField(pointer: string, message: string, details: FailureDetails = {}): ThvError {
+  return invalid(message, { ...details, problems: [{ pointer, detail: message }] });
+}
+
 /** The failures that a change of the request can fix. */
 const fixableKinds: ReadonlySet<FailureKind> = new Set(['invalid', 'not-found', 'conflict', 'unsupported']);
 

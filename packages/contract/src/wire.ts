@@ -28,7 +28,7 @@ export const failureStatus: Record<FailureKind, { status: number; title: string;
   conflict: {
     status: 409,
     title: 'Conflict',
-    meaning: 'The name is taken, or the present state forbids it.',
+    meaning: 'The name is in use, or the current state does not allow the operation.',
   },
   'precondition-failed': {
     status: 412,
@@ -49,7 +49,7 @@ export const failureStatus: Record<FailureKind, { status: number; title: string;
   'not-implemented': {
     status: 501,
     title: 'Not Implemented',
-    meaning: 'The operation is not available yet.',
+    meaning: 'The operation is not implemented.',
   },
   unavailable: {
     status: 503,
@@ -80,7 +80,7 @@ export function writeFailure(failure: ThvError): string {
 export function readFailure(status: number, text: string): Error {
   const kind = failureKinds.find((candidate) => failureStatus[candidate].status === status);
   const [message = '', hint] = text.trimEnd().split('\nhint: ');
-  if (kind === undefined) return new Error(message || `the daemon answered with status ${status}`);
+  if (kind === undefined) return new Error(message || `the daemon returned status ${status}`);
   return new ThvError(kind, message || failureStatus[kind].meaning, { hint });
 }
 

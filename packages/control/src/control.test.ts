@@ -176,7 +176,7 @@ describe('what a model does wrong is told to the model', () => {
       'a path of this machine can be run only by the user',
     ],
     ['run_server', { server: 'uvx://../server.py' }, 'a path of this machine can be run only by the user'],
-    ['set_secret', { name: 'a', file_path: 'relative' }, 'the path of a file with a secret is absolute'],
+    ['set_secret', { name: 'a', file_path: 'relative' }, 'the path of a secret file must be absolute'],
     ['set_secret', { name: 'a', file_path: '/dev/zero' }, '/dev/zero is not a regular file'],
     ['set_secret', { name: 'a', file_path: '/nowhere' }, '/nowhere cannot be read: ENOENT'],
   ])('%s %j', async (name, given, message) => {

@@ -61,7 +61,7 @@ export async function openControl(options: ControlOptions): Promise<Control> {
       access,
       onFault,
       onExcess: (reason) => onFault(new Error(`the server of the tools ${reason}`)),
-      onInvalidOutput: (line) => onFault(new Error(`the server of the tools said ${line.slice(0, 200)}`)),
+      onInvalidOutput: (line) => onFault(new Error(`the MCP server reported ${line.slice(0, 200)}`)),
     }),
   );
   const another = (): Promise<never> => Promise.reject(new Error('all clients share one'));

@@ -9,7 +9,7 @@ const maxBytes = 1024 * 1024;
 
 /** Reads a secret from a file, without the surrounding white space. Errors never quote the content. */
 export async function readSecretFile(path: string): Promise<string> {
-  if (!isAbsolute(path)) throw invalid('the path of a file with a secret is absolute');
+  if (!isAbsolute(path)) throw invalid('the path of a secret file must be absolute');
   // Opened so that a pipe or a device does not block.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
     (cause: NodeJS.ErrnoException) => {

@@ -52,7 +52,7 @@ export class Runtimes {
   /** Builds container images from packages, whichever runtime is preferred. The engine may still be missing. */
   images(): ImageBuilder {
     const images = this.#runtimes.find((runtime) => runtime.images !== undefined)?.images;
-    if (images === undefined) throw unavailable('nothing here makes container images');
+    if (images === undefined) throw unavailable('no runtime on this machine can build container images');
     return images;
   }
 

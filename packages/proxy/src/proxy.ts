@@ -349,7 +349,7 @@ function portFailure(error: unknown, { host, port, workload }: ProxyOptions): un
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES') {
     return invalid(`the proxy${whose} cannot listen on ${host} port ${port}: ${messageOf(error)}`, {
-      hint: 'leave the host out to listen on loopback',
+      hint: 'omit the host to listen on the loopback address',
       cause: error,
     });
   }

@@ -1021,7 +1021,7 @@ describe('several messages at once without a session', () => {
     const later = await connection.post([ping(1)], { 'mcp-protocol-version': '2025-06-18' });
     const beginning = await connection.post([{ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }]);
 
-    expect(later).toContain('only clients of 2025-03-26 may send several messages at once');
+    expect(later).toContain('only clients of 2025-03-26 can send several messages at once');
     expect(beginning).toContain('initialize must not be one of several messages');
   });
 });

@@ -32,7 +32,7 @@ export async function isFreePort(host: string, port: number): Promise<boolean> {
     else
       reject(
         invalid(`${JSON.stringify(host)} is not an address of this machine`, {
-          hint: 'leave the host out to listen on loopback',
+          hint: 'omit the host to listen on the loopback address',
         }),
       );
   });

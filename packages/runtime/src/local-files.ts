@@ -106,7 +106,7 @@ async function namesIn(folder: string, budget: Budget): Promise<string[]> {
 }
 
 const exceeds = (title: string, how: string) =>
-  tooLarge(`${title} ${how}`, { hint: `name the directory of the package alone` });
+  tooLarge(`${title} ${how}`, { hint: `specify only the package directory` });
 
 /** A link that leads out of the directory `title`. */
 export const leadsOut = (title: string, path: string) =>

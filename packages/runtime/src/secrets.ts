@@ -9,6 +9,6 @@ export function requireSecrets({ secrets }: Pick<Launch, 'secrets'>): void {
         hint: 'use letters, digits and underscores',
       });
     }
-    if (value.includes('\0')) throw invalid(`the secret for ${name} holds a NUL character`);
+    if (value.includes('\0')) throw invalid(`the secret for ${name} contains a NUL character`);
   }
 }

@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, invalidField } from '@toolhive/contract/failure';
 
 /** Package ecosystems that a server can be started from without a container image, by their URL scheme. */
 export const packageSchemes = ['npx', 'uvx', 'go'] as const;
@@ -135,19 +135,19 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
   }
   for (const other of others) {
     if (other.length > 256 || !requirement.test(other)) {
-      throw invalid(`${JSON.stringify(other)} is not a Python requirement`, {
+      throw invalidField('/python_with', `${JSON.stringify(other)} is not a Python requirement`, {
         hint: 'use a name, optionally with a version, for example mcp<2',
       });
     }
   }
   if (python !== undefined && !/^\d+(?:\.\d+){0,2}$/.test(python)) {
-    throw invalid(`${JSON.stringify(python)} is not a Python version`, {
+    throw invalidField('/python_version', `${JSON.stringify(python)} is not a Python version`, {
       hint: 'use a version such as 3.12',
     });
   }
   for (const name of allowScripts) {
     if (name.length > 256 || name.startsWith('-') || !packageNames.npx.test(name)) {
-      throw invalid(`${JSON.stringify(name)} is not the name of an npm package`);
+      throw invalidField('/allow_scripts', `${JSON.stringify(name)} is not an npm package name`);
     }
   }
   return { ...source, options };

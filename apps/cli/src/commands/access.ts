@@ -13,9 +13,12 @@ export async function accessFor(
   { host, what, note }: { host: string; what: string; note: (text: string) => void },
 ): Promise<Access | undefined> {
   const asked = { ...(await readTokens(flags.text('token-file'))), oidc: oidcFrom(flags) };
-  const access = await openAccessIfAsked(asked);
+  const access = await openAccessIfAsked(asked).catch(async (thrown: unknown) => {
+    const { namingFlags } = await import('./workloads/request.ts');
+    throw namingFlags(thrown, flags);
+  });
   if (access !== undefined || isLoopback(host)) return access;
-  const warning = `${what} on ${host} would let anyone who reaches it run programs on this machine`;
+  const warning = `${what} on ${host} would allow anyone who can reach it to run programs on this machine`;
   if (!flags.has('insecure-no-auth')) {
     throw invalid(warning, {
       hint: 'add --token-file or --oidc-issuer. If unauthenticated access is intended, add --insecure-no-auth',
@@ -50,7 +53,7 @@ async function openAccessIfAsked(asked: AccessOptions): Promise<Access | undefin
 /** Reads a file with one token, or with a name and a token in each line. */
 async function readTokens(path: string | undefined): Promise<Pick<AccessOptions, 'token' | 'tokens'>> {
   if (path === undefined) return { token: process.env['TOOLHIVE_API_TOKEN'] };
-  const lines = (await readText(path, 'the token file')).split('\n').map((line) => line.trim());
+  const lines = (await readText(path, '--token-file')).split('\n').map((line) => line.trim());
   const words = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(/\s+/));
   const [[first, second] = []] = words;
   if (words.length === 1 && second === undefined) return { token: first ?? '' };
@@ -58,13 +61,14 @@ async function readTokens(path: string | undefined): Promise<Pick<AccessOptions,
   for (const [index, [name = '', token, ...others]] of words.entries()) {
     if (token === undefined || others.length > 0 || !/^[\w.-]{1,64}$/.test(name)) {
       // The error does not quote the text, because it may be a token.
-      throw invalid(`entry ${index + 1} of the token file is not a name and a token`, {
-        hint: 'write one token alone, or NAME TOKEN in each line',
+      throw invalid(`invalid --token-file: entry ${index + 1} is not a name and a token`, {
+        hint: 'write only a token, or NAME TOKEN in each line',
       });
     }
-    if (tokens.has(name)) throw invalid(`the token file has two tokens with the name ${name}`);
+    if (tokens.has(name)) throw invalid(`invalid --token-file: two tokens have the name ${name}`);
     tokens.set(name, token);
   }
-  if (tokens.size === 0) throw invalid('the token file has no token', { hint: 'write a token into it' });
+  if (tokens.size === 0)
+    throw invalid(`invalid --token-file: ${path} contains no token`, { hint: 'write a token into the file' });
   return { tokens: Object.fromEntries(tokens) };
 }

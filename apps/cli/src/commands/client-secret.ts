@@ -17,7 +17,7 @@ export async function clientSecretFrom(
   const file = flags.text(fileFlag);
   const value = flags.text(valueFlag);
   if (value !== undefined || file === undefined) return value;
-  const text = (await readText(file, 'the secret of the client')).trim();
-  if (text === '') throw invalid(`--${fileFlag} names an empty file`);
+  const text = (await readText(file, `--${fileFlag}`)).trim();
+  if (text === '') throw invalid(`invalid --${fileFlag}: ${file} is empty`);
   return text;
 }

@@ -16,6 +16,6 @@ export const listenerFlags: readonly Flag[] = [
     name: 'insecure-no-auth',
     kind: 'boolean',
     description:
-      'Listen on other addresses without authentication. Anyone who reaches the port controls this machine',
+      'Listen on other addresses without authentication. Anyone who can reach the port can control this machine',
   },
 ];

@@ -62,7 +62,7 @@ function Inputs({ call }: { call: Call }): ReactNode {
         placeholder={document.servers[0]?.url}
         required
       >
-        A browser lets this page ask only the daemon that it came from. Of these pages, that is{' '}
+        A browser allows this page to send requests only to the daemon that serves it, in this case{' '}
         <code>{window.location.origin}</code>.
       </Input>
       <Input name="token" label="Token, if it asks for one" type="password" />
@@ -124,7 +124,7 @@ async function ask(call: Call, form: FormData): Promise<string> {
     if (signal.aborted) return `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
     // A browser does not tell a page why.
     return text === ''
-      ? `No answer from ${url.origin}. Either nothing answers there, or your browser does not let this page ask it: a daemon that serves these pages itself can be asked.`
+      ? `No response from ${url.origin}. Either no program listens there, or your browser blocks the request, because this page can use only the daemon that serves it.`
       : `${text}\n… and then the connection broke off`;
   }
 }

@@ -37,7 +37,7 @@ export function WholeApi(): ReactNode {
           <Heading as="h2" id="schemas">
             Schemas
           </Heading>
-          <p>What goes into operations, and comes out of them. All of it is JSON.</p>
+          <p>The JSON objects in requests and responses.</p>
           {Object.entries(schemas).map(([name, schema]) => (
             <section key={name} className="api-part">
               <Heading as="h3" id={schemaId(name)}>

@@ -49,7 +49,7 @@ async function openSearcher(url: string): Promise<Remote<Searcher>> {
 
 async function fetchFile(url: string): Promise<ArrayBuffer> {
   const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
-  if (!response.ok) throw new Error(`the search index is answered with status ${response.status}`);
+  if (!response.ok) throw new Error(`the search index is returned status ${response.status}`);
   return response.arrayBuffer();
 }
 

@@ -84,7 +84,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
                 pointer="/transport"
                 value={draft.transport}
                 options={[
-                  ['', 'stdio, unless the registry knows another one'],
+                  ['', 'stdio, unless the registry entry has another transport'],
                   ['stdio', 'stdio'],
                   ['streamable-http', 'streamable-http'],
                   ['sse', 'sse'],

@@ -53,7 +53,7 @@ const fixedHeaders = {
 /** Answers to what is no request that could be routed, whatever its first line says. */
 const notUnderstood = new Map([
   [400, 'the request is not valid HTTP\n'],
-  [408, 'the request did not come in time\n'],
+  [408, 'the request was not received in time\n'],
   [431, 'the headers are larger than accepted\n'],
 ]);
 

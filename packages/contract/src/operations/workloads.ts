@@ -180,7 +180,7 @@ export const workloadOperations = {
     method: 'POST',
     path: '/import/preview',
     tag: 'workloads',
-    summary: 'Translate the configuration of a client into workloads',
+    summary: 'Translate a client configuration into workloads',
     description: 'Runs nothing. To create a workload, send its request from the response.',
     body: ImportDocument,
     success: { status: 200, description: 'The servers in the document.', body: ImportPreview },

@@ -55,7 +55,7 @@ export const Diagnosis = z
             layer: 'process',
             state: 'failed',
             says: 'it exited with code 1',
-            hint: '`thv logs filesystem` shows what it wrote',
+            hint: 'run thv logs filesystem to see its output',
           },
         ],
       },

@@ -86,7 +86,7 @@ export const SetupSecretsResult = z
   .meta({
     id: 'SetupSecretsResult',
     description: 'The result of a setup.',
-    examples: [{ provider_type: 'encrypted', message: 'secrets are kept in an encrypted file' }],
+    examples: [{ provider_type: 'encrypted', message: 'secrets are stored in an encrypted file' }],
   });
 export type SetupSecretsResult = z.infer<typeof SetupSecretsResult>;
 

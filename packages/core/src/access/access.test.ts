@@ -65,8 +65,8 @@ describe('an OpenID provider', () => {
   });
 
   test.each<[string, OidcOptions, RegExp]>([
-    ['no audience', { issuer: 'https://id.example', audience: '' }, /need an audience/],
-    ['no issuer', { audience: 'toolhive' }, /who issues the tokens/],
+    ['no audience', { issuer: 'https://id.example', audience: '' }, /an audience is required/],
+    ['no issuer', { audience: 'toolhive' }, /the token issuer is missing/],
     ['plain http', { issuer: 'http://id.example', audience: 'toolhive' }, /is not https/],
     ['no URL', { issuer: 'id.example', audience: 'toolhive' }, /is not a URL/],
   ])('is refused with %s', (_title, oidc, message) => {

@@ -51,7 +51,7 @@ export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access 
 function tokenRule(holder: string, token: string): (presented: string) => Principal | undefined {
   if (token.length < minTokenLength || !/^[A-Za-z0-9._~+/=-]+$/.test(token)) {
     throw invalid(`a token has at least ${minTokenLength} letters, digits or any of ._~+/=-`, {
-      hint: 'make one with openssl rand -hex 32',
+      hint: 'generate a token with openssl rand -hex 32',
     });
   }
   const expected = digest(token);

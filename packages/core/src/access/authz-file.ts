@@ -58,6 +58,6 @@ function checked(value: unknown, about: string = what): AuthzConfig {
   }
   if (data.version === undefined) throw invalid(`${about} has no version`, { hint: 'add "version": "1.0"' });
   if (data.type !== 'cedarv1')
-    throw invalid(`${about} has no type`, { hint: 'add "type": "cedarv1", the only one that exists' });
+    throw invalid(`${about} has no type`, { hint: 'add "type": "cedarv1", the only supported type' });
   return data;
 }

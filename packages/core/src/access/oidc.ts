@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
-import { ThvError, invalid, messageOf, unauthorized, unavailable } from '@toolhive/contract/failure';
+import {
+  ThvError,
+  invalid,
+  invalidField,
+  messageOf,
+  unauthorized,
+  unavailable,
+} from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
@@ -75,15 +82,24 @@ type Claims = Readonly<Record<string, unknown>>;
 export function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
   const { issuer, jwksUrl, introspectionUrl, audience, allowHttp, now = Date.now } = options;
   if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
-    throw invalid('nothing says who issues the tokens', { hint: 'give the issuer' });
-  }
-  if (audience === '') {
-    throw invalid('tokens need an audience: without one every token of the issuer would be accepted', {
-      hint: 'give the audience that the provider puts into tokens for this use',
+    throw invalidField('/oidc/issuer', 'the token issuer is missing', {
+      hint: 'set the issuer (--oidc-issuer)',
     });
   }
-  for (const url of [issuer, jwksUrl, introspectionUrl]) {
-    if (url !== undefined) requireSecure(url, allowHttp);
+  if (audience === '') {
+    throw invalid(
+      'an audience is required, because otherwise every token from the issuer would be accepted',
+      {
+        hint: 'set the audience (--oidc-audience) that the provider adds to the tokens for this server',
+      },
+    );
+  }
+  for (const [field, url] of Object.entries({
+    issuer,
+    jwks_url: jwksUrl,
+    introspection_url: introspectionUrl,
+  })) {
+    if (url !== undefined) requireSecure(url, { field: `/oidc/${field}`, allowHttp });
   }
   const provider = new Provider(options);
   const recent = new RecentTokens<Principal>(acceptedMs, now);
@@ -103,15 +119,23 @@ export function oidcRule(options: OidcOptions): (token: string) => Promise<Princ
   };
 }
 
-/** Throws for a URL that would send tokens and keys over the network without encryption. Loopback is allowed. */
-export function requireSecure(url: string, allowHttp = false): void {
+/**
+ * Throws for a URL that would send tokens and keys over the network without encryption. Loopback is allowed. `field` is
+ * the JSON pointer of the URL in the request, if the URL is in the request.
+ */
+export function requireSecure(
+  url: string,
+  { field = '', allowHttp = false }: { field?: string; allowHttp?: boolean | undefined },
+): void {
   const parsed = URL.parse(url);
-  if (parsed === null) throw invalid(`${JSON.stringify(url)} is not a URL`);
+  if (parsed === null) throw invalidField(field, `${JSON.stringify(url)} is not a URL`);
   if (parsed.username !== '' || parsed.password !== '')
-    throw invalid(`the URL of ${parsed.host} contains a user name or a password`);
+    throw invalidField(field, `the URL of ${parsed.host} contains a user name or a password`);
   if (parsed.protocol === 'https:') return;
   if (parsed.protocol === 'http:' && (allowHttp || isLoopback(parsed.hostname))) return;
-  throw invalid(`${url} is not https`, { hint: 'plain http is possible on this machine only' });
+  throw invalidField(field, `${url} is not https`, {
+    hint: 'plain http is allowed only for addresses on this machine',
+  });
 }
 
 async function checkJwt(
@@ -136,14 +160,14 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
   const claims = await provider.introspect(token);
   const { active, aud, exp, nbf, iss } = claims;
   const seconds = now() / 1000;
-  if (active !== true) throw unauthorized('the token is not valid any more');
+  if (active !== true) throw unauthorized('the token is no longer valid');
   if (typeof exp !== 'number' || exp + clockToleranceSeconds < seconds)
     throw unauthorized('the token has expired');
   if (typeof nbf === 'number' && nbf - clockToleranceSeconds > seconds)
     throw unauthorized('the token is not valid yet');
   if (![aud].flat().includes(audience)) throw unauthorized('the token is for another audience');
   if (issuer !== undefined && iss !== undefined && iss !== issuer) {
-    throw unauthorized('the token is of another issuer');
+    throw unauthorized('the token comes from another issuer');
   }
   return claims;
 }
@@ -176,8 +200,8 @@ class Provider {
   async keys(): Promise<JWTVerifyGetKey> {
     if (this.#keys !== undefined) return this.#keys;
     const url = this.#options.jwksUrl ?? (await this.#discovered()).jwks_uri;
-    if (url === undefined) throw unavailable('the issuer does not say where its keys are');
-    requireSecure(url, this.#options.allowHttp);
+    if (url === undefined) throw unavailable('the issuer does not publish the URL of its keys');
+    requireSecure(url, { allowHttp: this.#options.allowHttp });
     const fetchKeys = (address: string): Promise<Response> => this.#read(address);
     this.#keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
     return this.#keys;
@@ -195,7 +219,7 @@ class Provider {
       throw unauthorized('the token is not a JWT, and the issuer does not validate other tokens');
     }
     // The token is sent there.
-    requireSecure(server.introspection_endpoint, allowHttp);
+    requireSecure(server.introspection_endpoint, { allowHttp });
     const client = { client_id: clientId };
     const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
     const answer = await introspectionRequest(server, client, authentication, token, this.#requests);
@@ -221,7 +245,7 @@ class Provider {
 
   async #discover(): Promise<AuthorizationServer> {
     if (this.#options.issuer === undefined)
-      throw unauthorized('only tokens that can be looked up are accepted');
+      throw unauthorized('only tokens that can be introspected are accepted');
     const issuer = new URL(this.#options.issuer);
     const requests = { ...this.#requests, [oauthFetch]: (address: string) => this.#read(address) };
     return processDiscoveryResponse(issuer, await discoveryRequest(issuer, requests));
@@ -241,7 +265,7 @@ class Provider {
       const own = readAuthToken !== undefined && this.#named.has(new URL(address).host);
       const headers = own ? { authorization: `Bearer ${await readAuthToken()}` } : {};
       const answer = await this.#fetch(address, { headers });
-      if (answer.status >= 400) throw unavailable(`${address} answered with status ${answer.status}`);
+      if (answer.status >= 400) throw unavailable(`${address} returned status ${answer.status}`);
       this.#failed.delete(address);
       return answer;
     } catch (error) {
@@ -279,8 +303,8 @@ function asFailure(error: unknown): ThvError {
     return unauthorized(`the token lacks the required claim ${error.claim}`);
   }
   if (error instanceof errors.JWKSTimeout)
-    return unavailable('the keys of the issuer cannot be read right now');
+    return unavailable('the signing keys of the issuer cannot be read at the moment');
   if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');
   if (error instanceof errors.JOSEError) return unauthorized('the token is not valid', { cause: error });
-  return unavailable(`the issuer of the tokens cannot be asked: ${messageOf(error)}`, { cause: error });
+  return unavailable(`cannot reach the token issuer: ${messageOf(error)}`, { cause: error });
 }

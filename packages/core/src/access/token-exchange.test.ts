@@ -110,7 +110,7 @@ describe('the exchange of a token', () => {
     [
       'a header that is none',
       { tokenUrl: 'https://id.example/token', header: 'x\r\ny' },
-      /not the name of a header/,
+      /is not a header name/,
     ],
   ])('is refused with %s', (_what, options, message) => {
     expect(() => tokenExchange(options)).toThrow(message);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ThvError, invalid, messageOf, unauthorized } from '@toolhive/contract/failure';
+import { ThvError, invalidField, messageOf, unauthorized } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import {
   ClientSecretBasic,
@@ -39,10 +39,10 @@ const unknownLifeMs = 60_000;
 /** Checks the options and returns a function that exchanges tokens (RFC 8693). Throws `invalid`. */
 export function tokenExchange(options: TokenExchangeOptions, now: () => number = Date.now): TokenExchange {
   const { tokenUrl, clientId, clientSecret, audience, scopes = [], header = 'authorization' } = options;
-  if (tokenUrl === '') throw invalid('token exchange needs a token_url');
-  requireSecure(tokenUrl);
+  if (tokenUrl === '') throw invalidField('/token_exchange/token_url', 'token exchange needs a token_url');
+  requireSecure(tokenUrl, { field: '/token_exchange/token_url' });
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header))
-    throw invalid(`${JSON.stringify(header)} is not the name of a header`);
+    throw invalidField('/token_exchange/header_name', `${JSON.stringify(header)} is not a header name`);
   const { hostname, origin } = new URL(tokenUrl);
   const server = { issuer: origin, token_endpoint: tokenUrl };
   const client = { client_id: clientId ?? 'toolhive' };

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { invalid } from '@toolhive/contract/failure';
+import { checkField, invalid, invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
@@ -84,7 +84,8 @@ async function openAuthentication(
       introspectionUrl: introspection_url,
       clientId: oidc.client_id,
       clientSecret: oidc.client_secret && (await readSecret(parseReference(oidc.client_secret).name)),
-      certificates: oidc.ca_bundle && (await readCertificates(oidc.ca_bundle)),
+      certificates:
+        oidc.ca_bundle && (await checkField('/oidc/ca_bundle', () => readCertificates(oidc.ca_bundle ?? ''))),
       readAuthToken: tokenFile === undefined ? undefined : () => readToken(tokenFile),
       allowPrivate: oidc.allow_private_ip === true,
       allowHttp: oidc.insecure_allow_http === true,
@@ -110,11 +111,13 @@ function checkTokenExchange(runConfig: RunConfig): void {
   const { token_exchange_config: config, transport } = runConfig;
   if (!config) return;
   if (requestedOidc(runConfig) === undefined)
-    throw invalid('tokens cannot be exchanged, because callers do not send any', {
-      hint: 'configure oidc, too',
+    throw invalidField('/token_exchange', 'tokens cannot be exchanged, because callers do not send any', {
+      hint: 'configure oidc as well',
     });
   if (transport === 'stdio')
-    throw invalid('a server that speaks stdio gets no tokens', { hint: 'leave out token_exchange' });
+    throw invalidField('/token_exchange', 'a stdio server cannot receive tokens', {
+      hint: 'omit token_exchange',
+    });
 }
 
 async function openExchange(
@@ -139,7 +142,7 @@ async function readToken(path: string): Promise<string> {
   const bytes = await readBoundedFile(path, {
     maxBytes: maxTokenBytes,
     notAFile: () => invalid(`${path} is not a file`),
-    tooLarge: () => invalid(`${path} is larger than a token`),
+    tooLarge: () => invalid(`${path} is too large for a token file`),
   });
   return bytes.toString().trim();
 }
@@ -148,8 +151,9 @@ function requireUrl(text: string): void {
   const url = URL.parse(text);
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
   if (url === null || !isHttp || url.username !== '' || url.hash !== '' || /["\\]/.test(text)) {
-    throw invalid(`resource_url is not an http or https URL: ${JSON.stringify(text)}`, {
-      hint: 'give the URL that clients use, without a fragment (RFC 9728, section 1.2)',
+    const message = `resource_url is not an http or https URL: ${JSON.stringify(text)}`;
+    throw invalidField('/oidc/resource_url', message, {
+      hint: 'use the URL that clients use, without a fragment (RFC 9728, section 1.2)',
     });
   }
 }

@@ -129,7 +129,7 @@ export class AuditStore {
     return openRecoverable(path, {
       log,
       use: (database) => new AuditStore(database, options, anchor),
-      inMemory: 'audit records are kept only until the daemon ends',
+      inMemory: 'audit records are stored only until the daemon ends',
       useInMemory: (database) => new AuditStore(database, options, undefined),
     });
   }

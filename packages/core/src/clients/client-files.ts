@@ -184,7 +184,7 @@ export class ClientFiles {
     } catch (error) {
       if (error instanceof ThvError) return [error.message, error.hint].filter(Boolean).join('; ');
       this.#options.log.error({ client: id, err: error }, 'client configuration failed');
-      return `${path} could not be brought up to date: ${messageOf(error)}`;
+      return `${path} could not be updated: ${messageOf(error)}`;
     }
   }
 
@@ -207,7 +207,7 @@ export class ClientFiles {
         await record.save(id, plan.before);
         return changed;
       });
-      this.#options.log.info({ client: id }, 'client configuration brought up to date');
+      this.#options.log.info({ client: id }, 'client configuration updated');
     }
     await record.save(id, plan.after);
     return plan;

@@ -37,7 +37,7 @@ export class EntryRecord {
       return new EntryRecord(path, text === undefined ? new Map() : parse(text));
     } catch (cause) {
       if ((await setAside(path, cause, log)) === path) {
-        throw unavailable(`${path} cannot be read, nor set aside`, { cause });
+        throw unavailable(`${path} cannot be read or renamed`, { cause });
       }
       return new EntryRecord(path, new Map());
     }

@@ -229,7 +229,7 @@ describe('several writers', () => {
       return `${text} ours`;
     });
 
-    await expect(edit).rejects.toThrow(/written by another program all the time/);
+    await expect(edit).rejects.toThrow(/constantly being written by another program/);
     expect(await readdir(directory)).toEqual(['config.json']);
   });
 

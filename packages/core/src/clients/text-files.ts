@@ -76,7 +76,7 @@ export class TextFiles {
         await using _lock = await takeLock(path);
         for (let attempt = 1; !(await tryEdit(path, options, change)); attempt += 1) {
           if (attempt === maxAttempts)
-            throw conflict(`${path} is being written by another program all the time`);
+            throw conflict(`${path} is constantly being written by another program`);
           await pause(retryMs);
         }
       });
@@ -143,12 +143,12 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
 }
 
 function requireUsable(path: string, stats: BigIntStats, maxBytes: number): void {
-  if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move it away' });
+  if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move it to another place' });
   if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
 }
 
 function tooLarge(path: string, maxBytes: number): Error {
-  return conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
+  return conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'reduce its size' });
 }
 
 /** Returns false if the file changed in the meantime and the edit must restart. */
@@ -263,7 +263,7 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
     const code = codeOf(cause);
     if (code === undefined) throw cause;
     if (['EACCES', 'EPERM', 'EROFS'].includes(code)) throw readOnly(path, cause);
-    if (code === 'ELOOP') throw conflict(`${path} is a link that leads to itself`, { cause });
+    if (code === 'ELOOP') throw conflict(`${path} is a symbolic link to itself`, { cause });
     throw unavailable(`${path} cannot be edited (${code})`, { cause });
   }
 }

@@ -57,10 +57,14 @@ function workloadsOf({ core, name }: Subject): Found[] {
   const seen = core.workloads
     .all()
     .filter(({ runConfig }) => groups.length === 0 || groups.includes(runConfig.group ?? defaultGroup));
-  if (seen.length === 0) return [warning('no workload is available to this client', '`thv run` starts one')];
+  if (seen.length === 0)
+    return [warning('no workload is available to this client', 'run thv run to start one')];
   return seen.map(({ runConfig, condition }) =>
     condition.status === 'running'
       ? ok(`${runConfig.name} runs`)
-      : warning(`${runConfig.name} is ${condition.status}`, `\`thv doctor ${runConfig.name}\` looks closer`),
+      : warning(
+          `${runConfig.name} is ${condition.status}`,
+          `\`thv doctor ${runConfig.name}\` shows the details`,
+        ),
   );
 }

@@ -69,7 +69,7 @@ test('a workload that works is told layer by layer, down to its tools', async ()
     listing: 'ok',
     clients: 'warning',
   });
-  expect(told(diagnosis, 'listing')).toMatch(/it offers \d+ tools/);
+  expect(told(diagnosis, 'listing')).toMatch(/the server offers \d+ tools/);
   expect(told(diagnosis, 'clients')).toContain('thv client setup');
 });
 
@@ -147,7 +147,7 @@ test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
   [
     { network: { outbound: { allow_port: [443] } } },
     "this machine's loopback",
-    'not loopback',
+    'other than loopback',
     { network_isolation: false },
   ],
 ])(

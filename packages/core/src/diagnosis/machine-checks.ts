@@ -28,11 +28,11 @@ async function runtimesOf({ runtimes }: Core, signal: AbortSignal): Promise<Foun
 async function secretsOf({ secrets }: Core): Promise<Found[]> {
   try {
     const { provider_type: type, locked } = await secrets.describe();
-    if (!locked) return [ok(`they are kept by the provider ${type}`)];
+    if (!locked) return [ok(`the provider ${type} stores the secrets`)];
     return [warning(`the provider ${type} is locked`, '`thv secret setup` takes its password')];
   } catch (error) {
     if (error instanceof ThvError && error.kind === 'not-found')
-      return [warning('no place for secrets is set up', '`thv secret setup`, if servers are to get any')];
+      return [warning('secrets are not set up', 'run thv secret setup if servers need secrets')];
     throw error;
   }
 }
@@ -58,7 +58,7 @@ async function registryOf({ registry }: Core): Promise<Found[]> {
     return [
       warning(
         `${where}, with ${count} servers; ${lost} other entries could not be read`,
-        '`GET /registry` tells why',
+        'see the reasons with GET /registry',
       ),
     ];
   return [ok(`${where}, with ${count} servers`)];
@@ -66,7 +66,7 @@ async function registryOf({ registry }: Core): Promise<Found[]> {
 
 function workloadsOf({ workloads }: Core): Found[] {
   const lost = workloads.setAside.map(({ name, why }) =>
-    failed(`the run config of ${name} could not be read: ${why}`, `\`thv doctor ${name}\` looks closer`),
+    failed(`the run config of ${name} could not be read: ${why}`, `\`thv doctor ${name}\` shows the details`),
   );
   const all = workloads.all();
   const found = all.map(({ runConfig: { name }, condition: { status, context }, lastFailure }) => {
@@ -74,7 +74,10 @@ function workloadsOf({ workloads }: Core): Found[] {
     if (status === 'running') return ok(`${name} runs`);
     if (status === 'stopped') return { ...ok(`${name} was stopped`), state: 'skipped' as const };
     const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
-    return (isBroken ? failed : warning)(`${name} is ${status}${why}`, `\`thv doctor ${name}\` looks closer`);
+    return (isBroken ? failed : warning)(
+      `${name} is ${status}${why}`,
+      `\`thv doctor ${name}\` shows the details`,
+    );
   });
   return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }
@@ -82,10 +85,10 @@ function workloadsOf({ workloads }: Core): Found[] {
 function clientsOf({ clients }: Core): Found[] {
   const registered = clients.list();
   if (registered.length === 0)
-    return [warning('no clients are registered', '`thv client setup` registers those of this machine')];
+    return [warning('no clients are registered', 'run thv client setup to register clients')];
   return registered.map(({ name, problem }) =>
     problem === undefined
       ? ok(`${name} is configured`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` looks closer`),
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
   );
 }

@@ -59,7 +59,7 @@ async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
   const known = limits.length > 0 ? limits : (await core.runtimes.of(runConfig).check(signal)).limits;
   const warnings = warningsOf(runConfig, known);
   return warnings.length === 0
-    ? [ok('everything that its profile asks for is enforced')]
+    ? [ok('this machine enforces all permissions of the workload')]
     : warnings.map((text) => warning(text));
 }
 
@@ -89,7 +89,7 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
 async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   if (!isLocal(runConfig)) return [];
   const network = networkOf(runConfig);
-  if (network.kind === 'mode') return [ok(`its network is ${network.mode}`)];
+  if (network.kind === 'mode') return [ok(`the network mode is ${network.mode}`)];
   if (network.kind === 'rules') return rulesOf(core, runConfig.name, network.rules);
   const { rule, refusal, hint } =
     egress[network.kind === 'open' && network.privateAddresses !== 'all' ? 'public' : network.kind];
@@ -141,13 +141,13 @@ const egress = {
   open: {
     rule: "the server can reach the network, but not this machine's loopback",
     refusal: loopbackRefusal,
-    hint: 'let the other program listen on an address that is not loopback, and give the server that one',
+    hint: 'let the other program listen on an address other than loopback, and use this address for the server',
   },
 } satisfies Record<'none' | 'public' | 'open', { rule: string; refusal: RegExp; hint: string }>;
 
 async function secretsOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   const count = (runConfig.secrets ?? []).length;
-  if (count === 0) return [ok('it needs none')];
+  if (count === 0) return [ok('the server needs no secrets')];
   await core.secretsOf(runConfig); // throws for missing secrets
   return [ok(count === 1 ? 'the required secret exists' : `all ${count} required secrets exist`)];
 }
@@ -157,7 +157,7 @@ async function installationOf({ core, supervisor }: Subject, signal: AbortSignal
   const { runConfig, condition } = supervisor;
   if (!isLocal(runConfig)) return [];
   if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
-  if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
+  if (condition.status === 'starting') return [skipped(condition.context ?? 'the server is starting')];
   await core.runtimes.of(runConfig).prepare(packageSourceOf(runConfig), {
     ...installationSettings(core.settings),
     granted: await grantedSourceOf(core.mounts, runConfig),
@@ -172,13 +172,13 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
   const { name } = runConfig;
   const why = condition.context === undefined ? '' : `: ${condition.context}`;
   const found: Record<WorkloadStatus, () => Found | Promise<Found>> = {
-    running: () => ok(isRemote(runConfig) ? 'it is reached' : 'it runs'),
+    running: () => ok(isRemote(runConfig) ? 'the server responds' : 'the server is running'),
     starting: () =>
       lastFailure === undefined
-        ? warning(`it is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
+        ? warning(`the server is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
         : failureOf(core, name, `: ToolHive restarts the server after ${lastFailure}`),
-    stopped: () => failed('it was stopped', `start it again: thv start ${name}`),
-    unhealthy: () => failed(`the server does not answer${why}`, `\`thv restart ${name}\``),
+    stopped: () => failed('the workload was stopped', `start it again: thv start ${name}`),
+    unhealthy: () => failed(`the server does not respond${why}`, `\`thv restart ${name}\``),
     error: () => failureOf(core, name, why),
     stopping: () => warning('the server is stopping'),
     removing: () => warning('the workload is being removed'),
@@ -190,10 +190,10 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
 /** What went wrong, with the last that the server had to say. */
 async function failureOf(core: Core, name: string, why: string): Promise<Found> {
   const said = (await core.logs.read(name, 'server', { lines: shownLines })).trim();
-  const last = said === '' ? 'it wrote nothing' : `the last output was:\n${said}`;
+  const last = said === '' ? 'the server has no output' : `the last output was:\n${said}`;
   return failed(
     `the server is not running${why}; ${last}`,
-    `\`thv logs ${name}\` shows more, \`thv restart ${name}\` tries again`,
+    `run thv logs ${name} to see its output, or thv restart ${name} to try again`,
   );
 }
 
@@ -210,7 +210,7 @@ async function portOf(
     const { body, headers } = await proxy.request({ method: 'GET', path: '/health', signal });
     const text = await body.text();
     if (String(headers['content-type']).startsWith('application/json') && text.includes('"transport"'))
-      return [ok(`its proxy listens on ${origin}`)];
+      return [ok(`the proxy listens on ${origin}`)];
     return [
       failed(
         `another program listens on port ${port}`,
@@ -219,7 +219,9 @@ async function portOf(
     ];
   } catch {
     signal.throwIfAborted();
-    return [failed(`nothing listens on port ${port}`, `\`thv logs --proxy ${runConfig.name}\` tells why`)];
+    return [
+      failed(`nothing listens on port ${port}`, `see the reason with thv logs --proxy ${runConfig.name}`),
+    ];
   } finally {
     await proxy.destroy();
   }
@@ -240,7 +242,7 @@ function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
   return [
     ok(
       protocol === 'modern'
-        ? 'it speaks 2026-07-28'
+        ? 'the server uses protocol version 2026-07-28'
         : 'the server uses a protocol version with sessions, and ToolHive translates for newer clients',
     ),
   ];
@@ -270,7 +272,7 @@ async function listingOf(
       ),
     ];
   }
-  return [tools.length === 0 ? warning('the server offers no tools') : ok(`it offers ${count}`)];
+  return [tools.length === 0 ? warning('the server offers no tools') : ok(`the server offers ${count}`)];
 }
 
 /** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */
@@ -293,15 +295,12 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
   const users = core.clients.list().filter(({ groups }) => groups.length === 0 || groups.includes(group));
   if (users.length === 0)
     return [
-      warning(
-        `no client has access to the group ${group}`,
-        '`thv client setup` registers those of this machine',
-      ),
+      warning(`no client has access to the group ${group}`, 'run thv client setup to register clients'),
     ];
   return users.map(({ name, problem }) =>
     problem === undefined
       ? ok(`${name} is configured for this workload`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` looks closer`),
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
   );
 }
 

@@ -87,7 +87,7 @@ export class Events implements Disposable {
   watch(afterId: string | undefined, signal: AbortSignal): AsyncGenerator<Sent<DaemonEvent>, void, void> {
     // Here and not in the generator, which begins only after the caller was answered that all is well.
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} callers watch events already`, {
+      throw unavailable(`${maxWatchers} callers already watch events`, {
         hint: 'close one of these clients',
       });
     }

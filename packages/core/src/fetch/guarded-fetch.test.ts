@@ -115,7 +115,7 @@ describe('where it may go', () => {
     ['ftp://example.com/', 'is neither https nor http'],
     ['file:///etc/passwd', 'is neither https nor http'],
     ['https://me:secret@example.com/', 'the URL of example.com contains a user name or a password'],
-    ['nonsense', '"nonsense" is not an address'],
+    ['nonsense', '"nonsense" is not a URL'],
   ])('refuses %s', async (address, message) => {
     const fetched = guardedFetch(address);
 
@@ -134,7 +134,7 @@ describe('where it may go', () => {
 
     await expect(inside).rejects.toThrow('public.example is a loopback address');
     await expect(mixed).rejects.toThrow('public.example is a loopback address');
-    await expect(none).rejects.toThrow('public.example has no address');
+    await expect(none).rejects.toThrow('public.example does not resolve to an address');
   });
 
   test('asks for a name again with every connection, and checks every answer', async () => {
@@ -199,7 +199,7 @@ describe('redirects', () => {
     ['https://a:b@127.0.0.1:1/', 'contains a user name or a password'],
     ['https://224.0.0.1/', '224.0.0.1 is a multicast address'],
     ['file:///etc/passwd', 'is neither https nor http'],
-    ['https://', 'is not an address'],
+    ['https://', 'is not a URL'],
   ])('to %s are not', async (location, message) => {
     await using server = await serve((_request, response) => response.writeHead(302, { location }).end(), {
       tls: true,
@@ -270,7 +270,7 @@ describe('what comes back', () => {
 
   test.each([
     ['gzip', Buffer.from('no gzip'), 'cannot be read: Z_DATA_ERROR'],
-    ['gzip, gzip', Buffer.from(''), 'compressed in a way that is not understood'],
+    ['gzip, gzip', Buffer.from(''), 'uses an unsupported compression'],
     ['identity', Buffer.from([0xff, 0xfe]), 'is not UTF-8'],
   ])('is refused as %s when it is not', async (encoding, body, message) => {
     await using server = await serve((_request, response) =>
@@ -327,9 +327,9 @@ describe('JSON', () => {
   test.each([
     [200, `${'['.repeat(65)}${']'.repeat(65)}`, 'nests deeper than 64 levels'],
     [200, '<html>internal secret</html>', 'is not JSON'],
-    [500, 'internal secret', 'answered with status 500'],
+    [500, 'internal secret', 'returned status 500'],
     [404, 'internal secret', 'not found'],
-    [204, '', 'answered with status 204'],
+    [204, '', 'returned status 204'],
   ])('that is none fails without telling what came instead: %i %j', async (status, body, message) => {
     await using server = await serve((_request, response) => response.writeHead(status).end(body));
 

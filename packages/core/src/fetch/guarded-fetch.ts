@@ -107,7 +107,7 @@ export async function fetchJson(
   const name = nameOf(new URL(answer.url));
   if (answer.status === 304) return { ...answer, body: undefined };
   if (answer.status === 404 || answer.status === 410) throw notFound(`${name} not found`);
-  if (answer.status !== 200) throw unavailable(`${name} answered with status ${answer.status}`);
+  if (answer.status !== 200) throw unavailable(`${name} returned status ${answer.status}`);
   return {
     ...answer,
     body: parseJson(text, name, { maxDepth: request.maxDepth ?? defaultLimits.maxDepth }),
@@ -156,7 +156,7 @@ function checkUrl(
   from?: URL,
 ): URL {
   const url = URL.parse(address, from?.href);
-  if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not an address`);
+  if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not a URL`);
   if (url.username !== '' || url.password !== '') {
     throw invalid(`the URL of ${url.host} contains a user name or a password`);
   }
@@ -200,7 +200,7 @@ export function guardedConnect({
   }
 
   function noneOf(host: string, addresses: LookupAddress[]): ThvError | undefined {
-    return addresses.length === 0 ? unavailable(`${host} has no address`) : undefined;
+    return addresses.length === 0 ? unavailable(`${host} does not resolve to an address`) : undefined;
   }
 }
 
@@ -219,7 +219,7 @@ async function readText(
   signal: AbortSignal | undefined,
 ): Promise<{ text: string; bytes: number }> {
   const decoder = decoders.get(String(headers['content-encoding'] ?? 'identity').toLowerCase());
-  if (decoder === undefined) throw unavailable(`${name} is compressed in a way that is not understood`);
+  if (decoder === undefined) throw unavailable(`${name} uses an unsupported compression`);
   const excess = (): Error => tooLarge(`${name} is larger than ${maxBytes} bytes`);
   const limited = (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> =>
     bounded(source, maxBytes, excess);

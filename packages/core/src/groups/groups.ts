@@ -82,7 +82,7 @@ export class Groups {
   require(name: string): KnownGroup {
     const group = this.#groups.get(name);
     if (group === undefined || group.removing !== undefined) {
-      throw notFound(`group ${name} not found`, { hint: '`thv group list` shows every group' });
+      throw notFound(`group ${name} not found`, { hint: 'run thv group list to see all groups' });
     }
     return known(group);
   }

@@ -86,7 +86,7 @@ export class Installer {
         method: 'elicitation/create',
         params: {
           mode: 'form',
-          message: `A model wants to install the MCP server ${name}. ${about} Do you agree?`,
+          message: `A model asks to install the MCP server ${name}. ${about} Do you agree?`,
           requestedSchema: {
             type: 'object',
             properties: { agree: { type: 'boolean', title: `Install ${name}`, default: false } },

@@ -111,7 +111,7 @@ function readFrom(results: ResultStore): RunTool {
     const part = results.read(callerKey, handle, offset);
     if (part === undefined)
       throw new ToolFailure(
-        `result ${handle} not found, because results are kept in memory only for a while. Call the tool again`,
+        `result ${handle} not found, because results are stored in memory for a limited time. Call the tool again`,
       );
     const { text, nextOffset, length } = part;
     return { value: { text, length, ...(nextOffset === undefined ? {} : { next_offset: nextOffset }) } };

@@ -102,7 +102,7 @@ export class NetworkDecisions implements Disposable {
     signal: AbortSignal,
   ): AsyncGenerator<Sent<NetworkDecisionMade>, void, void> {
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} callers watch network decisions already`, {
+      throw unavailable(`${maxWatchers} callers already watch network decisions`, {
         hint: 'close one of these clients',
       });
     }

@@ -46,7 +46,7 @@ export function proposalOf(
 /** A run config that has left learning mode and has the rules from now on. Throws `invalid` if they make no sense. */
 export function withLearned(runConfig: RunConfig, { hosts, ports }: LearnedRules): RunConfig {
   if (hosts.length > 0 && ports.length === 0) {
-    throw invalid('ports is empty, although there are hosts', { hint: 'give a port of the proposal' });
+    throw invalid('ports is empty, but hosts is not', { hint: 'add a port from the proposal' });
   }
   const { learning: _, isolate_network: isolate, permission_profile: profile, ...others } = runConfig;
   // What went around the gateway would go around the rules.

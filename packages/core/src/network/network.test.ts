@@ -267,14 +267,14 @@ describe('a change of the rules', () => {
 
     expect(rulesOf(changed)).toEqual({ allow_host: ['a.example', 'b.example'], allow_port: [443] });
     expect(changed.permission_profile).not.toHaveProperty('name');
-    expect(() => withChange(open, { tighten: true }, [])).toThrow('has reached no host yet');
+    expect(() => withChange(open, { tighten: true }, [])).toThrow('has not connected to any host yet');
   });
 
   test.each([
     [listed, { allow: ['not a host'] }, 'is not a host'],
     [listed, { allow: ['a.example:99999'] }, 'has no valid port'],
-    [listed, { deny: ['x.example'] }, 'is not among the hosts'],
-    [open, { deny: ['a.example'] }, 'reaches every public host'],
+    [listed, { deny: ['x.example'] }, 'is not in the allowlist'],
+    [open, { deny: ['a.example'] }, 'can reach every public host'],
     [open, { allow: ['10.0.0.5:5432'] }, 'cannot be added while every public host is allowed'],
     [
       aRunConfig({ permission_profile: { network: { mode: 'host' } } }),

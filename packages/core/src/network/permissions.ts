@@ -80,13 +80,13 @@ export function withChange(
   const allowed = (change.allow ?? []).map(parsePlace);
   const denied = (change.deny ?? []).map(parsePlace);
   if (denied.length > 0 && tightened.hosts === undefined) {
-    throw conflict(`${runConfig.name} reaches every public host, so that none can be denied`, {
+    throw conflict(`${runConfig.name} can reach every public host, so no host can be denied`, {
       hint: `first restrict it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
     });
   }
   const missing = denied.find(({ host }) => tightened.hosts?.includes(host) !== true);
   if (missing !== undefined) {
-    throw invalid(`${missing.host} is not among the hosts of ${runConfig.name}`, {
+    throw invalid(`${missing.host} is not in the allowlist of ${runConfig.name}`, {
       hint: `the allowed hosts are ${tightened.hosts?.join(', ') || 'none'}`,
     });
   }
@@ -104,7 +104,7 @@ function tighten(runConfig: RunConfig, decisions: readonly NetworkDecision[]): O
   }
   const rules = coveringRules(decisions, listedHosts(runConfig));
   if (rules.hosts.length > 0) return rules;
-  throw conflict(`${name} has reached no host yet`, {
+  throw conflict(`${name} has not connected to any host yet`, {
     hint: 'use the server first, so that its hosts are recorded',
   });
 }

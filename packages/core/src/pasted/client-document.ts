@@ -30,7 +30,7 @@ function parseDocument(text: string, what: string): unknown {
     if (error === undefined) return value;
     if (!/^\s*\[/.test(json)) {
       const line = json.slice(0, error.offset).split('\n').length;
-      throw invalid(`${what} is not JSON: there is a mistake in line ${line}`);
+      throw invalid(`${what} is not JSON: syntax error in line ${line}`);
     }
   }
   const parsers = [() => parseToml(text), (): unknown => parseYaml(text, { maxAliasCount: 100 })];

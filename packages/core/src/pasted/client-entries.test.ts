@@ -36,10 +36,7 @@ describe('a client configuration', () => {
   });
 
   test.each([
-    [
-      '{"mcpServers": {"one": {"command": "secret value" "args"}}}',
-      'it is not JSON: there is a mistake in line 1',
-    ],
+    ['{"mcpServers": {"one": {"command": "secret value" "args"}}}', 'it is not JSON: syntax error in line 1'],
     ['{"theme": "dark"}', 'it has no MCP servers'],
     ['just words', 'it is not JSON, YAML, or TOML'],
   ])('that is wrong is named, and not quoted: %s', (text, message) => {
@@ -99,7 +96,7 @@ describe('an entry', () => {
 
   test('with a wrong type is named without its value', async () => {
     await expect(read({ command: 'npx', args: 'secret' })).rejects.toThrow(
-      /^the entry name is not understood: args has a wrong type$/,
+      /^invalid entry name: args has the wrong type$/,
     );
   });
 });

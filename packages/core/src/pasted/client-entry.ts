@@ -42,7 +42,7 @@ export async function readClientEntry(
   const parsed = Entry.safeParse(raw);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw invalid(`the entry ${name} is not understood: ${issue?.path.join('.')} has a wrong type`);
+    throw invalid(`invalid entry ${name}: ${issue?.path.join('.')} has the wrong type`);
   }
   const entry = parsed.data;
   const workload = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replaceAll(/^[^A-Za-z0-9]+|-+$/g, '');

@@ -98,7 +98,7 @@ const known: KnownFlags = Object.fromEntries([
 export async function readDockerRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags('docker run', all, known);
   const [image, ...args] = words;
-  if (image === undefined) throw invalid('docker run names no image');
+  if (image === undefined) throw invalid('the image for docker run is missing');
   const parts: Part[] = [];
   for (const [flag, value] of given) {
     const read = readers.get(flag);
@@ -106,7 +106,7 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
       throw invalid(
         `Docker's ${flag} gives the server more access to this machine, so ToolHive does not accept it`,
         {
-          hint: `leave out ${flag} ${value}`,
+          hint: `omit ${flag} ${value}`,
         },
       );
     }
@@ -166,7 +166,7 @@ function mountOf(source: string, target: string | undefined, isReadOnly: boolean
 }
 
 function namedVolume(text: string): Error {
-  return invalid(`the docker volume ${JSON.stringify(text)} is not a directory of this machine`, {
+  return invalid(`the docker volume ${JSON.stringify(text)} is not a directory on this machine`, {
     hint: 'create a directory, and mount it with -v /DIRECTORY:/PATH',
   });
 }

@@ -9,7 +9,7 @@ const from: PastedFrom = {
   env: {},
   directory: '/',
   readEnvFile() {
-    throw invalid('a file of variables cannot be read here', { hint: 'add its variables to the server' });
+    throw invalid('environment files are not supported here', { hint: 'add its variables to the server' });
   },
 };
 

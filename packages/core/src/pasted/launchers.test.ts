@@ -119,7 +119,7 @@ describe('a pasted command', () => {
     ['uvx git+https://example.com/server', /thv run uvx:\/\/NAME/],
     ['uvx server[extra]', /thv run uvx:\/\/server$/],
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
-    ['uvx --with-editable . server', /leave out --with-editable/],
+    ['uvx --with-editable . server', /omit --with-editable/],
     ['uvx --python pypy server', /use a version such as 3\.12/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
@@ -175,11 +175,11 @@ describe('a pasted docker run', () => {
     ['-v /run/user/1/podman/podman.sock:/x', 'add --volume'],
     ['--mount type=bind,src=/var/run/docker.sock,dst=/x', 'add --volume'],
     ['-v data:/data', 'create a directory'],
-    ['--cap-add SYS_ADMIN', 'leave out --cap-add SYS_ADMIN'],
-    ['--security-opt=seccomp=unconfined', 'leave out --security-opt'],
-    ['--pid host', 'leave out --pid host'],
-    ['--device /dev/kvm', 'leave out --device'],
-    ['--user 0', 'leave out --user'],
+    ['--cap-add SYS_ADMIN', 'omit --cap-add SYS_ADMIN'],
+    ['--security-opt=seccomp=unconfined', 'omit --security-opt'],
+    ['--pid host', 'omit --pid host'],
+    ['--device /dev/kvm', 'omit --device'],
+    ['--user 0', 'omit --user'],
   ])('does not take over %s', async (flags, hint) => {
     await expect(read(`docker run -i ${flags} example/server`)).rejects.toMatchObject({
       kind: 'invalid',

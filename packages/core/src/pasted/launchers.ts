@@ -87,7 +87,7 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
   });
   const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
   if (packages.length > 1)
-    throw invalid('npx --package is supported once only', { hint: "name the server's package" });
+    throw invalid('npx --package is supported only once', { hint: "name the server's package" });
   return readPackage('npx', { from, words, named: packages[0] });
 }
 
@@ -163,7 +163,7 @@ function readPackage(
 ): Pasted | Promise<Pasted> {
   const [first, ...args] = words;
   const spec = named ?? first;
-  if (spec === undefined) throw invalid(`${scheme} names no package`);
+  if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
   if (isPath(spec)) return readLocalPackage([spec, ...args], from, settings);
   const published = scheme === 'npx' ? spec : spec.replace(/(?<=[\w.-])(\[[^\]]*\])?==(?=\d)/, '$1@');
   const extras = /\[[^\]]*\]/.exec(published)?.[0];
@@ -196,7 +196,7 @@ function sameName(one: string, other: string): boolean {
 /** A module is mostly the program of the package with its name. */
 function readPythonModule([module = '', ...args]: readonly string[]): Pasted {
   const name = module.split('.')[0]?.replaceAll('_', '-') ?? '';
-  throw invalid(`python -m ${module} runs a module of this machine, which ToolHive does not install`, {
+  throw invalid(`python -m ${module} runs a module on this machine, which ToolHive does not install`, {
     hint: `if its package is ${name}, run thv run ${['uvx://' + name, ...(args.length > 0 ? ['--', ...args] : [])].join(' ')}`,
   });
 }
@@ -240,7 +240,7 @@ async function readLocalPackage(
 function readGoRun(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
   const { words } = readOtherFlags('go run', all, switches('-v', '-x'));
   const [module, ...args] = words;
-  if (module === undefined) throw invalid('go run names no module');
+  if (module === undefined) throw invalid('the module for go run is missing');
   if (isPath(module)) return readLocalPath([module, ...args], from);
   return { request: { image: `go://${module}`, cmd_arguments: args }, notes: [] };
 }

@@ -13,7 +13,7 @@ export async function readLocalPath(
 ): Promise<Pasted> {
   const path = resolve(directory, word.replace(/^~(?=\/)/, homedir()));
   if (!existsSync(path))
-    throw notFound(`${path} not found`, { hint: 'check the path, or name a published package' });
+    throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
   const {
     image,
     notes = [],
@@ -43,7 +43,7 @@ function schemeOfDirectory(path: string): LocalScheme {
   const found = manifests.find(([file]) => existsSync(join(path, file)));
   if (found !== undefined) return found[1];
   throw invalid(`${path} has no package.json, pyproject.toml, or go.mod`, {
-    hint: 'name the directory of the package, or the script to run',
+    hint: 'specify the package directory, or the script to run',
   });
 }
 
@@ -54,7 +54,7 @@ async function readFile(path: string, scheme?: LocalScheme): Promise<Local> {
   if (/\.(?:tgz|tar\.gz)$/.test(path)) return { image: `npx://${path}` };
   if (path.endsWith('.whl')) return { image: `uvx://${path}` };
   throw invalid(`${path} is not a server that ToolHive can run`, {
-    hint: 'name a directory with a package.json, pyproject.toml, or go.mod, a script (.js, .py), a wheel, or a .tgz archive',
+    hint: 'use a directory with a package.json, pyproject.toml, or go.mod, a script (.js, .py), a wheel, or a .tgz archive',
   });
 }
 

@@ -21,7 +21,7 @@ export function readOtherFlags(program: string, all: readonly string[], known: K
       const kind = Object.hasOwn(known, flag) ? known[flag] : undefined;
       if (kind === undefined) {
         throw invalid(`the flag ${flag} of ${program} is not supported`, {
-          hint: `leave out ${flag}, or use a flag of thv run before ${program}`,
+          hint: `omit ${flag}, or use a flag of thv run before ${program}`,
         });
       }
       // A switch may be written as --flag=true.

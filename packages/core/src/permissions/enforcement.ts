@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { invalid, invalidField, notImplemented } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -17,8 +17,9 @@ const toolMiddleware = ['tool-filter', 'tool-call-filter'];
 /** Throws `invalid` for a server on another host, because each server listens in a network of its own. */
 export function requireOwnHost({ target_host: host = '' }: CreateWorkload): void {
   if (ownHosts.includes(host) || isLoopback(host)) return;
-  throw invalid(`the server cannot listen on ${JSON.stringify(host)}, because it has its own network`, {
-    hint: `leave out the target host, or use a URL such as http://${host}:8080/mcp as the source if the server already runs there`,
+  const message = `the server cannot listen on ${JSON.stringify(host)}, because it has its own network`;
+  throw invalidField('/target_host', message, {
+    hint: `omit the target host, or use a URL such as http://${host}:8080/mcp as the source if the server already runs there`,
   });
 }
 
@@ -77,8 +78,8 @@ function repeatsAccess(
 }
 
 function refusal(what: string, field: string): Error {
-  return notImplemented(`${what} not available yet, so ${field} cannot be honoured`, {
-    hint: 'leave it out',
+  return notImplemented(`${what} not available yet, so ${field} is not supported`, {
+    hint: 'omit it',
   });
 }
 

@@ -23,7 +23,7 @@ export async function localSourceOf({ image = '' }: RunConfig): Promise<LocalGra
     throw notFound(`${path} not found`, { hint: 'check the path, or restore the files' });
   if (isWithin(await realpath(homedir()).catch(() => homedir()), real)) {
     throw invalid(`${path} contains a whole home directory`, {
-      hint: 'name the directory of the package alone',
+      hint: 'specify only the package directory',
     });
   }
   return [{ source: path, target: '/', readOnly: true }];

@@ -30,5 +30,5 @@ test('puts grants and volumes together, writable if either is', () => {
 });
 
 test('refuses two things in one place', () => {
-  expect(() => mountsOf({}, ['/a:/x', '/b:/x'])).toThrow('/a and /b are both to be mounted at /x');
+  expect(() => mountsOf({}, ['/a:/x', '/b:/x'])).toThrow('/a and /b have the same mount target /x');
 });

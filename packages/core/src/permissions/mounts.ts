@@ -32,7 +32,7 @@ function parseGrant(grant: string, readOnly: boolean): Mount {
 function asPath(path: string, whole: string): string {
   if (!isAbsolute(path) || path.includes('\0')) {
     throw invalid(`${JSON.stringify(path)} in ${JSON.stringify(whole)} is not an absolute path`, {
-      hint: 'begin both paths of a mount with a slash',
+      hint: 'start both paths of a mount with a slash',
     });
   }
   const clean = normalize(path);
@@ -53,7 +53,7 @@ export function mountsOf(profile: PermissionProfile, volumes: readonly string[])
   for (const mount of grants) {
     const earlier = byTarget.get(mount.target);
     if (earlier !== undefined && earlier.source !== mount.source) {
-      throw invalid(`${earlier.source} and ${mount.source} are both to be mounted at ${mount.target}`);
+      throw invalid(`${earlier.source} and ${mount.source} have the same mount target ${mount.target}`);
     }
     byTarget.set(mount.target, { ...mount, readOnly: mount.readOnly && (earlier?.readOnly ?? true) });
   }

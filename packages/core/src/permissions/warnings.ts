@@ -17,7 +17,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
-      `WARNING: anyone who reaches ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,
+      `WARNING: anyone who can reach ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,
     );
   }
   if (inboundRuleOf(runConfig)?.('localhost') === false) {

@@ -312,7 +312,7 @@ describe('a workload of an image', () => {
       'whose registry answers with errors',
       async () => ({ [`GET ${base}/referrers/${digest}`]: ({ reply }) => reply(500, {}) }),
       true,
-      'answered with status 500',
+      'returned status 500',
     ],
   ])('%s is refused if verification is enabled', async (_name, routes, isKnown, reason) => {
     await expect(run(await routes(), 'enabled', isKnown)).rejects.toMatchObject({

@@ -178,7 +178,7 @@ test.each([
 
 test.each<[string, Route, string]>([
   ['HTML', answering('<!doctype html><title>Sign in</title>'), 'is not JSON'],
-  ['a failure', answering({}, 500), 'answered with status 500'],
+  ['a failure', answering({}, 500), 'returned status 500'],
   ['far too much', answering('x'.repeat(2 * 1024 * 1024)), 'is larger than 1048576 bytes'],
   ['a deeply nested text', answering('['.repeat(10_000)), 'nests deeper than 64 levels'],
   [

@@ -53,7 +53,7 @@ export class OciRepository {
   async blob(digest: string): Promise<string> {
     const { address, answer } = await this.#get(`blobs/${digest}`);
     if (answer.status === 200) return answer.text;
-    throw unavailable(`${address.origin}${address.pathname} answered with status ${answer.status}`);
+    throw unavailable(`${address.origin}${address.pathname} returned status ${answer.status}`);
   }
 
   async #get(path: string) {
@@ -76,7 +76,7 @@ export class OciRepository {
   async #requestToken(challenge: string): Promise<string> {
     const part = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(challenge)?.[1];
     const realm = /^bearer\b/i.test(challenge) ? URL.parse(part('realm') ?? '') : null;
-    if (realm === null) throw unavailable(`${this.#base.host} wants a password for its signatures`);
+    if (realm === null) throw unavailable(`${this.#base.host} requires a password to read signatures`);
     for (const name of ['service', 'scope']) {
       const value = part(name);
       if (value !== undefined) realm.searchParams.set(name, value);
@@ -90,7 +90,7 @@ export class OciRepository {
       headers: { accept: 'application/json' },
     });
     const { token, access_token: other } = Token.catch({}).parse(readJson(answer, realm));
-    if (token === undefined && other === undefined) throw unavailable(`${realm.host} gave no token`);
+    if (token === undefined && other === undefined) throw unavailable(`${realm.host} did not return a token`);
     return token ?? other ?? '';
   }
 }

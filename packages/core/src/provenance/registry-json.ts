@@ -68,7 +68,7 @@ export async function fetchFromRegistry(address: URL, request: RegistryRequest):
 export function readJson({ status, text }: Pick<GuardedResponse, 'status' | 'text'>, address: URL): unknown {
   const name = `${address.origin}${address.pathname}`;
   if (status === 404 || status === 410) return undefined;
-  if (status !== 200) throw unavailable(`${name} answered with status ${status}`);
+  if (status !== 200) throw unavailable(`${name} returned status ${status}`);
   try {
     return parseJson(text, name, { maxDepth: 64 });
   } catch (cause) {

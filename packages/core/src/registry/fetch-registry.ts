@@ -58,7 +58,7 @@ export async function fetchRegistry(address: string, options: FetchOptions): Pro
 /** Where the registry may be. A bare host is an API more often than a document. */
 function candidatesOf(address: string): [string, ...string[]] {
   const url = URL.parse(address);
-  if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not an address`);
+  if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not a URL`);
   if (isList(url)) return [listUrl(url)];
   const api = new URL(url);
   api.pathname = `${url.pathname.replace(/\/$/, '')}/v0.1/servers`;

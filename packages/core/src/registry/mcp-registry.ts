@@ -139,7 +139,8 @@ function withKeys(offers: readonly Offer[], skipped: Converted['skipped']) {
 
   function put(entries: Record<string, unknown>, name: string, entry: object): void {
     const key = keys.get(name);
-    if (key === undefined) skipped.push({ name, why: 'its name cannot be told from that of another' });
+    if (key === undefined)
+      skipped.push({ name, why: 'its name cannot be distinguished from the name of another entry' });
     else entries[key] = entry;
   }
 }

@@ -67,6 +67,6 @@ function imageWithoutEngine(registry: Registry, word: string): never {
         hint: `for a package, use ${formatSource({ kind: 'package', scheme: 'npx', name: word })}${meant}`,
       })
     : unsupported(`${word} is a container image, and no container engine was found`, {
-        hint: 'install Docker or Podman, or name the server as a package: npx://…, uvx://… or go://…',
+        hint: 'install Docker or Podman, or run the server as a package: npx://…, uvx://… or go://…',
       });
 }

@@ -294,7 +294,7 @@ describe('an address', () => {
       skipped_count: 1,
       server_count: 1,
     });
-    await expect(store.resolve('bad', 'docker')).rejects.toThrow('bad of the registry cannot be used: ');
+    await expect(store.resolve('bad', 'docker')).rejects.toThrow('the registry entry bad cannot be used: ');
   });
 
   test('with a password is refused, and the password shown nowhere', async () => {
@@ -396,7 +396,7 @@ describe('a change of the source', () => {
 
     const updated = await store.update({ url: `${source.url}/r.json`, allow_private_ip: true });
 
-    expect(updated).toEqual({ message: `the registry comes from ${source.url}/r.json now`, type: 'url' });
+    expect(updated).toEqual({ message: `ToolHive now uses the registry ${source.url}/r.json`, type: 'url' });
     expect(await onDisk()).toBe(`registry_url: ${source.url}/r.json\nallow_private_registry_ip: true\n`);
     expect(Object.keys(store.current.servers)).toEqual(['one']);
     expect(changes).toBe(1);
@@ -420,10 +420,10 @@ describe('a change of the source', () => {
   });
 
   test.each([
-    [{ url: 'https://a.example', local_path: '/a.json' }, 'not from both'],
+    [{ url: 'https://a.example', local_path: '/a.json' }, 'not both'],
     [{ url: 'https://127.0.0.1/' }, '127.0.0.1 is a loopback address'],
     [{ url: 'http://a.example/' }, 'is not https'],
-    [{ url: 'nonsense' }, 'is not an address'],
+    [{ url: 'nonsense' }, 'is not a URL'],
     [{ url: 'http://127.0.0.1:1/', allow_private_ip: true }, 'ECONNREFUSED'],
     [{ local_path: '/nowhere/registry.json' }, '/nowhere/registry.json not found'],
     [{ local_path: '/etc/passwd' }, 'does not end in .json'],
@@ -446,7 +446,7 @@ describe('a change of the source', () => {
 
     const updated = await store.update({ local_path: pathToFileURL(path).href });
 
-    expect(updated).toEqual({ message: `the registry comes from ${path} now`, type: 'file' });
+    expect(updated).toEqual({ message: `ToolHive now uses the registry ${path}`, type: 'file' });
     expect(await onDisk()).toBe(`local_registry_path: ${path}\n`);
   });
 

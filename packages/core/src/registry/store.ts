@@ -174,7 +174,7 @@ export class RegistryStore implements AsyncDisposable {
 
   async #update(change: UpdateRegistry, signal: AbortSignal): Promise<UpdatedRegistry> {
     const { url, local_path: path, allow_private_ip: allowPrivate = false } = change;
-    if (url && path) throw invalid('a registry comes from an address or from a file, not from both');
+    if (url && path) throw invalid('a registry has a URL or a file, not both');
     const source = await this.#prove(change, signal);
     try {
       await this.#options.settings.change(
@@ -187,8 +187,8 @@ export class RegistryStore implements AsyncDisposable {
       throw error;
     }
     await this.#replace(source);
-    const where = source.place === '' ? 'the built-in registry uses this name' : `comes from ${source.place}`;
-    return { message: `the registry ${where} now`, type: source.type };
+    const used = source.place === '' ? 'the built-in registry' : `the registry ${source.place}`;
+    return { message: `ToolHive now uses ${used}`, type: source.type };
   }
 
   /** Reads a new source for the first time. A problem with the source is a problem with the request. */
@@ -201,8 +201,11 @@ export class RegistryStore implements AsyncDisposable {
     } catch (error) {
       if (error instanceof ThvError && error.kind === 'cancelled') throw error;
       const isRefused = error instanceof ThvError && error.kind === 'forbidden';
-      throw invalid(`the registry cannot come from there: ${messageOf(error)}`, {
-        hint: isRefused && !allowPrivate ? 'allow private addresses if you trust the source' : hintOf(error),
+      throw invalid(`cannot use this registry: ${messageOf(error)}`, {
+        hint:
+          isRefused && !allowPrivate
+            ? 'if you trust the source, add --allow-private-ip (allow_private_ip)'
+            : hintOf(error),
         problems: [{ pointer: url ? '/url' : '/local_path', detail: messageOf(error) }],
         cause: error,
       });
@@ -232,7 +235,7 @@ export class RegistryStore implements AsyncDisposable {
       });
     }
     const entry = skipped.find(({ name }) => name === word);
-    if (entry !== undefined) throw invalid(`${word} of the registry cannot be used: ${entry.why}`);
+    if (entry !== undefined) throw invalid(`the registry entry ${word} cannot be used: ${entry.why}`);
   }
 
   /** Sets or removes a key in the settings. Removing a missing key changes nothing. */

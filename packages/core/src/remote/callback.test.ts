@@ -138,7 +138,7 @@ describe('the listener for the browser', () => {
 
     await expect(CallbackListener.open(Number(port), 'right')).rejects.toMatchObject({
       kind: 'conflict',
-      message: `port ${port}, to which the browser should come back, is taken`,
+      message: `port ${port} for the sign-in callback is in use`,
     });
   });
 });

@@ -44,11 +44,11 @@ export class CallbackListener implements AsyncDisposable {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EADDRINUSE') {
-        throw conflict(`port ${port}, to which the browser should come back, is taken`, {
+        throw conflict(`port ${port} for the sign-in callback is in use`, {
           hint: 'stop the program on that port, or configure another callback_port',
         });
       }
-      throw unavailable(`nothing can listen on port ${port} for the browser to come back: ${code}`);
+      throw unavailable(`cannot listen on port ${port} for the sign-in callback: ${code}`);
     }
     return new CallbackListener(server, state);
   }

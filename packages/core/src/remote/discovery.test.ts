@@ -80,7 +80,7 @@ describe('what a server says about itself', () => {
     });
 
     expect(await failureOf(world)).toMatchObject({
-      message: 'the server names missing resource metadata',
+      message: 'the resource metadata of the server was not found',
       hint: 'configure the issuer, or its authorize_url and token_url',
     });
   });
@@ -97,7 +97,7 @@ describe('what a server says about itself', () => {
     });
 
     expect(await failureOf(world)).toMatchObject({
-      message: expect.stringContaining('missing resource metadata'),
+      message: expect.stringContaining('the resource metadata of the server was not found'),
     });
     expect(world.remote.seen).not.toContain('GET /.well-known/oauth-protected-resource/mcp');
   });
@@ -127,7 +127,7 @@ describe('what a server says about itself', () => {
     await using world = await openWorld({ server: { metadata } });
 
     expect(await failureOf(world)).toMatchObject({
-      message: expect.stringMatching(new RegExp(`not right: ${field}$`)),
+      message: expect.stringMatching(new RegExp(`^invalid metadata at .*: ${field}$`)),
     });
   });
 });

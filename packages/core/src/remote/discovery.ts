@@ -92,7 +92,7 @@ async function describeResource(
       });
   }
   if (resourceMetadata === undefined) return undefined; // servers of 2025-03-26 are their own authorization servers
-  throw unavailable('the server names missing resource metadata', { hint: configureIssuer });
+  throw unavailable('the resource metadata of the server was not found', { hint: configureIssuer });
 }
 
 async function checkResource(
@@ -230,7 +230,7 @@ async function parsed<Schema extends z.ZodType>(
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const field = result.error.issues[0]?.path.join('.') || 'its JSON';
-  throw unavailable(`the metadata at ${nameOf(new URL(address))} is not right: ${field}`);
+  throw unavailable(`invalid metadata at ${nameOf(new URL(address))}: ${field}`);
 }
 
 /** The identifier of a server without its own, in the form that the MCP specification requires. */

@@ -27,7 +27,7 @@ export async function probeRemote(
 ): Promise<RemoteNeed> {
   const url = parseUrl(address);
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw invalid('the URL of the remote server is none');
+    throw invalid('the URL of the remote server is invalid');
   const limit = AbortSignal.timeout(limitMs);
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   const agent = new Agent(connect === undefined ? {} : { connect });

@@ -113,7 +113,7 @@ export function authenticationOf(
   if (method === 'client_secret_basic') return basic(secret);
   if (method === 'client_secret_post') return ClientSecretPost(secret);
   throw unavailable(
-    `${server.issuer} wants clients to use ${JSON.stringify(method.slice(0, 40))}, which is not known here`,
+    `${server.issuer} requires the client authentication method ${JSON.stringify(method.slice(0, 40))}, which ToolHive does not support`,
   );
 }
 

@@ -173,12 +173,12 @@ describe('signing in', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'timeout',
-      message: 'no consent within 0.01 minutes',
+      message: 'the sign-in was not completed within 0.01 minutes',
     });
 
     expect(world.auth.state).toEqual({
       kind: 'needs authorization',
-      why: 'no consent within 0.01 minutes',
+      why: 'the sign-in was not completed within 0.01 minutes',
     });
   });
 
@@ -473,7 +473,7 @@ describe('the callback port', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'conflict',
-      message: `port ${taken.port}, to which the browser should come back, is taken`,
+      message: `port ${taken.port} for the sign-in callback is in use`,
     });
     expect(world.authority.registrations).toEqual([]);
   });
@@ -590,7 +590,7 @@ describe('a token endpoint', () => {
   test.each([
     [
       'that refuses',
-      'gives no token: invalid_grant',
+      'did not return a token: invalid_grant',
       (reply: Reply) => reply(400, { error: 'invalid_grant', error_description: 'echo-of-secret' }),
     ],
     ['that fails', 'unexpected HTTP status code', (reply: Reply) => reply(500, 'echo-of-secret')],
@@ -752,7 +752,7 @@ describe('a token that expires', () => {
 
     expect(await world.auth.headers()).toEqual({});
 
-    const why = `the token has expired, and ${world.authority.issuer} gives no other`;
+    const why = `the token has expired, and ${world.authority.issuer} does not issue another`;
     expect(world.auth.state).toEqual({ kind: 'needs authorization', why });
     expect(describeRemoteAuth(world.auth.state)).toBe(`needs authorization: ${why}`);
     expect(world.authority.redeemed).toHaveLength(2);
@@ -1024,12 +1024,12 @@ describe('headers that are configured', () => {
     [
       'a value that would be two',
       { name: 'X-A', default: 'a\r\nHost: b' },
-      'the value of the header X-A has characters that no header can hold',
+      'the value of the header X-A contains invalid characters',
     ],
     [
       'a secret instead of its name',
       { name: 'X-A', default: 'hush', secret: true },
-      'a secret is not given as NAME,target=VARIABLE',
+      'a secret must have the form NAME,target=VARIABLE',
     ],
   ])('are refused with %s', async (_what, given, message) => {
     const opening = openWorld({ config: { headers: [{ ...header, ...given }] } });

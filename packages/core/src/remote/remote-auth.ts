@@ -58,7 +58,7 @@ const nextTryMs = 5_000;
 /** Reads the settings, the secrets in headers, and the stored tokens. Makes no requests. */
 export async function openRemoteAuth(options: RemoteAuthOptions): Promise<RemoteAuth> {
   const serverUrl = parseUrl(options.serverUrl);
-  if (serverUrl === undefined) throw invalid('the URL of the remote server is none');
+  if (serverUrl === undefined) throw invalid('the URL of the remote server is invalid');
   const settings = readSettings(options.config ?? {});
   const fixed = await staticHeaders(options.config?.headers, options.resolveSecret);
   const auth = new RemoteAuth(options, { serverUrl, settings, fixed });
@@ -294,7 +294,7 @@ export class RemoteAuth implements AsyncDisposable {
       if (this.#grant !== grant) return; // the user has signed in again meanwhile
       if (!('refusal' in outcome)) return await this.#adopt({ ...grant, tokens: outcome });
       if (outcome.refusal === 'invalid_client' && client.kind === 'dynamic') this.#client = undefined;
-      await this.#lose(grant, `${why}, and ${client.issuer} gives no other`);
+      await this.#lose(grant, `${why}, and ${client.issuer} does not issue another`);
     } catch (error) {
       this.#failed = { error, untilMs: this.#now() + nextTryMs };
       throw error;
@@ -376,5 +376,5 @@ function signInFailure(
 ): unknown {
   if (!stopped) return error;
   if (!limit.aborted) return cancelled('signing in was cancelled');
-  return timedOut(`no consent within ${Number((limitMs / 60_000).toFixed(2))} minutes`);
+  return timedOut(`the sign-in was not completed within ${Number((limitMs / 60_000).toFixed(2))} minutes`);
 }

@@ -52,12 +52,12 @@ describe('the settings of signing in', () => {
     [
       'half of the endpoints',
       { token_url: 'https://a.example', client_id: 'a' },
-      'authorize_url and token_url go together: give both, or none',
+      'authorize_url and token_url must be set together',
     ],
     [
       'endpoints without a client',
       { authorize_url: 'https://a.example', token_url: 'https://a.example' },
-      'an issuer that is not asked needs a client_id',
+      'authorize_url and token_url require a client_id',
     ],
     [
       'a secret without a client',
@@ -67,7 +67,7 @@ describe('the settings of signing in', () => {
     [
       'a secret itself',
       { client_id: 'a', client_secret: 'hush' },
-      'a secret is not given as NAME,target=VARIABLE',
+      'a secret must have the form NAME,target=VARIABLE',
     ],
     [
       'a secret in a file',

@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { parseReference } from '../secrets/reference.ts';
 import { isSafe, parseUrl } from './urls.ts';
@@ -55,7 +55,7 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
   }
   const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
   if (clientSecret !== undefined && !config.client_id) {
-    throw invalid('an OAuth client secret requires a client_id');
+    throw invalidField('/oauth_config', 'an OAuth client secret requires a client_id');
   }
   const issuer = config.issuer ? safeUrl(config.issuer, 'issuer') : undefined;
   const endpoints = endpointsOf(config);
@@ -75,15 +75,19 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
 function endpointsOf(config: RemoteAuthConfig): AuthSettings['endpoints'] {
   const { authorize_url: authorize, token_url: token } = config;
   if (!authorize && !token) return undefined;
-  if (!authorize || !token) throw invalid('authorize_url and token_url go together: give both, or none');
-  if (!config.client_id) throw invalid('an issuer that is not asked needs a client_id');
+  if (!authorize || !token)
+    throw invalidField('/oauth_config', 'authorize_url and token_url must be set together');
+  if (!config.client_id)
+    throw invalidField('/oauth_config', 'authorize_url and token_url require a client_id');
   return { authorize: safeUrl(authorize, 'authorize_url'), token: safeUrl(token, 'token_url') };
 }
 
 function safeUrl(text: string, field: string): string {
   const url = parseUrl(text);
   if (url !== undefined && isSafe(url)) return text;
-  throw invalid(`${field} is not an https URL`, { hint: 'plain http is possible on this machine only' });
+  throw invalidField(`/oauth_config/${field}`, `${field} is not an https URL`, {
+    hint: 'plain http is allowed only for addresses on this machine',
+  });
 }
 
 function parametersOf({ oauth_params: parameters }: RemoteAuthConfig): Record<string, string> {
@@ -103,5 +107,7 @@ function limitOf(timeout: string | number): number {
     : 0;
   const limitMs = typeof timeout === 'number' ? timeout / 1e6 : fromParts;
   if (limitMs > 0) return Math.min(Math.max(limitMs, 1), maxLimitMs);
-  throw invalid('the sign-in timeout is not a duration', { hint: 'such as 5m' });
+  throw invalidField('/oauth_config/timeout', 'the sign-in timeout is not a duration', {
+    hint: 'use a duration such as 5m',
+  });
 }

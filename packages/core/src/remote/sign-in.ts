@@ -69,7 +69,7 @@ export async function signIn(options: SignInOptions): Promise<SignedIn> {
 function requirePkce({ issuer, code_challenge_methods_supported: methods }: AuthorizationServer): void {
   if (methods?.includes('S256') === true) return;
   throw unavailable(
-    `${issuer} does not announce support for PKCE with S256, without which authorization codes can be stolen`,
+    `${issuer} does not announce support for PKCE with S256, which protects authorization codes`,
     {
       hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
     },
@@ -179,7 +179,7 @@ async function redeem(
     validateAuthResponse(server, them, parameters, state),
   );
   const authentication = authenticationOf(server, client, await secretOf(client));
-  return attempt(`${server.issuer} gives no token`, {}, async () => {
+  return attempt(`${server.issuer} did not return a token`, {}, async () => {
     const issuedAtMs = now();
     const answer = await authorizationCodeGrantRequest(
       server,

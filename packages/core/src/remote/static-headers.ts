@@ -31,7 +31,7 @@ export async function staticHeaders(
     if (!given) continue;
     const value = secret ? await resolveSecret(parseReference(given).name) : given;
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw invalid(`the value of the header ${name} has characters that no header can hold`);
+      throw invalid(`the value of the header ${name} contains invalid characters`);
     }
     resolved[key] = value.trim();
   }

@@ -82,7 +82,7 @@ export async function refreshTokens(options: RefreshOptions): Promise<Tokens | {
     if (error instanceof ResponseBodyError && !passing.has(error.error) && error.status !== 429) {
       return { refusal: error.error };
     }
-    throw explain(error, `${server.issuer} gives no new token`);
+    throw explain(error, `${server.issuer} did not return a new token`);
   }
 }
 

@@ -287,9 +287,9 @@ function damaged(path: string): ThvError {
   );
 }
 
-/** `which` continues "give the password that". */
+/** `which` continues "enter the password that". */
 export function wrongPassword(path: string, which = 'the secrets were set up with'): ThvError {
-  return invalid(`the password does not open ${path}`, { hint: `give the password that ${which}` });
+  return invalid(`wrong password for ${path}`, { hint: `enter the password that ${which}` });
 }
 
 function locked(): ThvError {

@@ -74,7 +74,7 @@ describe('encrypted secrets', () => {
 
     await expect(setup).rejects.toMatchObject({
       kind: 'invalid',
-      hint: expect.stringContaining('give a password'),
+      hint: expect.stringContaining('set a password'),
     });
     expect(await readdir(place.directory)).toEqual([]);
   });
@@ -173,7 +173,7 @@ describe('encrypted secrets', () => {
 
     await expect(setup).rejects.toMatchObject({
       kind: 'invalid',
-      message: expect.stringContaining('the password does not open'),
+      message: expect.stringContaining('wrong password for'),
     });
     expect(await readFile(place.path)).toEqual(before);
   });
@@ -193,7 +193,7 @@ describe('encrypted secrets', () => {
   test('take no short password, and none to replace a missing one', async () => {
     await using place = await makePlace({ keyring: memoryKeyring() });
     const secrets = place.open();
-    const short = { kind: 'invalid', message: 'a password for secrets has at least 8 characters' };
+    const short = { kind: 'invalid', message: 'a password for secrets must have at least 8 characters' };
 
     await expect(secrets.setup('seven 7')).rejects.toMatchObject(short);
     await expect(secrets.setup(undefined, 'long enough')).rejects.toMatchObject({ kind: 'invalid' });

@@ -104,13 +104,13 @@ export class EncryptedSecrets implements SecretsProvider {
       const users = await this.#file.keyringUsersOf(found);
       if (users.length === 0) return;
       if (!locks.some(({ by }) => by === 'passphrase')) {
-        throw conflict('only the keyring can open the secrets, and would not be able to any more', {
-          hint: 'give them a password first, with `thv secret setup`',
+        throw conflict('without the key in the keyring, nothing could open the secrets', {
+          hint: 'set a password first with thv secret setup',
         });
       }
       for (const user of users) {
         if (!(await this.#keyring.delete(user))) {
-          throw unavailable('the keyring does not delete the key of the secrets', {
+          throw unavailable('the keyring did not delete the key of the secrets', {
             hint: 'make sure that the keyring is running and unlocked',
           });
         }
@@ -132,7 +132,7 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   async set(name: string, value: string): Promise<void> {
-    if (name.startsWith(ownPrefix)) throw invalid('a secret name has no control characters');
+    if (name.startsWith(ownPrefix)) throw invalid('a secret name cannot contain control characters');
     await this.#set(name, value);
   }
 
@@ -167,19 +167,19 @@ export class EncryptedSecrets implements SecretsProvider {
 
 function requireLong(password: string | undefined): void {
   if (password === undefined || password.length >= shortestPassword) return;
-  throw invalid(`a password for secrets has at least ${shortestPassword} characters`, {
-    hint: 'take a few words that do not belong together',
+  throw invalid(`a password for secrets must have at least ${shortestPassword} characters`, {
+    hint: 'use several unrelated words',
   });
 }
 
 function nothingToChange(): ThvError {
   return invalid('no encrypted file exists yet, so its password cannot be changed', {
-    hint: 'set secrets up first',
+    hint: 'set up secrets first',
   });
 }
 
 function noWayToOpen(): ThvError {
   return invalid('OS keyring is not available, and no password was given for the encrypted secrets', {
-    hint: 'give a password, as `thv secret setup` does',
+    hint: 'set a password with thv secret setup',
   });
 }

@@ -137,7 +137,7 @@ describe('the client of 1Password itself', () => {
         .list()
         .catch((error: unknown) => error);
 
-      expect(failure).toMatchObject({ message: 'OP_SERVICE_ACCOUNT_TOKEN holds no valid token' });
+      expect(failure).toMatchObject({ message: 'OP_SERVICE_ACCOUNT_TOKEN does not contain a valid token' });
       expect(sockets).not.toHaveBeenCalled();
       expect(fetches).not.toHaveBeenCalled();
     },

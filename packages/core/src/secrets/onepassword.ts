@@ -83,7 +83,7 @@ function keysOf(vault: VaultOverview, item: ItemOverview, { fields }: Item): Sec
 /** The client library is large, so it is loaded only if 1Password is used. */
 async function connectSdk(token: string, version: string): Promise<OnePasswordClient> {
   const { createClient } = await import('@1password/sdk').catch((cause: unknown) => {
-    throw unavailable('the client of 1Password cannot be loaded', {
+    throw unavailable('the 1Password client cannot be loaded', {
       hint: 'install ToolHive with its optional packages: @1password/sdk is missing',
       cause,
     });
@@ -116,21 +116,21 @@ const meanings: [says: RegExp, meaning: () => ThvError][] = [
   [
     /service account token/i,
     () =>
-      unavailable('OP_SERVICE_ACCOUNT_TOKEN holds no valid token', {
+      unavailable('OP_SERVICE_ACCOUNT_TOKEN does not contain a valid token', {
         hint: 'start the daemon with the token of a 1Password service account in this variable',
       }),
   ],
   [
     /not authenticated|right permissions/,
-    () => forbidden('1Password does not let this service account do that'),
+    () => forbidden('this 1Password service account has no permission for the operation'),
   ],
-  [/rate limit/i, () => unavailable('1Password was asked too often', { hint: 'try again later' })],
-  [/more than one/, () => conflict('the secret reference fits more than one secret in 1Password')],
+  [/rate limit/i, () => unavailable('1Password received too many requests', { hint: 'try again later' })],
+  [/more than one/, () => conflict('the secret reference matches more than one secret in 1Password')],
   [
     /secret reference/,
     () =>
       invalid('the name is not a 1Password secret reference', {
-        hint: 'name a secret as op://vault/item/field',
+        hint: 'use the form op://vault/item/field',
       }),
   ],
 ];
@@ -141,7 +141,7 @@ function explain(thrown: unknown): ThvError {
   const [, meaning] = meanings.find(([says]) => says.test(String(thrown))) ?? [];
   return (
     meaning?.() ??
-    unavailable('1Password could not be asked', {
+    unavailable('cannot reach 1Password', {
       hint: 'check that 1Password is reachable from this machine',
     })
   );

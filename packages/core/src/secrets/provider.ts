@@ -25,8 +25,7 @@ export function readOnlyProvider(
   type: SecretsProviderType,
   read: Pick<SecretsProvider, 'get' | 'list'>,
 ): SecretsProvider {
-  const refuse = (): Promise<never> =>
-    Promise.reject(unsupported(`secrets of ${type} cannot be changed here`));
+  const refuse = (): Promise<never> => Promise.reject(unsupported(`secrets of ${type} are read-only`));
   return { type, ...read, set: refuse, delete: refuse };
 }
 

@@ -15,8 +15,8 @@ export function parseReference(text: string): SecretReference {
   const [, name, target] = pattern.exec(text) ?? [];
   if (name !== undefined && target !== undefined) return { name, target };
   // The error does not quote the text, because it may be the secret itself.
-  throw invalid('a secret is not given as NAME,target=VARIABLE', {
-    hint: 'name a stored secret, as in github-token,target=GITHUB_TOKEN',
+  throw invalid('a secret must have the form NAME,target=VARIABLE', {
+    hint: 'specify a stored secret, for example github-token,target=GITHUB_TOKEN',
   });
 }
 

@@ -102,7 +102,7 @@ describe('a setup', () => {
 
     expect(done).toEqual({
       provider_type: 'encrypted',
-      message: 'secrets are kept in an encrypted file',
+      message: 'secrets are stored in an encrypted file',
       created: true,
     });
     expect(await readFile(place.paths.settings, 'utf8')).toBe(

@@ -197,7 +197,7 @@ export class Secrets implements AsyncDisposable {
 
   async #tryOut(type: SecretsProviderType, password?: string, newPassword?: string): Promise<string> {
     if (type === 'encrypted') return encryptedMessages[await this.#encrypted.setup(password, newPassword)];
-    if (password !== undefined || newPassword !== undefined) throw invalid(`${type} takes no password`);
+    if (password !== undefined || newPassword !== undefined) throw invalid(`${type} does not use a password`);
     await this.#providers[type].list();
     return otherMessages[type];
   }
@@ -230,15 +230,15 @@ export interface SecretsSetup {
 }
 
 const encryptedMessages: Record<SetupOutcome, string> = {
-  created: 'secrets are kept in an encrypted file',
-  imported: 'the secrets of the original ToolHive were taken over into an encrypted file',
+  created: 'secrets are stored in an encrypted file',
+  imported: 'the secrets of the original ToolHive were imported into an encrypted file',
   kept: 'the encrypted file is unlocked, with all stored secrets',
   'password changed': 'the encrypted file has a new password, and all stored secrets remain',
 };
 
 const otherMessages: Record<Exclude<SecretsProviderType, 'encrypted'>, string> = {
   '1password': 'secrets are read from 1Password',
-  none: 'no secrets are kept',
+  none: 'no secrets are stored',
   environment: "ToolHive reads secrets from the daemon's environment",
 };
 
@@ -246,8 +246,8 @@ const otherMessages: Record<Exclude<SecretsProviderType, 'encrypted'>, string> =
 function parseType(type: string, where: string): SecretsProviderType {
   const known = SecretsProviderType.safeParse(type === 'basic' ? 'encrypted' : type);
   if (known.success) return known.data;
-  throw invalid(`${where} names a secrets provider that does not exist: ${JSON.stringify(type)}`, {
-    hint: `one of ${SecretsProviderType.options.join(', ')} does`,
+  throw invalid(`unknown secrets provider ${JSON.stringify(type)} in ${where}`, {
+    hint: `use ${SecretsProviderType.options.join(', ')}`,
   });
 }
 
@@ -259,5 +259,5 @@ function parseSecret(key: string, value: string): { name: string; value: string 
 }
 
 function secretNotFound(name: string): ReturnType<typeof notFound> {
-  return notFound(`secret ${name} not found`, { hint: 'thv secret list shows the names of all secrets' });
+  return notFound(`secret ${name} not found`, { hint: 'run thv secret list to see all secrets' });
 }

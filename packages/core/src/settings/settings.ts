@@ -84,7 +84,7 @@ export async function configuredCertificates(file: Settings): Promise<string | u
   if (path === undefined) return undefined;
   return readCertificates(String(path)).catch((cause: unknown) => {
     throw unavailable(`the file in the setting ca-cert cannot be used: ${messageOf(cause)}`, {
-      hint: '`thv config set-ca-cert` names another file, `thv config unset-ca-cert` none',
+      hint: 'choose another file with thv config set-ca-cert, or run thv config unset-ca-cert',
       cause,
     });
   });

@@ -21,7 +21,7 @@ export async function requirePrivateDirectory(path: string): Promise<void> {
   if (found === undefined) return;
   const isOwn = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
   if (isOwn) return;
-  throw unavailable(`${path} is not a directory that only this user can use`, {
+  throw unavailable(`${path} is not a directory that only this user can access`, {
     hint: 'remove it, or set XDG_STATE_HOME to a shorter path, so that the socket fits into the state directory',
   });
 }

@@ -61,7 +61,10 @@ export class SettingsFile {
 
   async #change(changes: readonly SettingChange[]): Promise<void> {
     const { document } = await read(this.#path).catch((cause: unknown) => {
-      throw conflict(`${this.#path} cannot be read: ${messageOf(cause)}`, { hint: 'mend it first', cause });
+      throw conflict(`${this.#path} cannot be read: ${messageOf(cause)}`, {
+        hint: 'fix the file first',
+        cause,
+      });
     });
     for (const [path, value] of changes) {
       if (value !== undefined) setIn(document, path, value);

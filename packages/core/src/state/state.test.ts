@@ -73,7 +73,7 @@ describe('a directory where others can write', () => {
 
     const refusal = {
       kind: 'unavailable',
-      message: `${path} is not a directory that only this user can use`,
+      message: `${path} is not a directory that only this user can access`,
     };
     await expect(makePrivateDirectory(path)).rejects.toMatchObject(refusal);
     await expect(requirePrivateDirectory(path)).rejects.toMatchObject(refusal);

@@ -65,12 +65,12 @@ test.each([
   [
     'usage: server [-h] --site SITE\nserver: error: the following arguments are required: --site',
     'server: error: the following arguments are required: --site',
-    'give the server its arguments after --',
+    'pass the arguments of the server after --',
   ],
   [
     'Error: unable to load the cluster configuration\nUsage:\n  server [flags]\n\nFlags:\n  --port string   Port (e.g. 8080)',
     'Error: unable to load the cluster configuration',
-    'give the server its arguments after --',
+    'pass the arguments of the server after --',
   ],
   [
     "[TypeError: fetch failed] {\n  [cause]: Error: getaddrinfo ENOTFOUND docs.example\n      at onlookupall (node:dns:123:26) {\n    errno: -3008,\n    code: 'ENOTFOUND',\n    syscall: 'getaddrinfo',\n    hostname: 'docs.example'\n  }\n}\n\nNode.js v24.21.0",

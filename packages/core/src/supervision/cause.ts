@@ -88,7 +88,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
-    fix: () => 'give the server its arguments after --',
+    fix: () => 'pass the arguments of the server after --',
     better: /^(?:\S{1,100}: )?error: \S/i,
   },
 ];

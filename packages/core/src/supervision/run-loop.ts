@@ -115,7 +115,7 @@ async function runOnce(
   const over = new AbortController();
   let reason = 'the workload is being stopped';
   try {
-    report('waiting for its first answer');
+    report('waiting for its first response');
     const connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
     await Promise.race([connected, ended]);
     signal.throwIfAborted();

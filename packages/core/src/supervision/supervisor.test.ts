@@ -66,10 +66,10 @@ test('starts nothing for a late request after the daemon has ended', async () =>
 
   await core[Symbol.asyncDispose]();
 
-  await expect(supervisor.restart()).rejects.toThrow('the daemon is ending');
-  await expect(supervisor.start()).rejects.toThrow('the daemon is ending');
+  await expect(supervisor.restart()).rejects.toThrow('the daemon is shutting down');
+  await expect(supervisor.start()).rejects.toThrow('the daemon is shutting down');
   await expect(core.workloads.amend('test', (runConfig) => runConfig)).rejects.toThrow(
-    'the daemon is ending',
+    'the daemon is shutting down',
   );
   const another = { name: 'other', image: testServer, cmd_arguments: ['echo'] };
   await expect(createWorkload(core, another, silently)).rejects.toThrow();

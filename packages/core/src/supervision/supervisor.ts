@@ -230,7 +230,7 @@ export class Supervisor implements AsyncDisposable {
    * the daemon ends.
    */
   #serially(operation: () => Promise<void>): Promise<void> {
-    if (this.#isOver) return Promise.reject(unavailable('the daemon is ending'));
+    if (this.#isOver) return Promise.reject(unavailable('the daemon is shutting down'));
     if (this.#removal !== undefined)
       return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
     return this.#operations.run(operation);

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { invalid } from '@toolhive/contract/failure';
+import { invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import { isSecretKey } from '../audit/redaction.ts';
@@ -17,23 +17,27 @@ export function checkTelemetry({ telemetry_config: config }: Configured): void {
   const { endpoint, tracingEnabled, metricsEnabled, environmentVariables, headers } = config ?? {};
   if (!endpoint) return;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(endpoint)) {
-    throw invalid(`the telemetry endpoint ${JSON.stringify(endpoint)} begins with a scheme`, {
+    const message = `the telemetry endpoint ${JSON.stringify(endpoint)} begins with a scheme`;
+    throw invalidField('/telemetry_config/endpoint', message, {
       hint: 'write HOST:PORT, and use insecure (--otel-insecure) for plain http',
     });
   }
   const url = URL.parse(`https://${endpoint}`);
   if (url === null || url.hostname === '' || url.href !== `https://${url.host}/` || url.username !== '') {
-    throw invalid(`invalid telemetry endpoint ${JSON.stringify(endpoint)}`, { hint: 'write HOST:PORT' });
+    const message = `invalid telemetry endpoint ${JSON.stringify(endpoint)}`;
+    throw invalidField('/telemetry_config/endpoint', message, { hint: 'write HOST:PORT' });
   }
   if (tracingEnabled === false && metricsEnabled === false) {
-    throw invalid('telemetry has an endpoint, but traces and metrics are both disabled', {
+    const message = 'telemetry has an endpoint, but traces and metrics are both disabled';
+    throw invalidField('/telemetry_config', message, {
       hint: 'enable one of them, or omit the endpoint',
     });
   }
   const secret = environmentVariables?.find(isSecretKey);
   if (secret !== undefined) {
-    throw invalid(
-      `the environment variable ${secret} is not sent with traces, because its name is one of a secret`,
+    throw invalidField(
+      '/telemetry_config/environmentVariables',
+      `the environment variable ${secret} is not sent with traces, because its name looks like the name of a secret`,
       {
         hint: 'remove it from environmentVariables (--otel-env-vars)',
       },
@@ -42,7 +46,7 @@ export function checkTelemetry({ telemetry_config: config }: Configured): void {
   for (const [name, value] of Object.entries(headers ?? {})) {
     // RFC 9110, section 5
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[\0\r\n]/.test(value))
-      throw invalid(`invalid telemetry header ${JSON.stringify(name)}`);
+      throw invalidField('/telemetry_config/headers', `invalid telemetry header ${JSON.stringify(name)}`);
   }
 }
 

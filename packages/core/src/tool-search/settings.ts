@@ -59,13 +59,13 @@ export function metaSettings(variables: Readonly<Record<string, string>>, mode: 
   if (data === undefined) {
     const [issue] = error.issues;
     throw invalid(`invalid setting ${issue?.path.join('.')} of meta-mcp: ${issue?.message}`, {
-      hint: 'correct the value (-e NAME=VALUE), or leave out the variable for its default',
+      hint: 'correct the value (-e NAME=VALUE), or omit the variable to use its default',
     });
   }
   checkMode(data.RUNTIME_MODE, mode, given);
   const { EMBEDDING_URL: url, EMBEDDING_MODEL: model } = data;
   if ((url === undefined) !== (model === undefined))
-    throw invalid('EMBEDDING_URL and EMBEDDING_MODEL of meta-mcp are required together', {
+    throw invalid('meta-mcp requires both EMBEDDING_URL and EMBEDDING_MODEL', {
       hint: 'set both for embeddings, or neither',
     });
   const host = url === undefined ? '' : new URL(url).hostname.replace(/^\[|\]$/g, '');

@@ -153,7 +153,7 @@ export class TrafficLog implements CallSink {
     signal: AbortSignal,
   ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} callers watch the calls of this workload already`, {
+      throw unavailable(`${maxWatchers} callers already watch the calls of this workload`, {
         hint: 'close one of these clients',
       });
     }

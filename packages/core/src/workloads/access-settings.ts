@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readAuthzConfig } from '../access/authz-file.ts';
@@ -22,7 +22,8 @@ export async function accessSettings(
   if (request.schema_version !== undefined) refuseTokenFile(request, present);
   const asked = request.schema_version === undefined ? requestedAccess(request) : storedAccess(request);
   const { oidc, authz, trusts, exchange } = asked;
-  const policies = typeof authz === 'string' ? await readAuthzConfig(authz) : authz;
+  const policies =
+    typeof authz === 'string' ? await checkField('/authz_config', () => readAuthzConfig(authz)) : authz;
   const secret = oidc?.client_secret;
   const reference =
     secret === undefined || isReference(secret) ? secret : await storeSecret(secrets, workload, secret);

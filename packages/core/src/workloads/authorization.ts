@@ -47,6 +47,6 @@ function targetOf({ tool, prompt, resource }: Pick<AuthorizationQuestion, 'tool'
     target === undefined ? [] : [{ action, target }],
   );
   if (found === undefined || other !== undefined)
-    throw invalid('name exactly one of tool, prompt, and resource', { hint: 'for example a tool' });
+    throw invalid('specify exactly one of tool, prompt, and resource', { hint: 'for example a tool' });
   return found;
 }

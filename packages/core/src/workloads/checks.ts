@@ -1,4 +1,4 @@
-import { checkField, invalid } from '@toolhive/contract/failure';
+import { checkField, invalid, invalidField } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { toolFilter } from '@toolhive/proxy/tool-filter';
@@ -69,7 +69,7 @@ async function checkVolumes({ mounts }: Core, { volumes }: RunConfig): Promise<v
 function refuseOpenAddress(runConfig: RunConfig): void {
   const { host, insecure_no_auth: isWanted } = runConfig;
   if (isLoopback(host) || isWanted === true || isAuthenticated(runConfig)) return;
-  throw invalid(`anyone who reaches ${host} could use the workload without authentication`, {
+  throw invalidField('/host', `anyone who can reach ${host} could use the workload without authentication`, {
     hint: 'omit host, or configure oidc (--oidc-issuer). If unauthenticated access is intended, set insecure_no_auth (--insecure-no-auth)',
   });
 }

@@ -179,7 +179,7 @@ async function prepare(
     source.runtime.prepare(packageSourceOf(runConfig), options),
   );
   await inspectInstalled(core, { installed, source, imageVerification }, call);
-  if (call.signal.aborted) throw cancelled('the request was given up');
+  if (call.signal.aborted) throw cancelled('the request was canceled');
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
 }
 

@@ -16,7 +16,7 @@ export async function startLearning(
   name: string,
 ): Promise<{ since: string; restarted: boolean }> {
   if (!enforcesRules(core.workloads.require(name).limits)) {
-    throw conflict(`the runtime of ${name} enforces no network rules, so nothing would be recorded`, {
+    throw conflict(`the runtime of ${name} does not enforce network rules, so nothing would be recorded`, {
       hint: `run thv doctor ${name} to see the missing parts`,
     });
   }

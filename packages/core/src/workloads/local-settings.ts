@@ -129,8 +129,8 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
     ...inbound.filter((host) => !isLoopback(host)).map((host) => `for requests that name the host ${host}`),
   ];
   if (asked.length === 0) return withoutEverything(permissions);
-  throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
-    hint: 'if you trust the server, grant the access in your own permission profile (--permission-profile FILE). To run it without, use --permission-profile network',
+  throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which a registry cannot grant`, {
+    hint: 'if you trust the server, grant the access in your own permission profile (--permission-profile FILE). To run it without this access, use --permission-profile network',
   });
 }
 

@@ -214,8 +214,8 @@ describe('a manifest for Kubernetes', () => {
       "npx://example@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image
       no secret is exported: create the Secret my-server with the keys my-token
       mounts become hostPath volumes: each node needs these paths, and the restricted Pod Security Standard refuses them
-      the secret of the OIDC client is left out
-      headers for telemetry are left out"
+      the OIDC client secret is omitted
+      telemetry headers are omitted"
     `);
   });
 
@@ -268,8 +268,8 @@ describe('a manifest for Kubernetes', () => {
       ]
     `);
     expect(warnings.join('\n')).toMatchInlineSnapshot(`
-      "headers for the remote server are left out
-      the sign-in at the remote server is left out: to get tokens for the remote server, name an MCPExternalAuthConfig in spec.externalAuthConfigRef"
+      "headers for the remote server are omitted
+      the sign-in at the remote server is omitted: to get tokens for the remote server, refer to an MCPExternalAuthConfig in spec.externalAuthConfigRef"
     `);
   });
 
@@ -285,7 +285,7 @@ describe('a manifest for Kubernetes', () => {
     );
 
     expect(parse(manifest)).toMatchObject({ metadata: { name: 'a'.repeat(45), labels: { team: 'red' } } });
-    expect(warnings).toEqual(['labels that Kubernetes does not accept are left out: bad key, role']);
+    expect(warnings).toEqual(['labels that Kubernetes does not accept are omitted: bad key, role']);
   });
 
   test('has the profile none for the network mode none', () => {
@@ -305,8 +305,8 @@ describe('a manifest for Kubernetes', () => {
     const [profile] = documentsOf(manifest) as { data: Record<string, string> }[];
     expect(JSON.parse(profile?.data['profile.json'] ?? '')).toEqual({ network: { outbound: {} } });
     expect(warnings).toEqual([
-      'the privileged mode is left out',
-      'the network mode of the container engine is left out',
+      'the privileged mode is omitted',
+      'the network mode of the container engine is omitted',
     ]);
   });
 });

@@ -23,7 +23,7 @@ export interface Manifest {
  */
 export function manifestOf(runConfig: RunConfig): Manifest {
   if (runConfig.built_in !== undefined) {
-    throw unsupported(`${runConfig.name} is a part of ToolHive and cannot be exported for Kubernetes`, {
+    throw unsupported(`${runConfig.name} is part of ToolHive and cannot be exported for Kubernetes`, {
       hint: 'use --format json',
     });
   }
@@ -122,10 +122,10 @@ function localParts(runConfig: RunConfig, name: string): Parts {
         volumes.length > 0,
         'mounts become hostPath volumes: each node needs these paths, and the restricted Pod Security Standard refuses them',
       ],
-      [profile.privileged === true, 'the privileged mode is left out'],
+      [profile.privileged === true, 'the privileged mode is omitted'],
       [
         ![undefined, 'none'].includes(profile.network?.mode),
-        'the network mode of the container engine is left out',
+        'the network mode of the container engine is omitted',
       ],
     ],
   };
@@ -161,12 +161,12 @@ function remoteParts(runConfig: RunConfig, name: string): Parts {
       { apiVersion, kind: 'MCPRemoteProxy', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
     ],
     warnings: [
-      [Boolean(auth?.headers?.length), 'headers for the remote server are left out'],
+      [Boolean(auth?.headers?.length), 'headers for the remote server are omitted'],
       [
         Boolean(auth),
-        'the sign-in at the remote server is left out: to get tokens for the remote server, name an MCPExternalAuthConfig in spec.externalAuthConfigRef',
+        'the sign-in at the remote server is omitted: to get tokens for the remote server, refer to an MCPExternalAuthConfig in spec.externalAuthConfigRef',
       ],
-      [groupOf(runConfig) !== undefined, 'the group is left out: an MCPRemoteProxy has no group'],
+      [groupOf(runConfig) !== undefined, 'the group is omitted: an MCPRemoteProxy has no group'],
     ],
   };
 }
@@ -290,11 +290,11 @@ function commonWarnings(runConfig: RunConfig): [boolean, string][] {
   return [
     [
       refused.length > 0,
-      `labels that Kubernetes does not accept are left out: ${refused.map(([key]) => key).join(', ')}`,
+      `labels that Kubernetes does not accept are omitted: ${refused.map(([key]) => key).join(', ')}`,
     ],
-    [Boolean(oidc?.clientSecret), 'the secret of the OIDC client is left out'],
-    [Boolean(runConfig.authz_config_path), 'the policies in a file are left out'],
-    [Object.keys(telemetry?.headers ?? {}).length > 0, 'headers for telemetry are left out'],
+    [Boolean(oidc?.clientSecret), 'the OIDC client secret is omitted'],
+    [Boolean(runConfig.authz_config_path), 'the policies in a file are omitted'],
+    [Object.keys(telemetry?.headers ?? {}).length > 0, 'telemetry headers are omitted'],
   ];
 }
 

@@ -66,13 +66,13 @@ function unlessGone(error: unknown): undefined {
 function selectedNames(core: Core, { names, group }: WorkloadSelection): string[] {
   const isByName = names !== undefined && names !== null && names.length > 0;
   if (isByName && group) {
-    throw invalid('names and group cannot be given together', { hint: 'specify only one of them' });
+    throw invalid('names and group cannot be used together', { hint: 'specify only one of them' });
   }
   if (isByName) {
     for (const name of names) core.workloads.require(name);
     return [...new Set(names)];
   }
-  if (!group) throw invalid('nothing is selected', { hint: 'give names, or a group' });
+  if (!group) throw invalid('no workloads are selected', { hint: 'specify names or a group' });
   core.groups.require(GroupName.parse(group));
   return core.workloads.inGroup(group);
 }

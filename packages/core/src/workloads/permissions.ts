@@ -66,9 +66,9 @@ export async function changeNetwork(
 ): Promise<boolean> {
   const supervisor = core.workloads.require(name);
   if (supervisor.runConfig.built_in !== undefined)
-    throw conflict(`${name} is a part of ToolHive and has no network rules`);
+    throw conflict(`${name} is part of ToolHive and has no network rules`);
   if (isRemote(supervisor.runConfig)) {
-    throw conflict(`${name} is a remote server, whose network is not ours`, {
+    throw conflict(`${name} is a remote server, so ToolHive does not control its network`, {
       hint: 'only servers that run on this machine have network rules',
     });
   }

@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { freePort, isFreePort } from '@toolhive/runtime/free-port';
 import type { Draft } from './draft.ts';
@@ -14,9 +14,9 @@ export async function choosePort(
   { host, port: requested }: Address,
   { claim }: Reservation,
 ): Promise<number> {
-  if (!requested) return freePort(host, claim);
-  if (claim(requested) && (await isFreePort(host, requested))) return requested;
-  throw invalid(`port ${requested} is in use`, { hint: 'leave the port out to have a free one chosen' });
+  if (!requested) return checkField('/host', () => freePort(host, claim));
+  if (claim(requested) && (await checkField('/host', () => isFreePort(host, requested)))) return requested;
+  throw invalid(`port ${requested} is in use`, { hint: 'omit the port, and ToolHive chooses a free port' });
 }
 
 /** Chooses an existing workload's port: its current one unless another is requested. */

@@ -76,7 +76,7 @@ describe('a registry entry', () => {
     });
 
     expect(() => build(needed, withInbound('evil.example'))).toThrow(
-      'for requests that name the host evil.example, which registries cannot grant',
+      'for requests that name the host evil.example, which a registry cannot grant',
     );
     expect(build(needed, withInbound('localhost'))).toMatchObject({
       permission_profile: { network: { inbound: { allow_host: ['localhost'] } } },

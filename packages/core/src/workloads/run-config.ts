@@ -53,7 +53,7 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
     );
   if (isLearning) {
     throw invalid('a remote server has no learning mode, because its network is not on this machine', {
-      hint: 'leave out learn (--learn)',
+      hint: 'omit learn (--learn)',
     });
   }
   const settings = withoutConsent(

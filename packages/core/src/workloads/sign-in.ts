@@ -29,7 +29,7 @@ export async function startSignIn(
   const supervisor = core.workloads.require(name);
   const required = supervisor.requiredSignIn;
   if (required === undefined) {
-    throw conflict(`workload ${name} does not wait for a sign-in`, {
+    throw conflict(`workload ${name} is not waiting for a sign-in`, {
       hint: `if its remote server refuses it, restart it: thv restart ${name}`,
     });
   }

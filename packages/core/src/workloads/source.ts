@@ -65,7 +65,7 @@ function urlField({ settings }: Draft): string {
 /** The name decides, whatever a registry says: a registry must not replace a part of the daemon. */
 function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSource {
   if (remoteUrl !== undefined)
-    throw invalid(`${server} is built in and has no URL`, { hint: 'leave out the image or the URL' });
+    throw invalid(`${server} is built in and has no URL`, { hint: 'omit the image or the URL' });
   return { kind: 'built-in', server, defaultName: server };
 }
 
@@ -76,7 +76,7 @@ async function resolveLocal(
 ): Promise<LocalSource> {
   if (image === undefined) {
     throw invalid('nothing to run', {
-      hint: 'name a registry entry, an image or a package in image, or a remote server in url',
+      hint: 'set image to a registry entry, an image, or a package, or set url to the URL of a remote server',
     });
   }
   const runtime = await core.runtimes.choose(signal);
@@ -95,7 +95,7 @@ async function resolveLocal(
 /** The remote server that a draft names: by its URL, or by the name of a registry entry. */
 function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): RemoteSource | undefined {
   if (remoteUrl !== undefined) {
-    if (name !== '') throw invalid('a workload has an image or the URL of a remote server, not both');
+    if (name !== '') throw invalid('image and url cannot be used together');
     const url = checkedUrl(remoteUrl);
     return { kind: 'remote', url, defaultName: nameOfHost(url) };
   }

@@ -17,7 +17,7 @@ export function trustedFor(
   if (requested === undefined) return () => configuredCertificates(settings.current);
   if (source?.kind !== 'package') {
     const what = source === undefined ? 'a remote server' : 'a container image';
-    throw invalid(`ca_certificate is for packages, and this is ${what}`, { hint: 'leave it out' });
+    throw invalid(`ca_certificate applies only to packages, and this is ${what}`, { hint: 'omit it' });
   }
   const certificates = checkedCertificates(requested, 'ca_certificate');
   return async () => certificates;

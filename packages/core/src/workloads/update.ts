@@ -68,14 +68,14 @@ export async function upgradeWorkload(
 /** A workload's package. Throws `conflict` if its version does not come from a package registry. */
 function upgradable(runConfig: RunConfig): PackageSource {
   const { name } = runConfig;
-  if (isRemote(runConfig)) throw conflict(`${name} is a remote server, whose version is not ours to choose`);
+  if (isRemote(runConfig)) throw conflict(`${name} is a remote server, so ToolHive cannot upgrade it`);
   if (runConfig.built_in !== undefined)
-    throw conflict(`${name} is a part of ToolHive, which is updated as a whole`);
+    throw conflict(`${name} is part of ToolHive and is upgraded with ToolHive`);
   const source = packageSourceOf(runConfig);
   if (source.kind === 'image') {
-    throw conflict(`${name} runs a container image, whose newer versions ToolHive does not look up`);
+    throw conflict(`${name} runs a container image, and ToolHive does not look up newer images`);
   }
-  if (isLocalPath(source)) throw conflict(`${name} runs a package of this machine, which has no versions`);
+  if (isLocalPath(source)) throw conflict(`${name} runs a local package, which has no versions`);
   return source;
 }
 

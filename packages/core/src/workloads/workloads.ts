@@ -98,7 +98,7 @@ export class Workloads implements AsyncDisposable {
   require(name: string): Supervisor {
     const supervisor = this.find(name);
     if (supervisor === undefined) {
-      throw notFound(`workload ${name} not found`, { hint: '`thv list --all` shows every workload' });
+      throw notFound(`workload ${name} not found`, { hint: 'run thv list --all to see all workloads' });
     }
     return supervisor;
   }
@@ -145,7 +145,7 @@ export class Workloads implements AsyncDisposable {
     const { name } = runConfig;
     const present = this.#supervisors.get(name);
     if (present !== undefined) return this.change(present, prepared);
-    if (this.#isOver) throw unavailable('the daemon is ending');
+    if (this.#isOver) throw unavailable('the daemon is shutting down');
     const createdAt = this.#options.now().toISOString();
     const supervisor = this.#adopt(runConfig, { status: 'starting', createdAt });
     try {

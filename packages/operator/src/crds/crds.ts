@@ -78,8 +78,8 @@ export function schemaOf({ summary, spec, status, rules = [] }: Resource): Resou
       apiVersion: { type: 'string', description: 'The group and version of the kind.' },
       kind: { type: 'string', description: 'The kind.' },
       metadata: { type: 'object' }, // the API server has its own schema for metadata, and forbids others here
-      spec: { description: 'What is wanted.', ...structural(spec) },
-      status: { description: 'What the operator has found.', ...structural(status) },
+      spec: { description: 'The desired state.', ...structural(spec) },
+      status: { description: 'The observed state.', ...structural(status) },
     },
   };
 }

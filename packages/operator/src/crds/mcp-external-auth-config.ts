@@ -3,17 +3,17 @@ import { age, block, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
 const TokenExchange = z.object({
-  tokenUrl: say(z.string(), 'Where tokens are traded.'),
-  clientId: say(z.string(), 'Who trades.'),
+  tokenUrl: say(z.string(), 'The token exchange endpoint.'),
+  clientId: say(z.string(), 'The client ID for the token exchange.'),
   clientSecretRef: say(
     z.object({
       name: say(z.string(), 'The name of the Secret.'),
       key: say(z.string(), 'The key in the Secret.'),
     }),
-    'The secret of that client, in a Secret of this namespace.',
+    'The client secret, as a reference to a Secret in this namespace.',
   ),
   audience: say(z.string(), 'The audience of the new token.'),
-  scopes: say(z.array(z.string()), 'What to ask permission for.').optional(),
+  scopes: say(z.array(z.string()), 'The OAuth scopes to request.').optional(),
   externalTokenHeaderName: say(
     z.string(),
     "The header for the new token. If absent, the new token replaces the caller's token.",
@@ -26,10 +26,13 @@ export const mcpExternalAuthConfig = resource({
   singular: 'mcpexternalauthconfig',
   plural: 'mcpexternalauthconfigs',
   shortNames: ['extauth', 'mcpextauth'],
-  summary: 'How the token of a caller is traded for one that the server accepts.',
+  summary: 'The exchange of caller tokens for tokens that the server accepts.',
   spec: z.object({
-    type: say(z.enum(['tokenExchange']), 'The way to get a token (RFC 8693).'),
-    tokenExchange: say(TokenExchange, 'What that way needs, for `type: tokenExchange`.').optional(),
+    type: say(
+      z.enum(['tokenExchange']),
+      'The authentication method. `tokenExchange` is defined in RFC 8693.',
+    ),
+    tokenExchange: say(TokenExchange, 'The token exchange settings, for `type: tokenExchange`.').optional(),
   }),
   rules: [block('self.spec', 'tokenExchange')],
   status: ReferencedStatus,

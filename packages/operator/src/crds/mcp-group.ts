@@ -8,14 +8,14 @@ export const mcpGroup = resource({
   singular: 'mcpgroup',
   plural: 'mcpgroups',
   shortNames: ['mcpg', 'mcpgroup'],
-  summary: 'A group of MCPServers in a namespace. Each MCPServer names its group.',
-  spec: z.object({ description: say(z.string(), 'What the servers have in common.').optional() }),
+  summary: 'A group of MCPServers in a namespace. Each MCPServer refers to its group.',
+  spec: z.object({ description: say(z.string(), 'A description of the group.').optional() }),
   status: z.object({
-    phase: say(z.enum(['Ready', 'Pending', 'Failed']).default('Pending'), 'Whether its members are known.'),
+    phase: say(z.enum(['Ready', 'Pending', 'Failed']).default('Pending'), 'The current phase.'),
     conditions: say(Conditions, 'The latest observations.').optional(),
-    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+    observedGeneration: say(Generation, 'The latest generation that the operator has processed.').optional(),
     serverCount: say(z.int(), 'The number of members.').optional(),
-    servers: say(z.array(z.string()), 'The names of its members, sorted.').optional(),
+    servers: say(z.array(z.string()), 'The names of the members, in alphabetical order.').optional(),
   }),
   columns: [
     {

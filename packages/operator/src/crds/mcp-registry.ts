@@ -10,7 +10,7 @@ const Selection = z.object({
 });
 
 const Source = z.object({
-  type: say(z.enum(['configmap', 'git', 'api']).default('configmap'), 'Where the registry is.'),
+  type: say(z.enum(['configmap', 'git', 'api']).default('configmap'), 'The source of the registry.'),
   format: say(
     z.enum(['toolhive', 'upstream']).default('toolhive'),
     "The format: ToolHive's registry format or the MCP registry's.",
@@ -18,7 +18,7 @@ const Source = z.object({
   configmap: say(
     z.object({
       name: say(notEmpty, 'The name of the ConfigMap, in this namespace.'),
-      key: say(notEmpty.default('registry.json'), 'The key that holds the registry.'),
+      key: say(notEmpty.default('registry.json'), 'The key with the registry.'),
     }),
     'A ConfigMap, for `type: configmap`.',
   ).optional(),
@@ -26,40 +26,42 @@ const Source = z.object({
     z.object({
       repository: say(
         notEmpty.regex(/^(file:\/\/\/|https?:\/\/|git@|ssh:\/\/|git:\/\/).*/),
-        'The address of the repository.',
+        'The URL of the repository.',
       ),
       branch: say(notEmpty, 'The branch. Set at most one of branch, tag, and commit.').optional(),
       tag: say(notEmpty, 'The tag.').optional(),
       commit: say(notEmpty, 'The commit.').optional(),
       path: say(z.string().regex(/^.*\.json$/).default('registry.json'), 'The file in the repository.'), // prettier-ignore
     }),
-    'A file of a Git repository, for `type: git`.',
+    'A file in a Git repository, for `type: git`.',
   ).optional(),
   api: say(
-    z.object({ endpoint: say(notEmpty.regex(/^https?:\/\/.*/), 'Its address, without a path of the API.') }),
-    'A server that offers a registry, for `type: api`.',
+    z.object({
+      endpoint: say(notEmpty.regex(/^https?:\/\/.*/), 'The base URL of the server, without an API path.'),
+    }),
+    'A server with a registry API, for `type: api`.',
   ).optional(),
 });
 
 const Sync = z.object({
   phase: say(z.enum(['Syncing', 'Complete', 'Failed']), 'The phase of the synchronization.'),
-  message: say(z.string(), 'The reason for the phase, for people.').optional(),
+  message: say(z.string(), 'The reason for the phase.').optional(),
   lastAttempt: say(Time, 'The time of the last attempt.').optional(),
   attemptCount: say(z.int().min(0), 'The number of attempts since the last success.').optional(),
   lastSyncTime: say(Time, 'The time of the last success.').optional(),
   lastSyncHash: say(z.string(), 'The hash of the content at that time.').optional(),
-  serverCount: say(z.int().min(0), 'How many servers there were.').optional(),
+  serverCount: say(z.int().min(0), 'The number of servers in the registry.').optional(),
 });
 
 const Api = z.object({
   phase: say(z.enum(['NotStarted', 'Deploying', 'Ready', 'Unhealthy', 'Error']), 'The phase of the API.'),
-  message: say(z.string(), 'The reason for the phase, for people.').optional(),
+  message: say(z.string(), 'The reason for the phase.').optional(),
   endpoint: say(z.string(), 'The URL of the API in the cluster.').optional(),
-  readySince: say(Time, 'The time since which the API answers.').optional(),
+  readySince: say(Time, 'The time when the API became ready.').optional(),
 });
 
 const Storage = z.object({
-  type: say(z.enum(['configmap']), 'The kind of the storage.'),
+  type: say(z.enum(['configmap']), 'The storage type.'),
   configMapRef: say(
     z
       .object({ name: say(Reference.shape.name.default(''), 'The name of the ConfigMap.') })
@@ -82,7 +84,7 @@ export const mcpRegistry = resource({
       z.object({
         interval: say(
           z.string().regex(/^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$/),
-          'How long to wait in between, such as `1h` or `30m`.',
+          'The time between two fetches, such as `1h` or `30m`.',
         ),
       }),
       'How often to fetch the source. If absent, the operator fetches the source once and on demand.',
@@ -92,9 +94,12 @@ export const mcpRegistry = resource({
         names: say(Selection, 'Filters by name. `*` and `?` match any characters.').optional(),
         tags: say(Selection, 'By tag.').optional(),
       }),
-      'Which of its servers to take.',
+      'The servers to include.',
     ).optional(),
-    enforceServers: say(off, 'MCPServers of this namespace may only use images of such registries.'),
+    enforceServers: say(
+      off,
+      'Allow MCPServers in this namespace to use only images of registries with this field.',
+    ),
   }),
   rules: [
     shortName,
@@ -111,14 +116,17 @@ export const mcpRegistry = resource({
       z.enum(['Pending', 'Ready', 'Failed', 'Syncing', 'Terminating']),
       'The current phase.',
     ).optional(),
-    message: say(z.string(), 'The reason for the phase, for people.').optional(),
+    message: say(z.string(), 'The reason for the phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),
-    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
-    syncStatus: say(Sync, 'How the last fetch went.').optional(),
+    observedGeneration: say(Generation, 'The latest generation that the operator has processed.').optional(),
+    syncStatus: say(Sync, 'The result of the last fetch.').optional(),
     apiStatus: say(Api, 'The HTTP server that serves the registry.').optional(),
     storageRef: say(Storage, 'The storage of the fetched content.').optional(),
     lastAppliedFilterHash: say(z.string(), 'The hash of the filter in use.').optional(),
-    lastManualSyncTrigger: say(z.string(), 'The last demand that was met.').optional(),
+    lastManualSyncTrigger: say(
+      z.string(),
+      'The last manual request for a fetch that the operator completed.',
+    ).optional(),
   }),
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },

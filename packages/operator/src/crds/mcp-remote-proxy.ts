@@ -9,12 +9,12 @@ export const mcpRemoteProxy = resource({
   kind: 'MCPRemoteProxy',
   singular: 'mcpremoteproxy',
   plural: 'mcpremoteproxies',
-  summary: 'A proxy in the cluster, in front of a remote MCP server.',
+  summary: 'A proxy in the cluster for a remote MCP server.',
   spec: z.object({
-    remoteURL: say(z.string().regex(/^https?:\/\//), 'The address of the remote server.'),
+    remoteURL: say(z.string().regex(/^https?:\/\//), 'The URL of the remote server.'),
     transport: say(
       z.enum(Transport.extract(['sse', 'streamable-http']).options).default('streamable-http'),
-      'How the remote server talks.',
+      'The transport of the remote server.',
     ),
     oidcConfig: OidcConfig,
     ...proxySpec,
@@ -29,8 +29,8 @@ export const mcpRemoteProxy = resource({
   status: z.object({
     phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),
-    externalURL: say(z.string(), 'Where clients outside the cluster reach the proxy.').optional(),
-    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+    externalURL: say(z.string(), 'The proxy URL for clients outside the cluster.').optional(),
+    observedGeneration: say(Generation, 'The latest generation that the operator has processed.').optional(),
     ...proxyStatus,
   }),
   columns: [

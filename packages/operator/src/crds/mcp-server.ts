@@ -14,7 +14,7 @@ const Secret = z.object({
 });
 
 const Volume = z.object({
-  name: say(z.string(), 'What the volume is called.'),
+  name: say(z.string(), 'The name of the volume.'),
   hostPath: say(z.string(), 'The path on the node.'),
   mountPath: say(z.string(), 'The path in the server container.'),
   readOnly: say(off, 'Whether the mount is read-only.'),
@@ -23,15 +23,18 @@ const Volume = z.object({
 const PermissionProfile = z.object({
   type: say(
     z.enum(['builtin', 'configmap']).default('builtin'),
-    'Whether the name is that of a profile of the product, or of a ConfigMap.',
+    'The profile type: built-in, or in a ConfigMap.',
   ),
-  name: say(z.string(), 'Its name: `none` or `network`, or that of the ConfigMap.'),
+  name: say(z.string(), 'The name of the built-in profile (`none` or `network`), or of the ConfigMap.'),
   key: say(z.string(), 'The key in the ConfigMap.').optional(),
 });
 
 const spec = z.object({
   image: say(z.string(), "The server's container image."),
-  transport: say(z.enum(Transport.exclude(['inspector']).options).default('stdio'), 'How the server talks.'),
+  transport: say(
+    z.enum(Transport.exclude(['inspector']).options).default('stdio'),
+    'The transport of the server.',
+  ),
   proxyMode: say(
     z.enum(ProxyMode.options).default('sse'),
     'The endpoint in the URL of a stdio server. The proxy serves both endpoints.',
@@ -44,13 +47,13 @@ const spec = z.object({
   env: say(z.array(Variable), 'Environment variables for the server.').optional(),
   secrets: say(
     z.array(Secret),
-    'Values for the server that are kept in Secrets of this namespace.',
+    'Secrets for the server, from Kubernetes Secrets in this namespace.',
   ).optional(),
-  volumes: say(z.array(Volume), 'Folders of the node to share with the server.').optional(),
+  volumes: say(z.array(Volume), 'Directories of the node to mount.').optional(),
   permissionProfile: say(PermissionProfile, "The server's permissions.").optional(),
   tools: say(
     z.array(z.string()),
-    'The tools that clients may see. If absent, all tools. An MCPToolConfig has precedence.',
+    'The tools that clients can use. If absent, all tools. An MCPToolConfig has precedence.',
   ).optional(),
   groupRef: say(z.string(), "The server's MCPGroup in this namespace.").optional(),
   oidcConfig: OidcConfig.optional(),
@@ -60,7 +63,7 @@ const spec = z.object({
   ).optional(),
   podTemplateSpec: say(
     z.looseObject({}).meta({ 'x-kubernetes-preserve-unknown-fields': true }),
-    'A pod template to extend. The server container in it has the name `mcp`.',
+    'Additions to the pod template of the server. The name of the server container is `mcp`.',
   ).optional(),
   ...proxySpec,
 });
@@ -70,7 +73,7 @@ export const mcpServer = resource({
   kind: 'MCPServer',
   singular: 'mcpserver',
   plural: 'mcpservers',
-  summary: 'An MCP server that runs in the cluster, with a proxy in front.',
+  summary: 'An MCP server in the cluster, with a proxy.',
   spec,
   rules: [
     shortName,
@@ -87,7 +90,7 @@ export const mcpServer = resource({
   status: z.object({
     phase: say(z.enum(['Pending', 'Running', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),
-    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+    observedGeneration: say(Generation, 'The latest generation that the operator has processed.').optional(),
     ...proxyStatus,
   }),
   columns: [

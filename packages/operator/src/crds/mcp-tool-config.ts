@@ -3,7 +3,7 @@ import { age, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
 const Override = z.object({
-  name: say(z.string(), 'What clients call the tool.').optional(),
+  name: say(z.string(), 'The new name of the tool.').optional(),
   description: say(z.string(), "The tool's description for clients.").optional(),
 });
 
@@ -13,11 +13,11 @@ export const mcpToolConfig = resource({
   singular: 'mcptoolconfig',
   plural: 'mcptoolconfigs',
   shortNames: ['tc', 'toolconfig'],
-  summary: 'The tools that clients may see, and their names.',
+  summary: 'The tools that clients can use, and their names.',
   spec: z.object({
     toolsFilter: say(
       z.array(z.string()),
-      'The tools that clients may see, by the names that clients see. If absent, all tools.',
+      'The tools that clients can use, by their new names. If absent, all tools.',
     ).optional(),
     toolsOverride: say(
       z.record(z.string(), Override),

@@ -1,23 +1,23 @@
 import * as z from 'zod';
 import { PortNumber, Reference, Texts, Variable, off, say } from './values.ts';
 
-const Audit = z.object({ enabled: say(off, 'Write down every call.') });
+const Audit = z.object({ enabled: say(off, 'Record every call in the audit log.') });
 
 const Authorization = z.object({
-  type: say(z.enum(['configMap', 'inline']).default('configMap'), 'Where the policies are.'),
+  type: say(z.enum(['configMap', 'inline']).default('configMap'), 'The location of the policies.'),
   configMap: say(
     z.object({
       name: say(z.string(), 'The name of the ConfigMap.'),
-      key: say(z.string().default('authz.json'), 'The key that holds the policies, as YAML or JSON.'),
+      key: say(z.string().default('authz.json'), 'The key with the policies, as YAML or JSON.'),
     }),
     'A ConfigMap with the policies, for `type: configMap`.',
   ).optional(),
   inline: say(
     z.object({
       policies: say(z.array(z.string()).min(1), 'Cedar policies, one or more in each text.'),
-      entitiesJson: say(z.string().default('[]'), 'Cedar entities that policies speak of, as JSON.'),
+      entitiesJson: say(z.string().default('[]'), 'The Cedar entities that the policies use, as JSON.'),
     }),
-    'The policies themselves, for `type: inline`.',
+    'The policies, for `type: inline`.',
   ).optional(),
 });
 
@@ -29,21 +29,24 @@ const inlineOidc = {
     .optional(), // prettier-ignore
   jwksUrl: say(z.string(), 'The URL of the signing keys, if the issuer does not publish it.').optional(),
   introspectionUrl: say(z.string(), 'The introspection URL for opaque tokens.').optional(),
-  thvCABundlePath: say(z.string(), 'Certificate authorities for requests to the provider.').optional(),
-  jwksAuthTokenPath: say(z.string(), 'A file with a token to send where the keys are.').optional(),
-  jwksAllowPrivateIP: say(off, 'The provider may have an address of a private network.'),
-  insecureAllowHTTP: say(off, 'The provider may be reached over plain http.'),
+  thvCABundlePath: say(
+    z.string(),
+    'The path of a file with CA certificates for requests to the provider.',
+  ).optional(),
+  jwksAuthTokenPath: say(
+    z.string(),
+    'The path of a file with the bearer token for requests to the signing keys.',
+  ).optional(),
+  jwksAllowPrivateIP: say(off, 'Allow the provider to have an address in a private network.'),
+  insecureAllowHTTP: say(off, 'Allow plain http for requests to the provider.'),
 };
 
 const Oidc = z.object({
   type: say(
     z.enum(['kubernetes', 'configMap', 'inline']).default('kubernetes'),
-    'Whose tokens are accepted: those of service accounts, or those of a provider that is described elsewhere or here.',
+    'The accepted tokens: those of Kubernetes service accounts, or those of an OpenID provider, which is configured in a ConfigMap or inline.',
   ),
-  resourceUrl: say(
-    z.string(),
-    'What tokens are for, as told to callers who have none (RFC 9728).',
-  ).optional(),
+  resourceUrl: say(z.string(), 'The resource URL in the protected resource metadata (RFC 9728).').optional(),
   kubernetes: say(
     z.object({
       issuer: say(z.string().default('https://kubernetes.default.svc'), 'The issuer of the cluster.'),
@@ -54,58 +57,55 @@ const Oidc = z.object({
         z.string(),
         "The URL of the cluster's signing keys, if the issuer does not publish it.",
       ).optional(),
-      introspectionUrl: say(z.string(), 'Where tokens are looked up.').optional(),
+      introspectionUrl: say(z.string(), 'The introspection URL for opaque tokens.').optional(),
       useClusterAuth: say(
         z.boolean(),
         "Whether requests for the cluster's keys use its certificate authority and the pod's token. The default is true.",
       ).optional(),
     }),
-    'Tokens of service accounts, for `type: kubernetes`.',
+    'The settings for service account tokens, for `type: kubernetes`.',
   ).optional(),
   configMap: say(
     z.object({
       name: say(z.string(), 'The name of the ConfigMap.'),
-      key: say(z.string().default('oidc.json'), 'The key that holds the configuration.'),
+      key: say(z.string().default('oidc.json'), 'The key with the configuration.'),
     }),
-    'A ConfigMap that describes the provider, for `type: configMap`.',
+    'A ConfigMap with the provider settings, for `type: configMap`.',
   ).optional(),
-  inline: say(z.object(inlineOidc), 'The provider itself, for `type: inline`.').optional(),
+  inline: say(z.object(inlineOidc), 'The provider settings, for `type: inline`.').optional(),
 });
 
 const Telemetry = z.object({
   openTelemetry: say(
     z.object({
       enabled: say(off, 'Send traces and metrics.'),
-      endpoint: say(z.string(), 'Who collects them (OTLP over HTTP).').optional(),
+      endpoint: say(z.string(), 'The collector to send to, as HOST:PORT (OTLP over HTTP).').optional(),
       serviceName: say(z.string(), 'The service name. The default is the name of the resource.').optional(),
       headers: say(z.array(z.string()), 'Headers for the collector, as NAME=VALUE.').optional(),
-      insecure: say(off, 'Send them over plain http.'),
+      insecure: say(off, 'Use plain http instead of https.'),
       tracing: say(
         z.object({
           enabled: say(off, 'Send traces.'),
           samplingRate: say(
             z.string().default('0.05'),
-            'Which part of all traces is kept, from 0.0 to 1.0, as a text.',
+            'The fraction of traces to record, from 0.0 to 1.0, as a string.',
           ),
         }),
-        'What is said about traces.',
+        'The trace settings.',
       ).optional(),
-      metrics: say(
-        z.object({ enabled: say(off, 'Send metrics.') }),
-        'What is said about metrics.',
-      ).optional(),
+      metrics: say(z.object({ enabled: say(off, 'Send metrics.') }), 'The metrics settings.').optional(),
     }),
-    'What is sent to a collector.',
+    'The OpenTelemetry settings.',
   ).optional(),
   prometheus: say(
     z.object({ enabled: say(off, 'Serve Prometheus metrics at `/metrics` on the proxy port.') }),
-    'What others fetch.',
+    'The Prometheus settings.',
   ).optional(),
 });
 
 const Amounts = z.object({
-  cpu: say(z.string(), 'Processor time, such as `500m`.').optional(),
-  memory: say(z.string(), 'Memory, such as `128Mi`.').optional(),
+  cpu: say(z.string(), 'The processor time, such as `500m`.').optional(),
+  memory: say(z.string(), 'The memory, such as `128Mi`.').optional(),
 });
 
 const Resources = z.object({
@@ -124,46 +124,40 @@ const ResourceOverrides = z.object({
       env: say(z.array(Variable), 'Environment variables for the proxy.').optional(),
       podTemplateMetadataOverrides: say(
         z.object({ labels, annotations }),
-        'What is added to the pods of the proxy.',
+        'Additions to the proxy pods.',
       ).optional(),
     }),
-    'What is added to the Deployment of the proxy.',
+    'Additions to the proxy Deployment.',
   ).optional(),
-  proxyService: say(
-    z.object({ labels, annotations }),
-    'What is added to the Service in front of the proxy.',
-  ).optional(),
+  proxyService: say(z.object({ labels, annotations }), 'Additions to the proxy Service.').optional(),
 });
 
 /** The proxy settings for every kind of server. */
 export const proxySpec = {
-  port: say(PortNumber.default(8080), 'The port that clients reach the proxy on.'),
+  port: say(PortNumber.default(8080), 'The proxy port for clients.'),
   trustProxyHeaders: say(off, 'Trust the `X-Forwarded-*` headers of a reverse proxy.'),
-  authzConfig: say(Authorization, 'Who may call what.').optional(),
-  audit: say(Audit, 'Whether calls are written down.').optional(),
+  authzConfig: say(Authorization, 'The authorization policies.').optional(),
+  audit: say(Audit, 'The audit settings.').optional(),
   telemetry: say(Telemetry, 'Traces and metrics of the proxy.').optional(),
   toolConfigRef: say(
     Reference,
-    'An MCPToolConfig of this namespace: which tools are offered, and under which names.',
+    'An MCPToolConfig in this namespace, which filters and renames the tools.',
   ).optional(),
   externalAuthConfigRef: say(
     Reference,
     'An MCPExternalAuthConfig in this namespace, which defines the token exchange for the server.',
   ).optional(),
-  resources: say(Resources, 'Processor time and memory of the proxy.').optional(),
-  resourceOverrides: say(
-    ResourceOverrides,
-    'What is added to the objects that the operator makes.',
-  ).optional(),
+  resources: say(Resources, 'The processor time and memory of the proxy.').optional(),
+  resourceOverrides: say(ResourceOverrides, 'Additions to the objects that the operator creates.').optional(),
 };
 
 /** Whose tokens callers have to send. */
-export const OidcConfig = say(Oidc, 'Whose tokens callers have to send.');
+export const OidcConfig = say(Oidc, 'The tokens that callers must send.');
 
 /** The proxy status that the operator reports. */
 export const proxyStatus = {
-  message: say(z.string(), 'The reason for the phase, for people.').optional(),
-  url: say(z.string(), 'Where clients in the cluster reach the proxy.').optional(),
+  message: say(z.string(), 'The reason for the phase.').optional(),
+  url: say(z.string(), 'The proxy URL for clients in the cluster.').optional(),
   toolConfigHash: say(z.string(), 'The hash of the MCPToolConfig in use.').optional(),
   externalAuthConfigHash: say(z.string(), 'The hash of the MCPExternalAuthConfig in use.').optional(),
 };

@@ -27,7 +27,7 @@ export const Reference = z.object({ name: say(z.string(), 'Its name.') });
 /** A variable with its value. */
 export const Variable = z.object({
   name: say(z.string(), 'The name of the variable.'),
-  value: say(z.string(), 'Its value.'),
+  value: say(z.string(), 'The value of the variable.'),
 });
 
 /** A condition, as all of Kubernetes writes them. */
@@ -41,16 +41,16 @@ const Condition = z.object({
       ),
     'The type of the condition.',
   ),
-  status: say(z.enum(['True', 'False', 'Unknown']), 'Whether it holds.'),
+  status: say(z.enum(['True', 'False', 'Unknown']), 'The status of the condition.'),
   reason: say(
     z
       .string()
       .min(1)
       .max(1024)
       .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/),
-    'Why, as one word for programs.',
+    'The reason as one word, for programs.',
   ),
-  message: say(z.string().max(32768), 'Why, for a person.'),
+  message: say(z.string().max(32768), 'The reason as a sentence.'),
   lastTransitionTime: say(Time, 'The time of the last change.'),
   observedGeneration: say(
     Generation.min(0).meta({ format: 'int64' }),
@@ -65,9 +65,9 @@ export const Conditions = z
 
 /** What a resource that others refer to tells about itself. */
 export const ReferencedStatus = z.object({
-  observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+  observedGeneration: say(Generation, 'The latest generation that the operator has processed.').optional(),
   conditions: say(Conditions, 'The latest observations.').optional(),
-  configHash: say(z.string(), 'Changes when the spec does.').optional(),
+  configHash: say(z.string(), 'A hash of the spec.').optional(),
   referencingServers: say(
     z.array(z.string()),
     'The MCPServers that reference this resource. It cannot be deleted while any exist.',

@@ -32,7 +32,7 @@ const maxInputs = 100;
 /** Returns the requests in a result by their keys. Throws if the server asks for anything else, or for too much. */
 export function serverRequestsIn({ inputRequests }: InputRequired): (readonly [string, Message])[] {
   const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
-  if (asked.length > maxInputs) throw new Error(`the server sends more than ${maxInputs} requests at once`);
+  if (asked.length > maxInputs) throw new Error(`the server sent more than ${maxInputs} requests at once`);
   return asked.map(([key, asking]) => {
     const { method, params } = isObject(asking) ? asking : {};
     try {

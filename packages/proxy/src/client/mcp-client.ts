@@ -86,7 +86,7 @@ export class McpClient implements AsyncDisposable {
     await performHandshake(connection, { client: identity, generation, probeMs: 0, signal }).catch(
       (error: unknown) => {
         signal.throwIfAborted();
-        throw unavailable(`${url} cannot be talked to: ${messageOf(error)}`, { cause: error });
+        throw unavailable(`${url} cannot be reached: ${messageOf(error)}`, { cause: error });
       },
     );
     const client = new McpClient(connection, endpoint, identity);
@@ -161,7 +161,7 @@ export class McpClient implements AsyncDisposable {
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const result = await promise;
-      if (!isObject(result)) throw unavailable(`the server answered the call of ${name} without a result`);
+      if (!isObject(result)) throw unavailable(`the server returned no result for the call to ${name}`);
       return result;
     } finally {
       signal.removeEventListener('abort', cancel);

@@ -261,7 +261,7 @@ export class ServerConnection {
     const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];
     const call = id === undefined ? undefined : this.#calls.get(Number(id));
     if (call === undefined || !this.#delete(call)) return;
-    const message = `the server answered with something else than the protocol wants: ${why}`;
+    const message = `the server violated the protocol: ${why}`;
     answerError(call.responder, idText(call.request), errorCodes.serverError, message);
   }
 
@@ -299,7 +299,7 @@ export class RefusedRequest extends Error {
   readonly error: { code: number; message: string; data?: unknown };
 
   constructor(method: string, error: { code: number; message: string; data?: unknown }) {
-    super(`the server refused ${method}: ${isObject(error) ? error.message : 'it did not say why'}`);
+    super(`the server refused ${method}: ${isObject(error) ? error.message : 'no reason given'}`);
     this.error = error;
   }
 }

@@ -57,7 +57,7 @@ export function refuseBatch(
   if (revision === batchVersion && !begins) return false;
   const why = begins
     ? 'initialize must not be one of several messages'
-    : `only clients of ${batchVersion} may send several messages at once`;
+    : `only clients of ${batchVersion} can send several messages at once`;
   replyJson(response, 400, errorMessage('null', errorCodes.invalidRequest, why).text);
   return true;
 }

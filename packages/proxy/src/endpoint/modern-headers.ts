@@ -42,7 +42,7 @@ export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message
   if (kind === 'request') {
     if (revision === undefined) return invalid(`_meta has no ${meta.protocolVersion}`);
     if (revision !== inHeader)
-      return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta says ${JSON.stringify(revision)}`);
+      return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta contains ${JSON.stringify(revision)}`);
     if (!isObject(capabilities)) return invalid(`_meta has no ${meta.clientCapabilities}`);
   }
   if (!protocolVersions.includes(inHeader) || !isModern(inHeader)) return unsupported(inHeader);

@@ -103,7 +103,7 @@ export interface Answering {
 /** The responses to invalid HTTP, by status. */
 export const faults = {
   400: 'the request is not valid HTTP',
-  408: 'the request did not come in time',
+  408: 'the request was not received in time',
   431: 'the headers are larger than accepted',
   500: 'internal server error',
 } as const;

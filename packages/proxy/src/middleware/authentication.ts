@@ -126,7 +126,7 @@ class Authentication implements Middleware {
     const { resource: about } = this.#access;
     const resource = about?.resource ?? this.#resourceAt(exchange, exchange.path.slice(metadataPath.length));
     if (about === undefined || resource === undefined)
-      return replyText(response, 404, 'nothing is said here about how to get a token', headers);
+      return replyText(response, 404, 'no information about how to get a token is available', headers);
     const { scopes = [] } = this.#access;
     const scopes_supported = about.scopes_supported ?? (scopes.length > 0 ? scopes : ['openid']);
     const body = { ...about, resource, bearer_methods_supported: ['header'], scopes_supported };

@@ -21,10 +21,10 @@ export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAn
       const { host, origin } = request.headers;
       if (host === undefined || !isOurs(host, request.socket.localAddress)) {
         const named = JSON.stringify(host ?? '');
-        return replyText(response, 403, `requests for the host ${named} are not answered here`);
+        return replyText(response, 403, `requests for the host ${named} are not allowed`);
       }
       if (origin !== undefined && !isTrusted(origin, host)) {
-        return replyText(response, 403, `requests from ${JSON.stringify(origin)} are not answered here`);
+        return replyText(response, 403, `requests from ${JSON.stringify(origin)} are not allowed`);
       }
       next();
     },

@@ -300,7 +300,7 @@ describe('input that a modern server asks for', () => {
     ['is nothing', { a: null }, /asks for something that is not a request/],
     ['has no method', { a: { method: 5 } }, /asks for something that is not a request/],
     ['has parameters in an array', { a: { method: 'roots/list', params: [] } }, /is not a request/],
-    ['is more than anyone can answer', many, /sends more than 100 requests at once/],
+    ['is more than anyone can answer', many, /sent more than 100 requests at once/],
   ])('%s is an error for clients of both generations', async (_what, inputRequests, message) => {
     await using test = await openScriptedProxy(
       { middleware: [recorder([])] },

@@ -63,7 +63,7 @@ class ToolFilter implements Middleware {
       if (name === undefined || name === '') continue;
       const other = realNames.get(name);
       if (other !== undefined) {
-        throw invalid(`the tools ${other} and ${real} are both to be called ${name}`, {
+        throw invalid(`the tools ${other} and ${real} cannot both be called ${name}`, {
           hint: 'give each overridden tool a unique name',
         });
       }

@@ -168,7 +168,7 @@ export function identityFrom(result: unknown): ServerIdentity {
     ? protocolVersions.find((revision) => supportedVersions.includes(revision))
     : protocolVersion;
   if (typeof spoken !== 'string' || typeof capabilities !== 'object' || capabilities === null) {
-    throw new Error('the server said of itself something else than the protocol wants');
+    throw new Error('the server information violates the protocol');
   }
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: more, ...described } = rest;
   const serverInfo = described['serverInfo'] ?? more?.[meta.serverInfo];

@@ -136,7 +136,7 @@ export class HttpTransport implements Transport {
     const answer = isJson ? answerIn(body, id) : undefined;
     if (answer !== undefined) return this.#hear(this.#admissible(answer, message), id);
     const said = body.trim().slice(0, 200);
-    this.#failed(message, `the server answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
+    this.#failed(message, `the server returned status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
 
   /** Reads a stream until the answer. A stream that ends before is resumed if possible. */

@@ -105,7 +105,7 @@ export async function generationOfRemote(
     });
   }
   if (status >= 500 || (transport === 'sse' && status !== 200)) {
-    throw unavailable(`${endpoint.origin} answered with status ${status}`);
+    throw unavailable(`${endpoint.origin} returned status ${status}`);
   }
   if (
     (status === 404 || status === 405) &&

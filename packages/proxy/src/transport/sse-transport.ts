@@ -56,7 +56,7 @@ export class SseTransport implements Transport {
       headers: { accept: 'text/event-stream' },
       signal: this.#over.signal,
     });
-    if (typeof body === 'string') throw new Error(`the server answered with status ${statusCode}`);
+    if (typeof body === 'string') throw new Error(`the server returned status ${statusCode}`);
     for await (const { event, data } of readEvents(body, this.#endpoint.input)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
       else if (data !== '') this.#listener?.message(data);
@@ -83,7 +83,7 @@ export class SseTransport implements Transport {
     if (typeof body !== 'string')
       body.destroy(); // the answer comes on the other stream
     else if (statusCode >= 300)
-      throw new Error(`the server answered with status ${statusCode}: ${body.slice(0, 200)}`);
+      throw new Error(`the server returned status ${statusCode}: ${body.slice(0, 200)}`);
   }
 
   #failed({ kind, value }: Message, why: string): void {

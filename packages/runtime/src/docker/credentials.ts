@@ -107,7 +107,7 @@ async function askHelper(
   signal: AbortSignal,
 ): Promise<Credentials | undefined> {
   if (!/^[\w.-]+$/.test(name))
-    throw invalid('the Docker configuration names a credential helper that cannot be');
+    throw invalid('the Docker configuration contains an invalid name of a credential helper');
   const helper = `docker-credential-${name}`;
   const child = spawn(helper, ['get'], {
     env,
@@ -129,13 +129,14 @@ async function askHelper(
     // Helpers exit with 1 for an unknown registry, which looks the same as other failures.
     if (code !== 0) return undefined;
   } catch (error) {
-    if (signal.aborted) throw cancelled('asking for registry credentials was given up', { cause: error });
+    if (signal.aborted)
+      throw cancelled('the request for registry credentials was canceled', { cause: error });
     throw unavailable(`${helper} did not answer: ${messageOf(error)}`, {
       hint: 'your Docker configuration names this program: install it, or set REGISTRY_USERNAME and REGISTRY_PASSWORD',
     });
   }
   const answer = HelperAnswer.safeParse(jsonOf(Buffer.concat(chunks).toString()));
-  if (!answer.success) throw unavailable(`${helper} gave an answer that makes no sense`);
+  if (!answer.success) throw unavailable(`${helper} returned an invalid response`);
   const { Username, Secret } = answer.data;
   return Username === '<token>' ? { identitytoken: Secret } : { username: Username, password: Secret };
 }

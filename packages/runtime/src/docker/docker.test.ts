@@ -497,7 +497,7 @@ function containerCases(socket: string): void {
 
     await expect(start({ workload })).rejects.toMatchObject({
       kind: 'conflict',
-      message: 'a container named taken-by-another exists and is not ours',
+      message: 'a container named taken-by-another exists and does not belong to ToolHive',
     });
   });
 

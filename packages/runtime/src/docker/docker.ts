@@ -197,7 +197,7 @@ const uncheckedImage: RuntimeLimit = {
 /** A name for an image, with its tag written out. */
 function tagOf(name: string): string {
   if (parseSource(name).kind !== 'image' || name.includes('@')) {
-    throw invalid(`${JSON.stringify(name)} is not a name for an image`, { hint: 'use the form NAME:TAG' });
+    throw invalid(`${JSON.stringify(name)} is not an image name`, { hint: 'use the form NAME:TAG' });
   }
   return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
 }

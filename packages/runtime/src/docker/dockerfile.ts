@@ -253,7 +253,7 @@ export const refuseOtherSources = (place: string) =>
     `for (const { dependencies, optionalDependencies } of Object.values(packages))`,
     `for (const [name, spec] of Object.entries({ ...dependencies, ...optionalDependencies }))`,
     `if (elsewhere.test(spec) && !process.argv.slice(1).some((one) => (source(spec) + '/').startsWith(one + '/')))`,
-    `throw new Error(name + ' comes from ' + spec + ' and not from a package registry; if you trust it: thv config set-package-sources ' + source(spec));`,
+    `throw new Error(name + ' comes from ' + spec + ' and not from a package registry. If you trust the source, run thv config set-package-sources ' + source(spec));`,
   ].join(' ');
 
 export function npmSpec({ name, version }: PackageSource): string {

@@ -307,7 +307,7 @@ async function findProcess<Found>(
   }
 }
 
-const ended = (): Error => unavailable('the container that prepares a network ended at once');
+const ended = (): Error => unavailable('the container that prepares a network ended immediately');
 
 async function openNamespaces(pid: number, name: string, resolver: string): Promise<Entered> {
   await using undo = new AsyncDisposableStack();

@@ -69,7 +69,7 @@ export async function callEngine<T>(engine: Engine, answer: z.ZodType<T>, call: 
   try {
     return answer.parse(text.trim() === '' ? undefined : JSON.parse(text)); // Podman ends empty answers with a newline
   } catch (error) {
-    throw unavailable(`the container engine at ${engine.socket} gave an answer that makes no sense to us`, {
+    throw unavailable(`the container engine at ${engine.socket} returned an invalid response`, {
       cause: error,
     });
   }
@@ -98,7 +98,7 @@ export async function* followProgress(engine: Engine, call: Call): AsyncGenerato
     versioned(engine, { timeoutMs: SILENCE_TIMEOUT_MS, ...call }),
   );
   response.setTimeout(SILENCE_TIMEOUT_MS, () =>
-    response.destroy(timedOut('the container engine fell silent')),
+    response.destroy(timedOut('the container engine stopped responding')),
   );
   try {
     for await (const line of createInterface({ input: response })) {
@@ -106,7 +106,8 @@ export async function* followProgress(engine: Engine, call: Call): AsyncGenerato
     }
     // readline ends silently when its input is destroyed, but a broken stream is not a complete one.
     if (response.errored) throw response.errored;
-    if (!response.complete) throw unavailable(`the container engine at ${engine.socket} broke off`);
+    if (!response.complete)
+      throw unavailable(`the container engine at ${engine.socket} closed the connection early`);
   } catch (error) {
     throw explain(error, engine.socket, call.signal);
   } finally {
@@ -193,7 +194,7 @@ function contentType(body: Call['body']): Record<string, string> {
 async function textOf(response: IncomingMessage, socket: string): Promise<string> {
   try {
     const bytes = await readBounded(response, MAX_ANSWER_BYTES, () =>
-      unavailable(`the answer of the container engine at ${socket} is too large`),
+      unavailable(`the response from the container engine at ${socket} is too large`),
     );
     return Buffer.from(bytes.buffer).toString();
   } catch (error) {
@@ -230,17 +231,17 @@ function messageIn(text: string): string {
 
 /** What a broken connection to the engine means to a person. */
 function explain(error: unknown, socket: string, signal?: AbortSignal): ThvError {
-  if (signal?.aborted) return cancelled('the call to the container engine was given up', { cause: error });
+  if (signal?.aborted) return cancelled('the call to the container engine was canceled', { cause: error });
   if (error instanceof ThvError) return error;
   const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM') {
-    return forbidden(`this user may not use the container engine at ${socket}`, {
+    return forbidden(`this user does not have access to the container engine at ${socket}`, {
       hint: 'add the user to the group that owns the socket (often `docker`) and log in again, or use rootless Podman',
       cause: error,
     });
   }
   return unavailable(`the container engine at ${socket} is not reachable: ${messageOf(error)}`, {
-    hint: 'is the container engine running?',
+    hint: 'check that the container engine is running',
     cause: error,
   });
 }

@@ -56,7 +56,7 @@ export function pauseProgram(architecture: NodeJS.Architecture = arch): Buffer {
   const program = programs[architecture];
   if (program === undefined) {
     throw unsupported(`network rules for containers are not available on ${architecture}`, {
-      hint: 'they are on x64 and arm64',
+      hint: 'use a machine with an x64 or arm64 processor',
     });
   }
   const code = Buffer.from(program.code, 'hex');

@@ -29,7 +29,7 @@ test('says what the engine is too old for', () => {
   const info = { ...complete, SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] };
 
   expect(limitsOf(old, '4.3.1', info).map(({ text }) => text)).toEqual([
-    'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
+    'a server that uses too much memory is stopped, but Podman 4 does not report memory as the reason',
     'directories mounted below a read-only mount stay writable',
   ]);
 });

@@ -86,7 +86,7 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
     [
       // Podman looks for its monitor's file in another directory than the one that contains it.
       engine.kind === 'podman' && version.startsWith('4.'),
-      'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
+      'a server that uses too much memory is stopped, but Podman 4 does not report memory as the reason',
     ],
     [
       // Since API version 1.44, mounts below a read-only mount are also read-only.

@@ -73,7 +73,7 @@ test('says how to get an engine when there is none', async () => {
   await expect(findEngine([])).rejects.toMatchObject({
     kind: 'unavailable',
     message: 'no container engine was found',
-    hint: 'start Docker, Podman or Colima, or name its socket in TOOLHIVE_PODMAN_SOCKET, TOOLHIVE_DOCKER_SOCKET, TOOLHIVE_COLIMA_SOCKET',
+    hint: 'start Docker, Podman, or Colima, or set the path of its socket in TOOLHIVE_PODMAN_SOCKET, TOOLHIVE_DOCKER_SOCKET, TOOLHIVE_COLIMA_SOCKET',
   });
 });
 
@@ -92,7 +92,7 @@ test.skipIf(process.getuid?.() !== 0)(
 
     expect(failure).toMatchObject({
       kind: 'unavailable',
-      message: `this user may not use the container engine at ${socket}`,
+      message: `this user does not have access to the container engine at ${socket}`,
       hint: expect.stringContaining('add the user to the group that owns the socket'),
     });
   },

@@ -88,7 +88,7 @@ export async function findEngine(sockets: readonly string[], signal?: AbortSigna
     hint:
       telling?.kind === 'forbidden'
         ? telling.hint
-        : `start Docker, Podman or Colima, or name its socket in ${socketPlaces.map(({ variable }) => variable).join(', ')}`,
+        : `start Docker, Podman, or Colima, or set the path of its socket in ${socketPlaces.map(({ variable }) => variable).join(', ')}`,
     cause: telling,
   });
 }

@@ -172,7 +172,7 @@ async function guardNetwork(
   }
   if (!isRequired) return taken;
   throw unsupported(`network rules cannot be enforced for containers here: ${taken}`, {
-    hint: 'leave network isolation out, or run the server without a container engine',
+    hint: 'omit --isolate-network, or run the server without a container engine',
   });
 }
 
@@ -223,7 +223,7 @@ async function clearName(
   // The engine also finds containers whose ID starts with the name.
   if (found === undefined || found.Name.replace(/^\//, '') !== name) return;
   if (found.Config.Labels?.[DAEMON_LABEL] !== daemonId) {
-    throw conflict(`a container named ${name} exists and is not ours`, {
+    throw conflict(`a container named ${name} exists and does not belong to ToolHive`, {
       hint: `remove or rename the container ${name}, or choose another name for the workload`,
     });
   }
@@ -266,7 +266,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
       throw conflict(`the container ${starting.name} was removed during its start`);
     const isVerified = await verifyCovered(launch, inspected);
     if (handover !== undefined) attachment.handOver(handover.input);
-    if (signal.aborted) throw cancelled(`the start of ${launch.workload} was given up`);
+    if (signal.aborted) throw cancelled(`the start of ${launch.workload} was canceled`);
     const address = addressOf(starting, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
     const { release } = starting;

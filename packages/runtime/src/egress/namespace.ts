@@ -155,7 +155,7 @@ async function connect(
   const ended = exitOf(helper);
   try {
     const failed = ended.then(() => {
-      throw unavailable(`a network for a sandbox cannot be made: ${said.trim() || 'the helper ended'}`);
+      throw unavailable(`the network for a sandbox cannot be created: ${said.trim() || 'the helper ended'}`);
     });
     const completed = untilConnected(helper).then(() => complete(helper.pid ?? 0));
     await Promise.race([completed, failed]);
@@ -179,7 +179,7 @@ async function untilConnected({ stdout }: ReturnType<typeof spawnSealed>): Promi
     const [, reason = '', outcome] = /^(.*\n)?(\w+)\n$/s.exec(said) ?? [];
     if (outcome === outcomes.connected) resolve();
     if (outcome !== outcomes.failed) return;
-    reject(unavailable(`a network for a sandbox cannot be made: ${reason.trim()}`));
+    reject(unavailable(`the network for a sandbox cannot be created: ${reason.trim()}`));
   });
   return promise;
 }
@@ -197,7 +197,7 @@ async function takeSockets(
       datagrams = handle as Datagrams; // sent as such by the helper
     else if (what === 'lookups' && handle instanceof Server) lookups = handle;
     else if (what === 'listener' && handle instanceof Server) listeners.push(handle);
-    else reject(unavailable(`a network for a sandbox cannot be made: ${String(what)}`));
+    else reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
     if (datagrams === undefined || lookups === undefined || listeners.length < listenerCount) return;
     for (const socket of [datagrams, lookups, ...listeners]) socket.unref();
     resolve({ datagrams, lookups, listeners });

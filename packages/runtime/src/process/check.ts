@@ -250,7 +250,7 @@ function limitsOf({ cgroups, network, egress, prlimit, countsProcesses }: Machin
     ],
     [
       cgroups.pids === undefined && !countsProcesses,
-      'the number of processes is watched once a second rather than limited by the kernel',
+      'ToolHive checks the number of processes once per second, because the kernel cannot limit it on this machine',
     ],
     [cgroups.cpu === undefined, 'processor time is not limited'],
     [

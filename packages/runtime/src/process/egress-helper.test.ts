@@ -32,7 +32,7 @@ describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with 
 
     await expect(opening).rejects.toMatchObject({
       kind: 'unavailable',
-      message: 'a network for a sandbox cannot be made: Operation not supported',
+      message: 'the network for a sandbox cannot be created: Operation not supported',
     });
   });
 

@@ -90,7 +90,7 @@ export class ProcessHomes implements Homes {
 async function makePlace(root: string, [name = '', ...rest]: string[], isDirectory: boolean): Promise<void> {
   await using directory = await open(root, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
     (error: unknown) => {
-      throw conflict('a mount target in the home directory is not reached through directories alone', {
+      throw conflict('a mount target in the home directory has a symbolic link in its path', {
         cause: error,
       });
     },

@@ -118,7 +118,7 @@ export class OwnNetwork implements AsyncDisposable {
   async attach(pid: number): Promise<void> {
     // Until the mapping exists, root inside is the user "nobody" and cannot configure the network.
     if (!(await waitUntil(() => hasIdentity(pid), { timeoutMs: IDENTITY_TIMEOUT_MS }))) {
-      throw unavailable('the sandbox got no user namespace in time');
+      throw unavailable('the sandbox did not get a user namespace in time');
     }
     if (this.#disposed) return;
     const user = openSync(`/proc/${pid}/ns/user`, 'r');

@@ -248,7 +248,7 @@ export function requireVariable(name: string, value: string): void {
   if (name === '' || /[=\0]/.test(name))
     throw invalid(`${JSON.stringify(name)} cannot name an environment variable`);
   if (value.includes('\0'))
-    throw invalid(`the value of the environment variable ${name} holds a NUL character`);
+    throw invalid(`the value of the environment variable ${name} contains a NUL character`);
 }
 
 /**

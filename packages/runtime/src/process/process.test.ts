@@ -87,7 +87,7 @@ describe('the process runtime itself', () => {
     [
       'networks of a container engine',
       { network: { kind: 'mode', mode: 'bridge' } } as const,
-      'a sandboxed process knows no network mode bridge',
+      'the sandbox does not support the network mode bridge',
     ],
   ])('refuses %s', async (_name, changes, message) => {
     const launch = aLaunch(await rig.prepared(), changes);

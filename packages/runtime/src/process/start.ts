@@ -148,7 +148,7 @@ export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'pri
   }
   const kind = network.kind === 'mode' ? modes[network.mode] : network.kind;
   if (kind !== undefined) return kind;
-  throw invalid(`a sandboxed process knows no network mode ${describeMode(network)}`, {
+  throw invalid(`the sandbox does not support the network mode ${describeMode(network)}`, {
     hint: 'use host or none, or run the workload with a container engine',
   });
 }

@@ -58,7 +58,7 @@ export const auditCommands: readonly Command[] = [
         name: 'follow',
         shorthand: 'f',
         kind: 'boolean',
-        description: 'Show records as they are written, until Ctrl-C',
+        description: 'Show new records, until Ctrl-C',
       },
     ],
     examples: ['thv audit', 'thv audit --outcome denied --since 24h', 'thv audit --workload github --follow'],

@@ -10,7 +10,7 @@ import type { Colour, Page } from '../../out.ts';
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const isFollowing = flags.has('follow');
   if (isFollowing && flags.isGiven('until'))
-    throw invalid('--follow and --until cannot be given together', { hint: 'omit one of them' });
+    throw invalid('--follow and --until cannot be used together', { hint: 'omit one of them' });
   const filters = {
     workload: flags.text('workload'),
     type: flags.text('type'),

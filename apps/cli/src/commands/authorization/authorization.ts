@@ -31,7 +31,7 @@ export const authorizationCommands: readonly Command[] = [
         kind: 'list',
         value: 'NAME=VALUE',
         description:
-          'An annotation of the tool, for example readOnlyHint=true. Default: the annotations that you approved',
+          'An annotation of the tool, for example readOnlyHint=true. By default, the annotations that you approved',
       },
     ],
     examples: [

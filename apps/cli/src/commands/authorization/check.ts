@@ -16,7 +16,7 @@ export async function run({
   const principal = flags.text('principal');
   if (principal === undefined)
     throw invalid('--principal is missing', {
-      hint: 'name the subject of a token, for example --principal ada',
+      hint: 'specify the subject of a token, for example --principal ada',
     });
   const daemon = await client();
   const decision = await daemon.checkAuthorization(

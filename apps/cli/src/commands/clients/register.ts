@@ -8,6 +8,6 @@ export async function run({ arguments: [typed], flags, out, client, signal }: Co
   const daemon = await client();
   await daemon.registerClients({ body: { names: [name], groups } }, { signal });
   const registrations = await registrationsOf([name], { daemon, signal });
-  out.result(registrations[0], `${name} sees the workloads of ${groups.join(', ')}`);
+  out.result(registrations[0], `${name} can use the workloads in ${groups.join(', ')}`);
   noteProblems(out, registrations);
 }

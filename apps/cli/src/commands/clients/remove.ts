@@ -10,10 +10,13 @@ export async function run({ arguments: [typed], flags, out, client, signal }: Co
   await daemon.unregisterClients({ body: { names: [name], groups } }, { signal });
   const [now] = await registrationsOf([name], { daemon, signal });
   const left = now?.registered === false ? now.problem : undefined;
-  const what = groups.length === 0 ? 'workloads' : `the workloads of ${groups.join(', ')}`;
-  out.result(now, left === undefined ? `${name} no longer sees ${what}` : () => {});
+  const what = groups.length === 0 ? 'any workloads' : `the workloads in ${groups.join(', ')}`;
+  out.result(now, left === undefined ? `${name} can no longer use ${what}` : () => {});
   if (left === undefined) return noteProblems(out, now === undefined ? [] : [now]);
-  throw unavailable(`${name} is not registered any more, but its file still names workloads: ${left}`, {
-    hint: 'repair that file, and do this again',
-  });
+  throw unavailable(
+    `${name} is no longer registered, but its configuration file still contains workloads: ${left}`,
+    {
+      hint: 'fix the file, and run the command again',
+    },
+  );
 }

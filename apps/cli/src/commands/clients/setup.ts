@@ -30,7 +30,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const registered = await daemon.listClients({}, { signal });
   const before = installed.filter((name) => seesAll(registered, name, groups));
   const chosen = await chooseSeveral(
-    `Which clients should see the workloads of ${groups.join(', ')}?`,
+    `Which clients can use the workloads in ${groups.join(', ')}?`,
     installed.map((value) => ({ value, label: labelOf(value), isChosen: before.includes(value) })),
     { signal },
   );
@@ -39,10 +39,10 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const removed = before.filter((name) => !chosen.includes(name));
   if (added.length > 0) await daemon.registerClients({ body: { names: added, groups } }, { signal });
   if (removed.length > 0) await daemon.unregisterClients({ body: { names: removed, groups } }, { signal });
-  const of = `the workloads of ${groups.join(', ')}`;
+  const of = `the workloads in ${groups.join(', ')}`;
   const changes = [
-    ...added.map((name) => `${name} sees ${of}`),
-    ...removed.map((name) => `${name} no longer sees ${of}`),
+    ...added.map((name) => `${name} can use ${of}`),
+    ...removed.map((name) => `${name} can no longer use ${of}`),
   ];
   const now = await registrationsOf(installed, { daemon, signal });
   out.result(now, changes.join('\n') || 'Nothing was changed.');

@@ -7,7 +7,7 @@ import { findServer, inCluster } from './connection.ts';
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: names, flags, out, signal } = call;
   allowOnly(flags, ['yes']);
-  if (names.length === 0) throw notFound('no server is named');
+  if (names.length === 0) throw notFound('no server is specified');
   await inCluster(call, async (client, namespace) => {
     // All names are checked before anything is deleted.
     const found = await Promise.all(names.map((name) => findServer(client, name, namespace, signal)));

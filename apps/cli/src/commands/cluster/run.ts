@@ -27,10 +27,10 @@ const supported = [
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: [image], flags, rest, out, signal } = call; // prettier-ignore
   allowOnly(flags, supported);
-  if (image === undefined) throw invalid('SOURCE is missing', { hint: 'name a container image' });
+  if (image === undefined) throw invalid('SOURCE is missing', { hint: 'specify a container image' });
   if (image.includes('://') || !/[/:]/.test(image)) {
     throw invalid(`${image} is not a container image with a tag`, {
-      hint: 'name an image that the cluster can pull, such as ghcr.io/example/server:1.2.0',
+      hint: 'use an image that the cluster can pull, such as ghcr.io/example/server:1.2.0',
     });
   }
   const asked = flags.text('name') ?? nameOf(image);

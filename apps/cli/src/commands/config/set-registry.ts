@@ -13,7 +13,7 @@ export async function run({
 }: CommandCall): Promise<void> {
   const isUrl = /^https?:\/\//i.test(place);
   if (!isUrl && flags.has('allow-private-ip')) {
-    throw invalid('--allow-private-ip is about addresses, not about files', { hint: 'leave it out' });
+    throw invalid('--allow-private-ip applies only to URLs', { hint: 'omit it' });
   }
   const daemon = await client();
   const { message } = await daemon.updateRegistry(

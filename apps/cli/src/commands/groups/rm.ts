@@ -25,7 +25,7 @@ export async function run({
     await confirm(`Remove the group ${name}? Then ${fate}.`, {
       signal,
       unanswered: invalid(`the group ${name} has workloads, and ${fate}`, {
-        hint: 'say --yes if that is meant',
+        hint: 'add --yes to confirm',
       }),
     });
   }

@@ -28,8 +28,8 @@ export async function run({
     const own = <Part extends { server: string }>(parts: readonly Part[]): Part[] =>
       parts.filter((part) => part.server === server);
     if (!Object.hasOwn(group.servers ?? {}, server) && own([...variables, ...secrets]).length > 0) {
-      throw invalid(`${server} runs elsewhere and takes no variables`, {
-        hint: 'leave out its --env and --secret',
+      throw invalid(`${server} is a remote server and takes no environment variables`, {
+        hint: 'omit its --env and --secret',
       });
     }
     const body: CreateWorkload = {
@@ -73,8 +73,8 @@ async function requireNewNames(
   const taken = workloads.map(({ name }) => name).filter((name) => servers.includes(name));
   if (taken.length === 0) return;
   throw conflict(
-    `${taken.length === 1 ? 'a workload is' : 'workloads are'} called like servers of the group: ${taken.join(', ')}`,
-    { hint: 'remove them first, with `thv rm`' },
+    `${taken.length === 1 ? 'a workload has' : 'workloads have'} the same name as a server in the group: ${taken.join(', ')}`,
+    { hint: 'remove them first with thv rm' },
   );
 }
 

@@ -30,7 +30,7 @@ export async function run(call: CommandCall): Promise<void> {
   );
   out.result(result, printable(textOf(result)));
   if (result['resultType'] === 'input_required') {
-    throw new ThvError('unsupported', `the tool ${tool} asks for input, which thv mcp call cannot give`);
+    throw new ThvError('unsupported', `the tool ${tool} asks for input, which thv mcp call does not support`);
   }
   if (result['isError'] === true) throw new ThvError('unsupported', `the tool ${tool} reported an error`);
 }

@@ -102,7 +102,7 @@ export const mcpCommands: readonly Command[] = [
     path: 'mcp serve',
     summary: 'Run ToolHive as an MCP server',
     description:
-      'Runs an MCP server with tools that search the registry and that run, list, stop, and remove servers. Anyone who reaches the server can run programs on this machine, so by default it listens only on this machine. Press Ctrl-C to stop.',
+      'Runs an MCP server with tools that search the registry and that run, list, stop, and remove servers. Anyone who can reach the server can run programs on this machine, so by default it listens only on this machine. Press Ctrl-C to stop.',
     flags: [
       {
         name: 'host',

@@ -30,7 +30,7 @@ export async function run({
 
 function show(page: Page, decisions: readonly NetworkDecision[], name: string): void {
   if (decisions.length === 0) {
-    return page.line(`No decisions about the network of ${name} are recorded.`);
+    return page.line(`No connection attempts of ${name} are recorded.`);
   }
   page.table(
     ['HOST', 'VERDICT', 'COUNT', 'LAST', 'WHY'],

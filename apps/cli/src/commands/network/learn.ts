@@ -17,8 +17,8 @@ export async function run(call: CommandCall): Promise<void> {
   } = call;
   const [stops, discards] = [flags.has('stop'), flags.has('discard')];
   if (stops && discards) {
-    throw invalid('--stop and --discard cannot be given together', {
-      hint: 'use --discard alone to keep the profile from before',
+    throw invalid('--stop and --discard cannot be used together', {
+      hint: 'use only --discard to keep the previous profile',
     });
   }
   if (stops) return stop(call, name);
@@ -26,13 +26,13 @@ export async function run(call: CommandCall): Promise<void> {
   if (discards) {
     const ended = await daemon.stopLearning({ params: { name }, body: {} }, { signal });
     return out.result(ended, (page) => {
-      page.line(`${name} has left learning mode.`);
+      page.line(`${name} is no longer in learning mode.`);
       showPermissions(page, ended.permissions);
     });
   }
   const started = await daemon.startLearning({ params: { name } }, { signal });
   out.result(started, (page) => {
-    page.line(`${name} is in learning mode since ${started.since} and reaches every public host.`);
+    page.line(`${name} has been in learning mode since ${started.since} and can reach every public host.`);
     page.line(`Use the server, and then run: thv learn ${name} --stop`);
   });
 }
@@ -54,7 +54,7 @@ async function stop({ flags, out, client, signal }: CommandCall, name: string): 
   const body = { network: proposal.network };
   const { permissions, restarted } = await daemon.stopLearning({ params: { name }, body }, { signal });
   if (isJson) return out.result({ ...proposal, applied: true, permissions, restarted }, '');
-  out.note(`${name} has left learning mode with this profile.`);
+  out.note(`${name} is no longer in learning mode and uses this profile.`);
   if (restarted) out.note(`${name} was restarted, because its network has changed.`);
 }
 
@@ -62,7 +62,9 @@ function showProposal(page: Page, proposal: LearningProposal, name: string): voi
   const { since, network, compared_with: compared, hosts, ports, complete } = proposal;
   const { registry_entry: entry } = compared;
   if (network.hosts.length === 0) {
-    page.line(`${name} has reached no host since ${since}. It needs no network access: the profile none.`);
+    page.line(
+      `${name} has not connected to any host since ${since}. It needs no network access: use the profile none.`,
+    );
   } else {
     page.line(`Hosts and ports that ${name} has reached since ${since}:`);
     page.line(`  hosts: ${printable(network.hosts.join(', '))}`);

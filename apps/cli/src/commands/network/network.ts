@@ -28,7 +28,7 @@ export const networkCommands: readonly Command[] = [
         name: 'follow',
         shorthand: 'f',
         kind: 'boolean',
-        description: 'Show decisions as they are made, until Ctrl-C',
+        description: 'Show new connection attempts, until Ctrl-C',
       },
     ],
     examples: ['thv network github', 'thv network github --denied', 'thv network github --follow'],
@@ -87,7 +87,7 @@ export const networkCommands: readonly Command[] = [
     arguments: [workload],
     flags: [
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },
-      { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the profile from before' },
+      { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the previous profile' },
       { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
     ],
     examples: ['thv learn github', 'thv learn github --stop', 'thv learn github --discard'],

@@ -19,7 +19,7 @@ export function showChange(page: Page, item: PinnedItem): void {
 export function showItems(page: Page, items: readonly PinnedItem[], name: string): void {
   if (items.length === 0) {
     return page.line(
-      `Nothing is recorded of ${name} yet. The first client that lists its tools changes that.`,
+      `No tools of ${name} are recorded yet. ToolHive records them when a client first lists them.`,
     );
   }
   page.table(

@@ -55,7 +55,7 @@ const isChosen = ({ kind, name }: PinnedItem, chosen: readonly string[]): boolea
 function requireAll(chosen: readonly string[], waiting: readonly PinnedItem[], name: string): void {
   const missing = chosen.find((one) => !waiting.some((item) => isChosen(item, [one])));
   if (missing === undefined) return;
-  throw notFound(`no change of ${JSON.stringify(missing)} waits for approval`, {
-    hint: `what does: thv pin show ${name}`,
+  throw notFound(`no change of ${JSON.stringify(missing)} is waiting for approval`, {
+    hint: `to see the changes that are, run thv pin show ${name}`,
   });
 }

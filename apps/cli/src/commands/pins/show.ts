@@ -8,7 +8,7 @@ export async function run({ arguments: [name = ''], out, client, signal }: Comma
   const pins = await daemon.getToolPins({ params: { name } }, { signal });
   const { mode, pending, complete, items } = pins;
   out.result(pins, (page) => {
-    if (mode === 'off') page.line(`Tool pinning of ${name} is off: changes are not noticed.`);
+    if (mode === 'off') page.line(`Tool pinning of ${name} is off, so ToolHive does not detect changes.`);
     for (const item of items) if (item.pending_hash !== undefined) showChange(page, item);
     showItems(page, items, name);
     if (!complete) page.line('The server lists more than ToolHive records. The rest is not pinned.');

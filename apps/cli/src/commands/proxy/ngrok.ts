@@ -33,7 +33,7 @@ export const ngrok: TunnelProvider = {
     }
     const { url, pooling, 'auth-token': token, 'traffic-policy-file': policy } = read.data;
     if (policy !== undefined && !['.yml', '.yaml'].includes(extname(policy)))
-      throw invalid('traffic-policy-file is no .yml or .yaml file');
+      throw invalid('traffic-policy-file is not a .yml or .yaml file');
     // Never as an argument, because all users of this machine can see arguments.
     const env: Record<string, string> = token === undefined ? {} : { NGROK_AUTHTOKEN: token };
     return {

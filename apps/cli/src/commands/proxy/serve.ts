@@ -19,7 +19,16 @@ import { portFrom } from '../port.ts';
 const findingMs = 30_000;
 
 /** Runs a proxy for a server until a signal stops it. */
-export async function run({ arguments: [name = ''], flags, out, signal }: CommandCall): Promise<void> {
+export async function run(call: CommandCall): Promise<void> {
+  try {
+    await serve(call);
+  } catch (thrown) {
+    const { namingFlags } = await import('../workloads/request.ts');
+    throw namingFlags(thrown, call.flags);
+  }
+}
+
+async function serve({ arguments: [name = ''], flags, out, signal }: CommandCall): Promise<void> {
   refuseTokenExchange(flags);
   const target = targetFrom(flags.text('target-uri') ?? '');
   const access = accessFrom(flags);
@@ -68,7 +77,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
   remote.settle();
 
   if (access === undefined && !isLoopback(host))
-    out.note(`WARNING: anyone who reaches ${host} can use ${name} as you can`);
+    out.note(`WARNING: anyone who can reach ${host} can use ${name} with your permissions`);
   const shown = host.includes(':') ? `[${host}]` : host;
   const own = `http://${shown}:${proxy.port}/mcp`;
   out.record({ name, url: own }, `${name} is at ${own}`);
@@ -98,7 +107,7 @@ function accessFrom(flags: FlagValues): ProxyAccess | undefined {
   if (check === undefined || oidc === undefined) {
     if (resource === undefined) return undefined;
     throw invalid("--resource-url requires --oidc-issuer, because it describes the tokens' audience", {
-      hint: 'give --oidc-issuer and --oidc-audience, too',
+      hint: 'add --oidc-issuer and --oidc-audience',
     });
   }
   if (resource === undefined) return { check };
@@ -124,7 +133,7 @@ function remoteAuthFrom(flags: FlagValues): UnkeptRemoteOptions['config'] {
 function refuseTokenExchange(flags: FlagValues): void {
   const given = tokenExchangeFlags.find(({ name }) => flags.isGiven(name));
   if (given !== undefined)
-    throw notImplemented('tokens of callers are not traded for others', {
-      hint: `leave out --${given.name}`,
+    throw notImplemented('thv proxy does not support token exchange', {
+      hint: `omit --${given.name}`,
     });
 }

@@ -10,8 +10,8 @@ export async function run(call: CommandCall): Promise<void> {
   } = call;
   const { entries: found, total } = await listEntries(call, query);
   out.result(found, (page) => {
-    if (found.length === 0) return page.line(`No server is about ${JSON.stringify(query)}.`);
-    page.line(`${total === 1 ? '1 server is' : `${total} servers are`} about ${JSON.stringify(query)}:`);
+    if (found.length === 0) return page.line(`No server matches ${JSON.stringify(query)}.`);
+    page.line(`${total === 1 ? '1 server matches' : `${total} servers match`} ${JSON.stringify(query)}:`);
     page.table(
       ['NAME', 'TYPE', 'DESCRIPTION', 'TRANSPORT', 'STARS', 'PULLS'],
       found.map((entry) => [

@@ -6,6 +6,6 @@ export function providerTypeOf(typed: string): SecretsProviderType {
   const parsed = SecretsProviderType.safeParse(typed);
   if (parsed.success) return parsed.data;
   throw invalid(`secrets provider ${JSON.stringify(typed)} not found`, {
-    hint: `there are ${SecretsProviderType.options.join(', ')}`,
+    hint: `use ${SecretsProviderType.options.join(', ')}`,
   });
 }

@@ -42,14 +42,14 @@ export async function setUpForFirst(
 async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal'>): Promise<string> {
   if (!canAsk()) {
     throw noTerminal(
-      'name the provider with --provider, and write the password of the encrypted one to standard input',
+      'select the provider with --provider, and write the password for encrypted secrets to standard input',
     );
   }
-  out.note('encrypted    in a file that only a key opens');
-  out.note('1password    in 1Password, through OP_SERVICE_ACCOUNT_TOKEN of the daemon');
-  out.note("environment  in TOOLHIVE_SECRET_NAME in the daemon's environment");
-  out.note('none         nowhere');
-  const answer = await ask(`Where are secrets kept? [${preset}]`, { signal });
+  out.note('encrypted    in an encrypted file on this machine');
+  out.note('1password    in 1Password, with OP_SERVICE_ACCOUNT_TOKEN in the daemon environment');
+  out.note('environment  in the daemon environment, as TOOLHIVE_SECRET_NAME');
+  out.note('none         no secrets');
+  const answer = await ask(`Where should ToolHive store secrets? [${preset}]`, { signal });
   return answer.trim() || preset;
 }
 
@@ -63,23 +63,23 @@ async function passwordsFor(
   if (present?.has_password !== true) return { password: await newPassword({ signal }) };
   const password = await readHidden('Password for the secrets:', { signal });
   if (password !== '') return { password };
-  throw invalid('the secrets have a password, and none was given', {
+  throw invalid('the secrets password is missing', {
     hint: 'enter it again. To set a new password while the secrets are unlocked, run thv secret setup --change-password',
   });
 }
 
 async function newPassword({ signal }: { signal: AbortSignal }): Promise<string> {
   const password = await readHidden(
-    `A new password for the secrets (at least ${shortestPassword} characters):`,
+    `New password for the secrets (at least ${shortestPassword} characters):`,
     { signal },
   );
   if (password === '') {
     throw invalid('a password is missing', {
-      hint: '`thv secret provider encrypted` does without one, where the system has a keyring',
+      hint: 'on a system with a keyring, thv secret provider encrypted needs no password',
     });
   }
-  if (canAsk() && (await readHidden('The same again:', { signal })) !== password)
-    throw invalid('these were two different passwords', { hint: 'try again' });
+  if (canAsk() && (await readHidden('Repeat the password:', { signal })) !== password)
+    throw invalid('the passwords do not match', { hint: 'try again' });
   return password;
 }
 

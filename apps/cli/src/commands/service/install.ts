@@ -61,7 +61,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
 function definitionOf(port: number | undefined): ServiceDefinition {
   const [, script = ''] = process.argv;
   if (/[\\/]_npx[\\/]/.test(script)) {
-    throw invalid('npx removes this copy of thv at some point', {
+    throw invalid('npx can remove this copy of thv at any time', {
       hint: 'install thv with npm install --global toolhive, then run thv service install',
     });
   }
@@ -82,7 +82,7 @@ async function stopBackgroundDaemon(note: (text: string) => void, signal: AbortS
   if (daemon === undefined) return;
   const { pid, background } = await daemon.getDaemon({});
   if (!background) {
-    throw conflict(`a daemon already runs in the foreground, as process ${pid}`, {
+    throw conflict(`a daemon is already running in the foreground, as process ${pid}`, {
       hint: 'stop that daemon, then run thv service install again',
     });
   }

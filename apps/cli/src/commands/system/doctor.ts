@@ -18,7 +18,7 @@ export async function run({ arguments: [name], out, client, signal }: CommandCal
   });
   if (!diagnosis.healthy) {
     const layers = diagnosis.findings.filter(({ state }) => state === 'failed').map(({ layer }) => layer);
-    throw unavailable(`something is wrong: ${[...new Set(layers)].join(', ')}`);
+    throw unavailable(`problems found: ${[...new Set(layers)].join(', ')}`);
   }
 }
 
@@ -32,7 +32,7 @@ async function diagnose(daemon: Client, name: string, signal: AbortSignal): Prom
     const application = clients.find(({ client_type: type }) => type === name);
     if (application === undefined) {
       throw notFound(`workload or client ${printable(name)} not found`, {
-        hint: '`thv list --all` shows the workloads, `thv client status` the applications',
+        hint: 'run thv list --all to see all workloads, or thv client status to see all clients',
       });
     }
     return daemon.diagnoseClient({ params: { name: application.client_type } }, { signal });

@@ -12,8 +12,7 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
     (flags.number('timeout') ?? 0) * 1000,
     signal,
     (either) => daemon.getRuntime({}, { signal: either }),
-    (cause) =>
-      timedOut('the runtimes have not answered in time', { hint: 'give them more with --timeout', cause }),
+    (cause) => timedOut('the runtimes did not respond in time', { hint: 'increase --timeout', cause }),
   );
   out.result(checks, (page) => {
     for (const check of checks.runtimes) describe(page, check, check.runtime === checks.chosen);

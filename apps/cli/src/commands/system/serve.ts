@@ -138,13 +138,13 @@ async function policiesFrom(flags: FlagValues, access: Access | undefined): Prom
   const file = flags.text('authz-config');
   if (file === undefined) return undefined;
   if (access === undefined || flags.text('socket') !== undefined) {
-    throw invalid('--authz-config needs callers that are known', {
-      hint: 'listen on a port, and give --token-file or --oidc-issuer',
+    throw invalid('--authz-config requires authentication', {
+      hint: 'listen on a port, and add --token-file or --oidc-issuer',
     });
   }
   // They act for their callers with the rights of the user of this daemon.
   if (flags.has('experimental-mcp'))
-    throw invalid('--experimental-mcp does not know the policies of --authz-config', {
+    throw invalid('--experimental-mcp does not apply the policies in --authz-config', {
       hint: 'omit one of them',
     });
   const { ApiPolicies } = await import('@toolhive/core/api-policies');
@@ -188,7 +188,7 @@ function openTools(tools: Tools, log: Logger): Promise<Control> {
     version,
     async daemon(): Promise<Client> {
       const own = await findDaemon();
-      if (own === undefined) throw unavailable('the daemon is ending');
+      if (own === undefined) throw unavailable('the daemon is shutting down');
       return own;
     },
     onFault: (error) => log.error({ err: error }, 'unexpected failure'),
@@ -208,7 +208,7 @@ async function openOrTakeOver(
     if (other === undefined) throw error;
     const { pid, background } = await other.getDaemon({});
     if (!background) {
-      throw conflict(`a daemon runs in the foreground already, as process ${pid}`, {
+      throw conflict(`a daemon is already running in the foreground, as process ${pid}`, {
         hint: 'use that daemon, or stop it first',
       });
     }

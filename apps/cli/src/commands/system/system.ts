@@ -38,7 +38,7 @@ export const systemCommands: readonly Command[] = [
         description: 'A JSON or YAML file with Cedar policies that define the permissions of callers',
         completes: 'file',
       },
-      ...inSection('The tools of this product, over MCP', [
+      ...inSection('MCP server', [
         {
           name: 'experimental-mcp',
           kind: 'boolean',

@@ -8,7 +8,7 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
   const { tools, listing_tokens: all, meta_listing_tokens: meta } = list;
   out.result(list, (page) => {
     if (tools.length === 0)
-      return page.line('No running workload has tools. `thv list --all` shows all workloads.');
+      return page.line('No running workload has tools. Run thv list --all to see all workloads.');
     page.table(
       ['SERVER', 'TOOL', 'TOKENS', 'DESCRIPTION'],
       tools.map((tool) => [

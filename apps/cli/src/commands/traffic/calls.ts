@@ -63,7 +63,8 @@ function show(
       oneLine(entry.reason ?? '', 80),
     ]),
   );
-  if (!isRead) page.line('Messages of this workload are not read, so only the HTTP headers are known.');
+  if (!isRead)
+    page.line('ToolHive does not read the messages of this workload and knows only the HTTP headers.');
 }
 
 function describe(page: Page, entry: TrafficEntry): string {

@@ -16,7 +16,7 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
     const { usage } = await daemon.listUsage({}, { signal });
     const missing = names.find((name) => !usage.some((one) => one.name === name));
     if (missing !== undefined)
-      throw notFound(`workload ${missing} does not run`, { hint: 'run thv list to see running workloads' });
+      throw notFound(`workload ${missing} is not running`, { hint: 'run thv list to see running workloads' });
     return names.length === 0 ? usage : usage.filter(({ name }) => names.includes(name));
   };
   try {
@@ -38,7 +38,7 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
 }
 
 function show(page: Page, usage: readonly Usage[]): void {
-  if (usage.length === 0) return page.line('No workload runs. `thv list --all` shows the others.');
+  if (usage.length === 0) return page.line('No workload runs. Run thv list --all to see the others.');
   page.table(
     ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'SESSIONS', 'CALLS', 'ERRORS', 'BUSIEST TOOL'],
     usage.map((one) => [

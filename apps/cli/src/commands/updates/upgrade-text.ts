@@ -21,7 +21,7 @@ export function upgradeLines({
         ]
       : []),
     ...(changes === undefined ? [] : changeLines(name, changes)),
-    'Permissions and settings stay as they are.',
+    'Permissions and settings do not change.',
   ];
 }
 

@@ -26,7 +26,7 @@ export async function run({
   }
   for (const line of upgradeLines(update)) out.note(line);
   if (!flags.has('yes')) {
-    if (!canAsk()) throw invalid(`${name} was not upgraded`, { hint: 'give --yes' });
+    if (!canAsk()) throw invalid(`${name} was not upgraded`, { hint: 'add --yes to confirm' });
     await confirm(`Upgrade ${name}?`, { signal });
   }
   const body = { version: update.newest };

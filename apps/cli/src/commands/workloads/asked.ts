@@ -17,14 +17,18 @@ export async function askedFor(
   { arguments: [word], rest, signal }: Pick<CommandCall, 'arguments' | 'rest' | 'signal'>,
   daemon: Client,
 ): Promise<Pasted> {
-  const from = { env: process.env, directory: process.cwd(), readEnvFile };
+  const from = {
+    env: process.env,
+    directory: process.cwd(),
+    readEnvFile: (path: string) => readEnvFile(path, '--env-file'),
+  };
   if (word === undefined) {
     const { readCommandLine } = await import('@toolhive/core/pasted-command');
     return readCommandLine(rest, from);
   }
   if (/\s/.test(word.trim())) {
-    throw invalid(`${JSON.stringify(word)} is several words`, {
-      hint: `leave out the quotes: thv run ${word}`,
+    throw invalid(`${JSON.stringify(word)} contains several words`, {
+      hint: `omit the quotes: thv run ${word}`,
     });
   }
   const repository = repositoryOf(word);

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { invalid, messageOf } from '@toolhive/contract/failure';
-import { readText } from '../../read-text.ts';
+import { invalid } from '@toolhive/contract/failure';
+import { readText, unreadable } from '../../read-text.ts';
 
 /** Parses `NAME=VALUE` arguments. Errors name the flag but never the value, which may be a secret. */
 export function readAssignments(flag: string, texts: readonly string[]): Record<string, string> {
@@ -18,11 +18,11 @@ export function readPairs(flag: string, texts: readonly string[]): (readonly [st
 }
 
 /**
- * Reads a file of variables: one `NAME=VALUE` per line, optionally after `export`. Lines that begin with # are
+ * Reads an environment file: one `NAME=VALUE` per line, optionally after `export`. Lines that begin with # are
  * comments.
  */
-export async function readEnvFile(path: string): Promise<Record<string, string>> {
-  const lines = (await readText(path, 'the file of variables')).split(/\r?\n/);
+export async function readEnvFile(path: string, flag: string): Promise<Record<string, string>> {
+  const lines = (await readText(path, flag)).split(/\r?\n/);
   const assignments = lines
     .map((line) => line.trim().replace(/^export\s+/, ''))
     .filter((line) => !line.startsWith('#') && line.indexOf('=') > 0);
@@ -35,30 +35,30 @@ export async function readEnvFile(path: string): Promise<Record<string, string>>
 }
 
 /** Reads all variable files in a directory, in alphabetical order, without hidden files. */
-export async function readEnvFolder(path: string): Promise<Record<string, string>> {
+export async function readEnvFolder(path: string, flag: string): Promise<Record<string, string>> {
   const entries = await readdir(path, { withFileTypes: true }).catch((cause: unknown) => {
-    throw invalid(`the folder of variables ${path} cannot be read: ${messageOf(cause)}`, { cause });
+    throw unreadable(path, flag, cause);
   });
   const names = entries
     .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
     .map(({ name }) => name)
     .toSorted();
-  const files = await Promise.all(names.map((name) => readEnvFile(join(path, name))));
+  const files = await Promise.all(names.map((name) => readEnvFile(join(path, name), flag)));
   return Object.assign({}, ...files) as Record<string, string>;
 }
 
-/** Reads a file with a JSON object. `what` names the file in errors. */
-export async function readJsonObject(path: string, what: string): Promise<Record<string, unknown>> {
-  const text = await readText(path, what);
+/** Reads a file with a JSON object. Errors contain `flag` as the user typed it. */
+export async function readJsonObject(path: string, flag: string): Promise<Record<string, unknown>> {
+  const text = await readText(path, flag);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // Without its cause, which quotes the content.
-    throw invalid(`${what} ${path} is not JSON`);
+    throw invalid(`invalid ${flag}: ${path} is not JSON`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(`${what} ${path} holds no JSON object`);
+    throw invalid(`invalid ${flag}: ${path} does not contain a JSON object`);
   }
   return value as Record<string, unknown>;
 }

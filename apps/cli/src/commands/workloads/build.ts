@@ -13,7 +13,7 @@ export async function run({
 }: CommandCall): Promise<void> {
   const found = sourceOf(word);
   if ('url' in found)
-    throw invalid(`${word} is not a package`, { hint: 'name one as npx://NAME, uvx://NAME, go://NAME' });
+    throw invalid(`${word} is not a package`, { hint: 'use npx://NAME, uvx://NAME, or go://NAME' });
   const source = found.image;
   const daemon = await client();
   const file = flags.text('output');

@@ -85,7 +85,11 @@ async function prepare(
 ): Promise<Ready> {
   const { flags, out, signal } = call;
   try {
-    const from = { env: process.env, directory: process.cwd(), readEnvFile };
+    const from = {
+      env: process.env,
+      directory: process.cwd(),
+      readEnvFile: (path: string) => readEnvFile(path, '--env-file'),
+    };
     const { request: read, notes, needs } = await readClientEntry(name, entry, from);
     const grouped = { ...read, ...(flags.isGiven('group') ? { group: flags.text('group') } : {}) };
     const isWanted = flags.has('store-secrets');
@@ -115,7 +119,7 @@ async function prepare(
 async function readSource(source: string, signal: AbortSignal): Promise<RawEntries> {
   if (source === '-') {
     if (process.stdin.isTTY) {
-      throw invalid('SOURCE is missing', { hint: `name a file or a client: ${clientNames().join(', ')}` });
+      throw invalid('SOURCE is missing', { hint: `specify a file or a client: ${clientNames().join(', ')}` });
     }
     return readClientDocument(await readStandardInput(signal), 'standard input');
   }
@@ -123,7 +127,7 @@ async function readSource(source: string, signal: AbortSignal): Promise<RawEntri
   if (path === source && !existsSync(source) && /^[\w-]+$/.test(source)) {
     throw notFound(`client or file ${source} not found`, { hint: `clients: ${clientNames().join(', ')}` });
   }
-  return readClientDocument(await readText(path, 'the configuration'), path);
+  return readClientDocument(await readText(path, 'SOURCE'), path);
 }
 
 const sameEverywhere = (path: string) => ({ linux: path, darwin: path, windows: path });

@@ -26,7 +26,7 @@ export async function run({
     ['mcp-proxy-port', ports.second],
   ] as const) {
     if (!(await isFree(port)))
-      throw conflict(`port ${port} is in use`, { hint: `name another one with --${flag}` });
+      throw conflict(`port ${port} is in use`, { hint: `choose another port with --${flag}` });
   }
 
   const token = randomBytes(32).toString('hex');

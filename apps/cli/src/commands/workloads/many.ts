@@ -12,9 +12,12 @@ export async function selectedNames({
   const group = flags.text('group');
   const ways = [names.length > 0, flags.has('all'), group !== undefined].filter(Boolean).length;
   if (ways !== 1) {
-    throw invalid(ways === 0 ? 'nothing is selected' : 'names, --all and --group cannot be given together', {
-      hint: 'give the names of workloads, or --all, or --group GROUP',
-    });
+    throw invalid(
+      ways === 0 ? 'no workloads are selected' : 'names, --all and --group cannot be used together',
+      {
+        hint: 'specify workload names, --all, or --group GROUP',
+      },
+    );
   }
   if (names.length > 0) return [...new Set(names)];
   const daemon = await client();

@@ -56,7 +56,7 @@ test('a limit that is out of range is refused with its flag', async () => {
   });
 });
 
-test('a server that runs here', async () => {
+test('a local server', async () => {
   const asked = await request(
     'local',
     ['--transport', 'sse', '--target-port', '9000', '--target-host', 'localhost', '--ca-cert', file],
@@ -215,10 +215,10 @@ describe('what is not available yet', () => {
     );
 
     expect(
-      namingFlags(notImplemented('it is not available yet, so oidc cannot be honoured'), flags),
+      namingFlags(notImplemented('it is not available yet, so oidc is not supported'), flags),
     ).toMatchObject({
       kind: 'not-implemented',
-      hint: 'leave out --oidc-issuer and --resource-url',
+      hint: 'omit --oidc-issuer and --resource-url',
     });
   });
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { InputProblem } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { ResourceName } from '@toolhive/contract/resources';
@@ -17,8 +18,10 @@ import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './a
 interface FlagMapping {
   field: keyof CreateWorkload;
   flags: readonly string[];
-  /** Makes no sense for servers of the other kind. */
+  /** The only kind of server that the flags apply to. */
   only?: ServerKind;
+  /** In a field with an object: the flag of each key. */
+  keys?: Readonly<Record<string, string>>;
   read: (flags: FlagValues) => unknown;
 }
 
@@ -54,7 +57,7 @@ const mappings: readonly FlagMapping[] = [
   local(plain('ephemeral', 'ephemeral')),
   local(plain('volumes', 'volume', (texts) => asList(texts).map(withAbsoluteSource))),
   local(plain('permission_profile', 'permission-profile', (name) => readProfile(String(name)))),
-  local(plain('ca_certificate', 'ca-cert', (file) => readText(String(file), 'the certificate'))),
+  local(plain('ca_certificate', 'ca-cert', (file) => readText(String(file), '--ca-cert'))),
   local({ field: 'env_vars', flags: ['env', 'env-file', 'env-file-dir'], read: readEnvironment }),
   local(
     section(
@@ -66,9 +69,9 @@ const mappings: readonly FlagMapping[] = [
     section('ignore_config', { loadGlobal: 'ignore-globally', printOverlays: 'print-resolved-overlays' }),
   ),
   plain('tools_override', 'tools-override', async (file) => {
-    const what = 'the tools file';
-    const { toolsOverride: overrides } = await readJsonObject(String(file), what);
-    if (overrides === undefined) throw invalid(`${what} ${String(file)} has no key toolsOverride`);
+    const flag = '--tools-override';
+    const { toolsOverride: overrides } = await readJsonObject(String(file), flag);
+    if (overrides === undefined) throw invalid(`invalid ${flag}: ${String(file)} has no key toolsOverride`);
     return overrides;
   }),
   { field: 'audit_config', flags: ['enable-audit', 'audit-config'], read: readAudit },
@@ -142,7 +145,7 @@ export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<
     const given = names.filter((name) => flags.isGiven(name));
     if (given.length === 0) continue;
     if (only !== undefined && only !== kind) {
-      throw invalid(`${asFlags(given)} makes no sense for ${described[kind]}`, { hint: 'leave it out' });
+      throw invalid(`${asFlags(given)} is not supported for ${described[kind]}`, { hint: 'omit it' });
     }
     request[field] = await read(flags);
   }
@@ -164,23 +167,73 @@ function asksForOpenNetwork(flags: FlagValues): boolean {
 }
 
 const described: Record<ServerKind, string> = {
-  local: 'a server that runs here',
+  local: 'a local server',
   remote: 'a remote server',
 };
 
-/** The same failure, with the flag instead of the field. */
+/** The same failure, with the flags that the user typed instead of the fields of the request. */
 export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
-  if (!(thrown instanceof ThvError) || !['not-implemented', 'invalid'].includes(thrown.kind)) return thrown;
-  const { kind, message, hint } = thrown;
-  const mapping = mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(message));
-  const given = mapping?.flags.filter((name) => flags.isGiven(name)) ?? [];
-  if (mapping === undefined || given.length === 0) return thrown;
-  if (kind === 'not-implemented')
-    return new ThvError(kind, message, { hint: `leave out ${asFlags(given)}`, cause: thrown });
-  // Other fields have names that are also ordinary words.
-  if (!mapping.field.includes('_')) return thrown;
-  const named = message.replace(mapping.field, asFlags(given));
-  return new ThvError(kind, named, { ...(hint === undefined ? {} : { hint }), cause: thrown });
+  if (!(thrown instanceof ThvError)) return thrown;
+  const { kind, hint, problems } = thrown;
+  const message = problems.reduce(withFlagsForKeys, thrown.message);
+  if (kind === 'not-implemented') {
+    const given = givenFor(fieldIn(message), flags);
+    return given.length === 0
+      ? thrown
+      : new ThvError(kind, message, { hint: `omit ${asFlags(given)}`, cause: thrown });
+  }
+  if (kind !== 'invalid') return thrown;
+  const named = problems.reduce((text, problem) => withFlag(text, problem, flags), message);
+  const renamed = named === message ? withFieldAsFlag(message, flags) : named;
+  return renamed === thrown.message ? thrown : new ThvError(kind, renamed, { hint, problems, cause: thrown });
+}
+
+/** The message with flags instead of the keys of an object, such as `token_url`. */
+function withFlagsForKeys(message: string, { pointer }: InputProblem): string {
+  const keys = mappings.find(({ field }) => field === pointer?.split('/')[1])?.keys ?? {};
+  return Object.entries(keys).reduce((text, [key, flag]) => {
+    const isName = key.includes('_') || text.startsWith(`${key} `);
+    return isName ? text.replaceAll(new RegExp(`(?<![-\\w])${key}\\b`, 'g'), `--${flag}`) : text;
+  }, message);
+}
+
+/** The message with the flag that caused one of its problems, if the user typed the flag. */
+function withFlag(message: string, { pointer, detail }: InputProblem, flags: FlagValues): string {
+  const path = pointer?.split('/').slice(1) ?? [];
+  const given = givenFor(path[0], flags, path[1]);
+  if (given.length === 0 || given.some((name) => message.includes(`--${name}`))) return message;
+  const problem = `${path.join('.')}: ${detail}`;
+  if (!message.includes(problem)) {
+    return message.startsWith(detail) ? `invalid ${asFlags(given)}: ${message}` : message;
+  }
+  // The rest of the path is a place in the file or value of the flag.
+  const rest = path.slice(isSection(path[0]) ? 2 : 1).filter((part) => !/^\d+$/.test(part));
+  const place = rest.length === 0 ? '' : `${rest.join('.')}: `;
+  return message.replace(problem, `invalid ${asFlags(given)}: ${place}${detail}`);
+}
+
+/** Fields without an underscore have names that are also ordinary words. */
+function withFieldAsFlag(message: string, flags: FlagValues): string {
+  const field = fieldIn(message);
+  const given = field?.includes('_') === true ? givenFor(field, flags) : [];
+  return field === undefined || given.length === 0 ? message : message.replace(field, asFlags(given));
+}
+
+/** The field of a request that a message mentions. */
+function fieldIn(message: string): string | undefined {
+  return mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(message))?.field;
+}
+
+/** The typed flags of a field, or of a key in the field. */
+function givenFor(field: string | undefined, flags: FlagValues, key?: string): string[] {
+  const typed = flags.given();
+  const mapping = mappings.find((candidate) => candidate.field === field);
+  const ofKey = key === undefined ? undefined : mapping?.keys?.[key];
+  return (ofKey === undefined ? (mapping?.flags ?? []) : [ofKey]).filter((name) => typed.includes(name));
+}
+
+function isSection(field: string | undefined): boolean {
+  return mappings.some((candidate) => candidate.field === field && candidate.keys !== undefined);
 }
 
 function asFlags(names: readonly string[]): string {
@@ -206,6 +259,7 @@ function section(
   return {
     field,
     flags: parts.map(({ name }) => name),
+    keys: Object.fromEntries(parts.map(({ key, name }) => [key, name])),
     read: (flags) =>
       Object.fromEntries(
         parts
@@ -261,8 +315,8 @@ function asPath(value: FlagValue): string {
 async function readEnvironment(flags: FlagValues): Promise<Record<string, string>> {
   const [folder, file] = [flags.text('env-file-dir'), flags.text('env-file')];
   return {
-    ...(folder === undefined ? {} : await readEnvFolder(folder)),
-    ...(file === undefined ? {} : await readEnvFile(file)),
+    ...(folder === undefined ? {} : await readEnvFolder(folder, '--env-file-dir')),
+    ...(file === undefined ? {} : await readEnvFile(file, '--env-file')),
     ...readAssignments('env', flags.list('env')),
   };
 }
@@ -273,7 +327,7 @@ const auditedBytes = 1024;
 async function readAudit(flags: FlagValues): Promise<unknown> {
   const file = flags.text('audit-config');
   if (file !== undefined) {
-    const config = await readJsonObject(file, 'the audit configuration');
+    const config = await readJsonObject(file, '--audit-config');
     const { log_file: log } = config;
     return typeof log === 'string' && log !== '' ? { ...config, log_file: resolve(log) } : config;
   }
@@ -283,7 +337,7 @@ async function readAudit(flags: FlagValues): Promise<unknown> {
 function withAbsoluteSource(volume: string): string {
   const [host = '', ...others] = volume.split(':');
   if (host === '' || others.length === 0) {
-    throw invalid(`${JSON.stringify(volume)} is not a volume`, {
+    throw invalid(`invalid --volume: ${JSON.stringify(volume)} is not a volume`, {
       hint: 'use the form HOST:CONTAINER or HOST:CONTAINER:ro',
     });
   }
@@ -295,13 +349,13 @@ export async function readProfile(nameOrPath: string): Promise<unknown> {
   if (nameOrPath === 'stdio') return builtInProfiles.none;
   if (Object.hasOwn(builtInProfiles, nameOrPath))
     return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];
-  const what = 'the permission profile';
-  const profile = await readJsonObject(nameOrPath, what);
+  const flag = '--permission-profile';
+  const profile = await readJsonObject(nameOrPath, flag);
   const { data: understood } = PermissionProfile.safeParse(profile); // the daemon reports errors in the profile
   const unknown = understood && unknownKey(profile, understood);
   if (unknown === undefined) return profile;
   // A misspelled key grants nothing, which users should know.
-  throw invalid(`${what} ${nameOrPath} has a key ${unknown} that nothing reads`, {
+  throw invalid(`invalid ${flag}: ${nameOrPath} has the unknown key ${unknown}`, {
     hint: 'check the spelling. Run thv export to see the profile as ToolHive reads it',
   });
 }

@@ -77,7 +77,7 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   const ways = needs.map((need) =>
     canBeStored(need)
       ? `store it with thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}`
-      : `give --env ${need.name}=VALUE`,
+      : `add --env ${need.name}=VALUE`,
   );
   const meanings = needs.flatMap(({ name, description }) =>
     description === '' ? [] : `${name}: ${description.replace(/\.$/, '')}`,

@@ -29,7 +29,7 @@ export async function run(call: CommandCall): Promise<void> {
   const file = flags.text('from-config');
   if (file !== undefined) refuseOthers(call);
   else if (call.arguments.length === 0 && call.rest.length === 0) {
-    throw invalid('SOURCE is missing', { hint: 'name a registry entry, a package, an image or a URL' });
+    throw invalid('SOURCE is missing', { hint: 'specify a registry entry, a package, an image, or a URL' });
   }
   const daemon = await call.client();
   const name = await (file === undefined
@@ -181,7 +181,7 @@ function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
     ...(rest.length > 0 ? ['arguments'] : []),
   ];
   if (found.length === 0) return;
-  throw invalid(`--from-config cannot be given together with ${found.join(', ')}`, {
+  throw invalid(`--from-config cannot be used together with ${found.join(', ')}`, {
     hint: 'change the file instead',
   });
 }
@@ -190,7 +190,7 @@ async function readRunConfig(file: string, flags: CommandCall['flags']): Promise
   const { runConfigVersion } = await import('@toolhive/contract/run-config');
   // Files from earlier versions of the original have no version. A file cannot give consent, because another person
   // may have written it.
-  const { accepted_risks: _, ...runConfig } = await readJsonObject(file, 'the run config');
+  const { accepted_risks: _, ...runConfig } = await readJsonObject(file, '--from-config');
   const accepted_risks = flags.has('accept-risks') ? riskNames : [];
   return { schema_version: runConfigVersion, ...runConfig, accepted_risks };
 }

@@ -227,8 +227,8 @@ test('the help of rm', () => {
 
 test('the help of logs leads to prune', () => {
   expect(helpOf(program, 'logs')).toMatchInlineSnapshot(`
-    "Shows a server's output, or with --proxy the notes of its proxy. Both logs are kept until the
-    workload is removed.
+    "Shows a server's output, or with --proxy its proxy log. ToolHive keeps both logs until you remove
+    the workload.
 
     Usage:
       thv logs [flags] NAME

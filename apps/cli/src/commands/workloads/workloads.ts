@@ -101,7 +101,7 @@ export const workloadCommands: readonly Command[] = [
   {
     path: 'export',
     unformatted: 'its own --format selects the format of the file',
-    summary: 'Export the configuration of a workload',
+    summary: 'Export a workload',
     description:
       'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. The file contains only references to secrets.',
     arguments: [
@@ -194,7 +194,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'logs',
     summary: "Show a workload's log",
     description:
-      "Shows a server's output, or with --proxy the notes of its proxy. Both logs are kept until the workload is removed.",
+      "Shows a server's output, or with --proxy its proxy log. ToolHive keeps both logs until you remove the workload.",
     arguments: [workload],
     flags: [
       {

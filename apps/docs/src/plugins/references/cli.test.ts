@@ -111,7 +111,7 @@ test('a page says nothing that MDX would take for code, and keeps tables whole',
 
     </div>
 
-    Give only one of \`--which\` and \`--other\`.
+    Use only one of \`--which\` and \`--other\`.
 
     ## Flags of every command
 

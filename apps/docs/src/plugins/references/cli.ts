@@ -81,7 +81,7 @@ function commandSections(command: Command): string[] {
     ]),
     ...(unformatted === undefined ? [] : [textOf(formatRemark(unformatted))]),
     ...(command.exclusive ?? []).map(
-      (names) => `Give only one of ${names.map((name) => code(`--${name}`)).join(' and ')}.`,
+      (names) => `Use only one of ${names.map((name) => code(`--${name}`)).join(' and ')}.`,
     ),
   ];
 }

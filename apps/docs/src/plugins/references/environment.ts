@@ -88,7 +88,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'TOOLHIVE_SECRET_NAME',
     reader: 'daemon',
-    meaning: 'The value of the secret `NAME`. Replace `NAME` by the name of the secret.',
+    meaning: 'The value of the secret `NAME`. Replace `NAME` with the name of the secret.',
     default: 'none',
   },
   {

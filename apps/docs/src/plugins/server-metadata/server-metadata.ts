@@ -36,7 +36,7 @@ function panel(name: string, yaml: string): Node {
         type: 'mdxJsxFlowElement',
         name: 'summary',
         attributes: [],
-        children: [{ type: 'text', value: `What the registry says about ${name}` }],
+        children: [{ type: 'text', value: `Registry entry of ${name}` }],
       },
       { type: 'code', lang: 'yaml', meta: `title="thv registry info ${name}"`, value: yaml },
     ],

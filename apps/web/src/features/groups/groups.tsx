@@ -28,7 +28,7 @@ export function Groups(): ReactNode {
   };
   return (
     <Page title="Groups" help="/toolhive/guides-ui/group-management">
-      <p>A client sees the workloads of the groups that it is registered for.</p>
+      <p>A client can use the workloads in the groups that it is registered for.</p>
       <Shown loaded={loaded} name={groups.key} what="the groups">
         {(all) => (
           <ul className="rows">

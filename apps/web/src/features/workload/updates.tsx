@@ -63,7 +63,7 @@ function Found({ name }: { name: string }): ReactNode {
         <ForeignText>{current ?? 'an unknown version'}</ForeignText>.
         {data.published_at !== undefined && ` It was published on ${dateTime(data.published_at)}.`}
       </p>
-      {data.young && <p className="problem">It is younger than the setting minimum-package-age says.</p>}
+      {data.young && <p className="problem">It is younger than the setting minimum-package-age allows.</p>}
       <Changes changes={data.changes} />
       <Action className="primary" disabled={progress !== undefined} onClick={() => void upgrade()}>
         Upgrade to {newest}

@@ -182,7 +182,7 @@ async function readGoSettings({ env }: InstallContext) {
 }
 
 const noProgram = (name: string) =>
-  unsupported(`package ${name} has no program to run`, { hint: 'name the folder of its main package' });
+  unsupported(`package ${name} has no program to run`, { hint: 'specify the directory of its main package' });
 
 /** Summarizes the error in one line, using the message from `go` if it is helpful. */
 function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
@@ -191,7 +191,7 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
   if (distrust !== undefined) return distrust;
   if (/dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/.test(stderr)) {
     return unavailable('cannot reach the Go module proxy', {
-      hint: 'is the network up, and does GOPROXY name a proxy that answers?',
+      hint: 'check the network, and the proxy in GOPROXY',
     });
   }
   if (/requires go >= /.test(stderr)) {
@@ -201,7 +201,7 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
   }
   if (/401 Unauthorized|403 Forbidden/.test(stderr)) {
     const reason = /server response:\s*(.+)/.exec(stderr)?.[1];
-    return unavailable(`the Go module proxy does not give out ${name}${reason ? `: ${reason}` : ''}`, {
+    return unavailable(`the Go module proxy does not serve ${name}${reason ? `: ${reason}` : ''}`, {
       hint: 'the operator of the GOPROXY proxy decides which modules it serves',
     });
   }

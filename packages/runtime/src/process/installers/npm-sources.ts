@@ -60,7 +60,7 @@ function refuseIn(name: string, entry: Entry, allowed: readonly string[]): numbe
 }
 
 export function otherSource(name: string, reason: string): ThvError {
-  return unsupported(`package ${name} does not come from a package registry alone: ${reason}`, {
+  return unsupported(`package ${name} does not come entirely from a package registry: ${reason}`, {
     hint: 'if you trust that source, allow it with thv config set-package-sources HOST/PATH',
   });
 }

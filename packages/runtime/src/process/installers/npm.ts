@@ -121,7 +121,7 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
     throw invalid(`package ${name} contains no package ${unknown} with install scripts`, {
       hint:
         scripted.length === 0
-          ? 'leave out --allow-scripts'
+          ? 'omit --allow-scripts'
           : `packages with install scripts: ${scripted.join(', ')}`,
     });
   }
@@ -320,7 +320,7 @@ export function chooseBin(name: string, bin: unknown): string {
     });
   }
   throw unsupported(`package ${name} has several programs and none is called ${unscoped}`, {
-    hint: `the package has ${[...bins.keys()].join(', ')}. Ask its author to name one of them like the package`,
+    hint: `the package has ${[...bins.keys()].join(', ')}. Ask its author to give one of them the name of the package`,
   });
 }
 

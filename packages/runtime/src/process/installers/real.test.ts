@@ -174,7 +174,7 @@ test.runIf(hasGo)('says that a module proxy does not give out a Go module', asyn
 
   await expect(nameOf(runtime, 'go://example.com/server')).rejects.toMatchObject({
     kind: 'unavailable',
-    message: 'the Go module proxy does not give out example.com/server: not for us',
+    message: 'the Go module proxy does not serve example.com/server: not for us',
   });
 });
 

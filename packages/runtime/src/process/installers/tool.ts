@@ -186,7 +186,7 @@ export function distrustIn(said: string): ThvError | undefined {
   const [reason] = certificateTrouble.exec(said) ?? [];
   if (reason === undefined) return undefined;
   return unavailable(`cannot reach the package registry: ${reason}`, {
-    hint: 'if a proxy of your company stands between, name its certificate authority with `thv config set-ca-cert`',
+    hint: 'if a corporate proxy inspects TLS traffic, configure its CA certificate with thv config set-ca-cert FILE',
   });
 }
 

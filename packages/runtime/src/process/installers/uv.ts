@@ -350,7 +350,7 @@ export function chooseExecutable(name: string, executables: readonly string[]): 
   const chosen = executables.length === 1 ? executables[0] : same;
   if (chosen !== undefined) return chosen;
   throw unsupported(`package ${name} has several programs and none is called ${name}`, {
-    hint: `the package has ${executables.join(', ')}. Ask its author to name one of them like the package`,
+    hint: `the package has ${executables.join(', ')}. Ask its author to give one of them the name of the package`,
   });
 }
 

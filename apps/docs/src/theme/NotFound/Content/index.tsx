@@ -9,7 +9,7 @@ export default function NotFoundContent(): ReactNode {
     <main className="container margin-vert--xl">
       <div className="row">
         <div className="col col--6 col--offset-3">
-          <Heading as="h1">There is no page here</Heading>
+          <Heading as="h1">Page not found</Heading>
           <p>
             The address may have a mistake in it, or the page has moved. If a link brought you here, tell
             whoever owns the page that it is on.
