@@ -99,7 +99,7 @@ describe('setup, with a keyboard', () => {
     const terminal = openTerminal(user, ['client', 'setup']);
     await terminal.shows('Which groups?\n> [x] default\n  [ ] team');
     terminal.type('j \r');
-    await terminal.shows('Which clients should see the workloads of default, team?');
+    await terminal.shows('Which clients can use the workloads in default, team?');
     await terminal.shows('> [ ] cursor (Cursor editor)\n  [ ] lm-studio (LM Studio application)');
     terminal.type(' \u001b[B \r');
 
@@ -115,7 +115,7 @@ describe('setup, with a keyboard', () => {
     terminal.type(' \r');
 
     expect(await terminal.ended).toBe(0);
-    expect(terminal.screen()).toContain('cursor no longer can use the workloads in default');
+    expect(terminal.screen()).toContain('cursor can no longer use the workloads in default');
     expect(await registered()).toMatch(/^cursor +team\nlm-studio +default, team$/m);
   });
 

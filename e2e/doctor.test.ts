@@ -24,7 +24,7 @@ test('thv doctor tells what works and what does not, for people and for programs
   );
   expect(broken.code).toBe(5);
   expect(broken.stdout).toMatch(/^process +failed +the server is not running: .*exited with code 3/m);
-  expect(broken.stdout).toMatch(/^ +-> `thv logs broken` shows more/m);
+  expect(broken.stdout).toMatch(/^ +-> run thv logs broken to see its output/m);
   expect(broken.stderr).toContain('Error: problems found: process\n');
   expect(JSON.parse(machine.stdout)).toMatchObject({ subject: 'machine', healthy: false });
   expect(unknown).toMatchObject({

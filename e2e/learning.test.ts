@@ -82,7 +82,7 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     const permissions = await user.mustThv('permission', 'show', 'curious');
 
     expect(before).toEqual([true, false]);
-    expect(started).toContain('curious is in learning mode since');
+    expect(started).toContain('curious has been in learning mode since');
     expect(during).toEqual([true, true, false, false]);
     expect(JSON.parse(status)).toMatchObject([
       { name: 'curious', warnings: [expect.stringContaining('thv learn curious --stop')] },

@@ -156,7 +156,7 @@ describe('thv mcp serve', () => {
     await loud.printed(/at (http:\S+)/);
 
     expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('--insecure-no-auth') });
-    expect(loud.stderr()).toContain('WARNING: the tools on 0.0.0.0 would let anyone');
+    expect(loud.stderr()).toContain('WARNING: the tools on 0.0.0.0 would allow anyone');
   });
 
   test('lets only those in who have the token, if there is one', async () => {

@@ -17,9 +17,9 @@ afterAll(() => user?.[Symbol.asyncDispose]());
 test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
   [['set', 'token'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
-  [['provider', 'vault'], 2, /"vault" not found\nHint: there are encrypted, 1password, none/],
+  [['provider', 'vault'], 2, /"vault" not found\nHint: use encrypted, 1password, none/],
   [['provider', 'encrypted'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
-  [['setup'], 2, /no terminal available\nHint: name the provider with --provider/],
+  [['setup'], 2, /no terminal available\nHint: select the provider with --provider/],
 ])('before the first setup: secret %j is refused', async (words, exitCode, message) => {
   const { code, stdout, stderr } = await user.thv('secret', ...words);
 
@@ -53,7 +53,7 @@ describe('without a terminal', () => {
     [['setup', '--provider', 'encrypted'], 'x'.repeat(2000), 2, /at most 1024 characters/],
     [['setup', '--provider', 'encrypted'], '\n', 2, /the secrets password is missing\nHint: /],
     [['setup', '--provider', 'encrypted'], 'another password', 2, /wrong password for .*\nHint: /],
-    [['setup', '--change-password'], '\n', 2, /a password is missing\nHint: `thv secret provider encrypted`/],
+    [['setup', '--change-password'], '\n', 2, /a password is missing\nHint: on a system with a keyring, thv secret provider/],
     [['setup', '--change-password'], 'seven 7', 2, /at least 8 characters/],
     [['setup', '--change-password', '--provider', 'none'], '', 2, /none has no password/],
   ])('is refused: secret %j', async (words, input, exitCode, message) => {

@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url).pathname;
 const folder = `${root}apps/docs/docs/`;
@@ -23,8 +23,34 @@ test('every page ends with two to four next steps', () => {
   expect(wrong).toEqual([]);
 });
 
-test('a page has at most one notice about missing features', () => {
-  expect(pathsWhere((text) => (text.match(/Not available yet/g) ?? []).length > 1)).toEqual([]);
+describe('missing features', () => {
+  const notice = /:::note\[Not available yet\]\n([^]*?)\n:::/g;
+
+  test('have at most one notice on a page, which quotes the error', () => {
+    const wrong = pathsWhere((text) => {
+      const notices = Array.from(text.matchAll(notice), ([, content = '']) => content);
+      return notices.length > 1 || notices.some((content) => !/"[^"]+"|fails? with `/.test(content));
+    });
+
+    expect(pages.filter(({ text }) => text.search(notice) !== -1).length).toBeGreaterThan(3);
+    expect(wrong).toEqual([]);
+  });
+
+  test('are not mentioned anywhere else', async () => {
+    const home = {
+      path: 'pages/index.tsx',
+      text: await readFile(`${root}apps/docs/src/pages/index.tsx`, 'utf8'),
+    };
+    const promises =
+      /\b(?:available yet|supported yet|not yet\.|coming soon|planned|roadmap|upcoming|in the future|(?:later|next|future) (?:version|release)|will be (?:added|available|supported))/i;
+
+    const found = [...pages, home].flatMap(({ path, text }) => {
+      const [promise] = promises.exec(text.replaceAll(notice, '')) ?? [];
+      return promise === undefined ? [] : [`${path}: ${promise}`];
+    });
+
+    expect(found).toEqual([]);
+  });
 });
 
 test('every diagram has an alternative text', () => {

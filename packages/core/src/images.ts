@@ -32,6 +32,6 @@ function packageOf(text: string): PackageSource {
   const source = parseSource(text);
   if (source.kind === 'package') return source;
   throw invalid(`${text} is not a package`, {
-    hint: `name one as ${packageSchemes.map((scheme) => `${scheme}://NAME`).join(', ')}`,
+    hint: `use ${alternatives.format(packageSchemes.map((scheme) => `${scheme}://NAME`))}`,
   });
 }

@@ -45,7 +45,7 @@ function nothing(isAll: boolean, group: string | undefined, hasLabels: boolean):
   ].join('');
   return isAll
     ? `No workloads found${which}.`
-    : `No workload runs${which}. \`thv list --all\` shows the others.`;
+    : `No workload runs${which}. Run thv list --all to see the others.`;
 }
 
 function row(page: Page, workload: Workload): string[] {
