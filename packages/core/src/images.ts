@@ -28,6 +28,8 @@ export async function buildImage(
   };
 }
 
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+
 function packageOf(text: string): PackageSource {
   const source = parseSource(text);
   if (source.kind === 'package') return source;

@@ -158,7 +158,7 @@ test('a server whose tools are hidden is not reached past what hides them', asyn
 test('rules by which two tools would have one name are refused', () => {
   expect(() =>
     toolFilter({ tools: { overrides: { one: { name: 'same' }, other: { name: 'same' } } } }),
-  ).toThrow('both to be called same');
+  ).toThrow('cannot both be called same');
 });
 
 test('rules that change nothing make no view', () => {
