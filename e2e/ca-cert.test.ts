@@ -69,7 +69,7 @@ test('a package comes from a registry whose certificate is trusted by the settin
 
   expect([before.code, before.stderr]).toEqual([
     5,
-    expect.stringMatching(/self.signed certificate.*\nHint: .*`thv config set-ca-cert`/i),
+    expect.stringMatching(/self.signed certificate.*\nHint: .*thv config set-ca-cert FILE/i),
   ]);
   expect(after).toMatchObject({ code: 0, stdout: expect.stringMatching(/^echo runs at http/) as string });
 });
@@ -95,7 +95,7 @@ test.each(['uvx://no-such-server', 'go://example.test/no/such/server'])(
 
     expect([before.code, before.stderr]).toEqual([
       5,
-      expect.stringMatching(/cannot reach.*\nHint: .*`thv config set-ca-cert`/),
+      expect.stringMatching(/cannot reach.*\nHint: .*thv config set-ca-cert FILE/),
     ]);
     expect([after.code, after.stderr]).toEqual([4, expect.stringMatching(/package \S+ not found/)]);
   },
@@ -118,6 +118,6 @@ test('a certificate that cannot be used is named when something has to be fetche
   expect([byFlag.code, byFlag.stderr]).toEqual([2, expect.stringContaining('has no PEM certificate')]);
   expect([forRemote.code, forRemote.stderr]).toEqual([
     2,
-    expect.stringContaining('--ca-cert makes no sense'),
+    expect.stringContaining('--ca-cert is not supported'),
   ]);
 });

@@ -107,8 +107,8 @@ const scopes: readonly Scope[] = [
   },
   {
     name: 'product text',
-    include: ['packages/*/src/**/*.ts', 'apps/{cli,web}/src/**/*.{ts,tsx}'],
-    exclude: [/\.test\.tsx?$/, /\/testing\//, /generated/],
+    include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.{ts,tsx}'],
+    exclude: [/\.test\.tsx?$/, /\/testing\//, /generated/, /references\/glossary\.ts$/],
     read: readCode,
     limits: ceilings,
     isEnforced: true,

@@ -19,14 +19,14 @@ export const site = {
     professional: { label: 'Professional network', href: 'https://network.toolhive.example' },
     social: { label: 'Social network', href: 'https://social.toolhive.example' },
   },
-  /** Programs of others that a reader can take a page to. They read it only where the site is published. */
+  /** Programs from other vendors that can open a page. They can read the page only if the site is published. */
   assistants: [
     { label: 'ChatGPT', href: 'https://chatgpt.com/?q=' },
     { label: 'Claude', href: 'https://claude.ai/new?q=' },
   ] satisfies Assistant[],
 } as const;
 
-/** A line above every page: `DOCS_ANNOUNCEMENT` holds it as JSON. A new id shows it again to those who have closed it. */
+/** A line above every page, as JSON in `DOCS_ANNOUNCEMENT`. A new ID shows the line again to readers who closed it. */
 interface Announcement {
   id: string;
   /** HTML. */
@@ -44,22 +44,22 @@ export interface Settings {
    */
   search: HostedSearch | undefined;
   announcement: Announcement | undefined;
-  /** `DOCS_HIDE_NAVBAR=1`: the bar at the top goes away while the reader scrolls down. */
+  /** `DOCS_HIDE_NAVBAR=1`: the navbar disappears while the reader scrolls down. */
   hideNavbarOnScroll: boolean;
-  /** `DOCS_COLOR_MODE`: `light` or `dark` for everybody, without a switch. */
+  /** `DOCS_COLOR_MODE`: `light` or `dark` for all readers, without a switch. */
   colorMode: string | undefined;
-  /** `DOCS_ANALYTICS`: the folder of this site that the script which counts page views is in; `1` for `/_analytics`. */
+  /** `DOCS_ANALYTICS`: the folder of this site with the script that counts page views. `1` means `/_analytics`. */
   analytics: string | undefined;
-  /** `DOCS_TAG_MANAGER`: the id of a container of Google Tag Manager. */
+  /** `DOCS_TAG_MANAGER`: the ID of a Google Tag Manager container. */
   tagManager: string | undefined;
   /**
-   * `DOCS_FEEDBACK`: where what readers write is sent, and whether a page helped them, as JSON; or the form for new issues
-   * of a code host, which is opened filled in.
+   * `DOCS_FEEDBACK`: the address that receives feedback as JSON, or the form for new issues of a code host, which the
+   * site opens with the feedback filled in.
    */
   feedback: string | undefined;
 }
 
-/** What the environment of the build asks for. */
+/** The settings in the environment of the build. */
 export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   const announcement = env['DOCS_ANNOUNCEMENT'];
   return {
@@ -73,7 +73,7 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** Throws for a service that is only half named: the site would search itself, and nobody would know why. */
+/** Throws for an incomplete search service. Otherwise, the site would silently search itself. */
 function hostedSearchFrom(env: NodeJS.ProcessEnv): HostedSearch | undefined {
   const names = ['DOCS_SEARCH_APP', 'DOCS_SEARCH_KEY', 'DOCS_SEARCH_INDEX'];
   const missing = names.filter((name) => !env[name]);

@@ -6,7 +6,7 @@ import { compressSite } from '../../../scripts/compress.ts';
 import { seconds, type Section } from '../../../bench/tables.ts';
 
 const docs = new URL('..', import.meta.url).pathname;
-/** Beside those of everybody else, so that none gets in the way of the other. */
+/** A separate directory, so that other builds are not affected. */
 const generated = '.docusaurus-bench';
 
 /** How long the site takes to be built: from nothing, again, and to be compressed after that. */

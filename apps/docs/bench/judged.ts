@@ -72,7 +72,7 @@ function endUnlessLate(error: unknown): void {
   throw error;
 }
 
-/** What nobody sees move. Google calls ten times as much good. */
+/** Shifts that readers cannot see. Google accepts ten times as much. */
 const noShift = 0.01;
 
 interface Judged {

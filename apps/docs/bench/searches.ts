@@ -40,7 +40,7 @@ export async function searches(site: ServedSite): Promise<Section> {
 
 async function tookMs(page: Page): Promise<number> {
   const took = await page.waitForFunction(() => (globalThis as { searchTookMs?: number }).searchTookMs);
-  // Nobody types on before they see what was found.
+  // Readers see the results before they continue to type.
   await page.evaluate(
     () =>
       new Promise((resolve) => {

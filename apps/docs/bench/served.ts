@@ -36,7 +36,7 @@ export async function serveSite(folder: string): Promise<ServedSite> {
   };
 }
 
-/** One that nobody listens on now. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   await using listener = await listenOnTcp(new Hono(), { host: '127.0.0.1', port: 0 });
   return listener.port;

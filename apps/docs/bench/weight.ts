@@ -59,7 +59,7 @@ export async function weigh(page: Page, path: string): Promise<Transfer[]> {
   const session = await page.context().newCDPSession(page);
   session.on('Network.requestWillBeSent', ({ requestId, request, type, initiator }) => {
     if (!request.url.startsWith('http')) return;
-    // A worker takes its script from the cache, where the page has put it; nobody tells the page when.
+    // A worker takes its script from the cache, where the page stored it, but the page is not notified.
     if (type === 'Script' && initiator.type === 'other') return;
     pending.add(requestId);
     transfers.set(requestId, {

@@ -1,12 +1,12 @@
 import ExecutionEnvironment from '@docusaurus/ExecutionEnvironment';
 import siteConfig from '@generated/docusaurus.config';
 
-/** Which version of the counting script's interface this page speaks. */
+/** The version of the counting script interface that this page uses. */
 const version = '1.5.0';
 
 /**
- * Loads the script that counts page views, when one was configured: from this site itself, so that no third party
- * learns of readers. A development server asks for the one that only says what it would count.
+ * Loads the script that counts page views, if one is configured. The script comes from this site, so no third party
+ * receives data about readers. A development server loads a variant that only logs the events.
  */
 function loadAnalytics(): void {
   const { customFields = {} } = siteConfig;
@@ -22,7 +22,7 @@ function loadAnalytics(): void {
     const advice = isDevelopment
       ? 'check whether an ad blocker keeps it from loading'
       : 'enable web analytics for this project and deploy it again';
-    // Counting is none of the reader's business: nothing but the console hears of it.
+    // Readers are not affected by counting, so only the console shows problems.
     // oxlint-disable-next-line no-console
     console.log(`analytics: the script ${script.src} did not load; ${advice}`);
   });

@@ -1,6 +1,6 @@
 /**
- * What runs first on every page: the framework, in several short tasks. At once it would keep a phone from answering its
- * reader, and from painting, for as long as all of them take together.
+ * The first script on every page. It starts the framework in several short tasks, because one long task would delay the
+ * first paint and the response to input on a phone.
  */
 const parts = [
   () => import(/* webpackMode: "eager" */ 'react-dom/client'),

@@ -12,7 +12,10 @@ const kinds = {
   removed: ['deleted'],
 };
 
-/** How code looks. It names variables instead of colours, so that a page looks right in either mode before any script runs. */
+/**
+ * The theme of code. It contains variables instead of colors, so that a page has the right colors in either mode before
+ * any script runs.
+ */
 export const highlighting: PrismTheme = {
   plain: { color: 'var(--code-plain)', backgroundColor: 'var(--code-background)' },
   styles: Object.entries(kinds).map(([kind, types]) => ({

@@ -1,4 +1,4 @@
-/** Where the Markdown of a page is. */
+/** The path of the Markdown of a page. */
 export function markdownPath(path: string): string {
   return path === '/' ? '/index.md' : `${path.replace(/\/$/, '')}.md`;
 }

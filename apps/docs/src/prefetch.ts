@@ -1,10 +1,10 @@
 /**
- * Lets what a link leads to be fetched ahead only while the page has nothing else to do, one after the other. A link does
- * that as soon as it is seen, and a page of links did it for all of them at once, in the very moment that it could be used.
+ * Prefetches link targets one after the other, and only while the page is idle. By default, links prefetch as soon as
+ * they are visible, and a page with many links prefetched all of them at the moment of its first use.
  */
 export function prefetchWhenIdle(): void {
   const { docusaurus } = window;
-  // Safari has no such thing.
+  // Safari does not support this function.
   const whenIdle = window.requestIdleCallback ?? ((work: () => void) => setTimeout(work, idleMs));
   const waiting: (() => void)[] = [];
   const goOn = (): void => {
@@ -13,7 +13,7 @@ export function prefetchWhenIdle(): void {
       return;
     }
     waiting.shift()?.();
-    if (waiting.length > 0) whenIdle(goOn); // what is asked for in one go would be done in one
+    if (waiting.length > 0) whenIdle(goOn); // one idle callback would handle all requests at once
   };
   window.docusaurus = {
     ...docusaurus,
@@ -29,7 +29,7 @@ const idleMs = 300;
 
 const wanted = new Set<Promise<unknown>>();
 
-/** Lets nothing be fetched ahead until the reader has what is waited for. */
+/** Prevents prefetching until the reader has the search results. */
 export function firstOfAll<T>(work: Promise<T>): Promise<T> {
   const end = (): boolean => wanted.delete(work);
   wanted.add(work);

@@ -23,7 +23,7 @@ export const resourceRules = {
   memory: {
     flag: 'memory',
     unit: 'bytes',
-    summary: 'memory of all processes of the server',
+    summary: 'memory for all server processes',
     default: 2 * GIB,
     min: 16 * MIB,
     max: TIB,
@@ -31,7 +31,7 @@ export const resourceRules = {
   cpus: {
     flag: 'cpus',
     unit: 'cores',
-    summary: 'processor time of the server, in cores',
+    summary: 'processor time for the server, in cores',
     default: 2,
     min: 0.1,
     max: 512,
@@ -39,7 +39,7 @@ export const resourceRules = {
   pids: {
     flag: 'pids',
     unit: 'count',
-    summary: 'processes and threads of the server',
+    summary: 'server processes and threads',
     default: 512,
     min: 8,
     max: 32_768,
@@ -47,7 +47,7 @@ export const resourceRules = {
   disk: {
     flag: 'disk',
     unit: 'bytes',
-    summary: 'files in the home directory of the server, and files in /tmp',
+    summary: 'files in the home directory and in /tmp',
     default: 2 * GIB,
     min: MIB,
     max: 16 * TIB,
@@ -55,7 +55,7 @@ export const resourceRules = {
   open_files: {
     flag: 'open-files',
     unit: 'count',
-    summary: 'open files of each process of the server',
+    summary: 'open files per server process',
     default: 4096,
     min: 64,
     max: 1_048_576,

@@ -3,13 +3,13 @@ import type { ReactNode } from 'react';
 import styles from './command.module.css';
 
 interface CommandProps {
-  /** What is typed, without a prompt; it is what the button copies. */
+  /** The command without a prompt, which the button copies. */
   children: string;
-  /** What it prints, as it was printed. */
+  /** The output of the command. */
   output?: string;
 }
 
-/** A command to copy, and what it answers. */
+/** A command that readers can copy, with its output. */
 export function Command({ children, output }: CommandProps): ReactNode {
   return (
     <div className={styles.command}>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import styles from './diagram.module.css';
 
 interface DiagramProps {
-  /** What it shows, in words. */
+  /** The alternative text. */
   alt: string;
   light: string;
   dark: string;

@@ -6,8 +6,8 @@ import styles from './feedback.module.css';
 type State = 'asking' | 'sending' | 'sent' | 'failed';
 
 /**
- * A dark button at the bottom right, behind which readers can say what they miss. What they write goes to `to`, as JSON;
- * the form for new issues of a code host (`…/issues/new`) is opened instead, filled in.
+ * A dark button at the bottom right that opens a feedback form. The form sends the feedback to `to` as JSON. If `to` is
+ * the form for new issues of a code host (`…/issues/new`), the button opens that form with the feedback filled in.
  */
 export function Feedback({ to }: { to: string }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -12,7 +12,7 @@ const told = {
 const thumb =
   'M2 10h4v11H2zM8 10l4-8c1.7 0 3 1.3 3 3v4h5.5c1 0 1.7.9 1.5 1.9l-1.6 8.5c-.1.9-1 1.6-1.9 1.6H8z';
 
-/** Asks at the end of a page whether it helped, and sends the answer to the place that feedback goes to. */
+/** Asks at the end of a page whether the page helped, and sends the answer to the feedback address. */
 export function Helpful({ to }: { to: string }): ReactNode {
   const question = useId();
   const [state, setState] = useState<keyof typeof told>();

@@ -1,4 +1,4 @@
-// The file, because the name of the package means a highlighter without themes here.
+// The import names the file, because the package name is an alias for a highlighter without themes.
 import { Highlight, themes } from 'prism-react-renderer/dist/index';
 import { useId, useState } from 'react';
 import type { ReactNode } from 'react';

@@ -5,16 +5,18 @@ import type { KeyboardEvent, ReactNode } from 'react';
 import { markdownPath } from '../markdown-path.ts';
 import styles from './page-menu.module.css';
 
-/** A program on another site that can be asked about a page. */
+/** A program on another site that answers questions about a page. */
 export interface Assistant {
   label: string;
-  /** What opens it, up to the question. */
+  /** The start of the URL, before the question. */
   href: string;
 }
 
 const labels = { idle: 'Copy page', copied: 'Copied', failed: 'Could not be copied' };
 
-/** Copies the page as Markdown, shows it as that, or takes it to an assistant. Nothing is asked for before a click. */
+/**
+ * Copies the page as Markdown, shows the Markdown, or opens the page in an assistant. Sends no request before a click.
+ */
 export function PageMenu(): ReactNode {
   const { pathname } = useLocation();
   const { url, customFields = {} } = useDocusaurusContext().siteConfig;
@@ -97,11 +99,11 @@ export function PageMenu(): ReactNode {
 /** Puts a text file of this site on the clipboard. */
 async function copy(path: string): Promise<void> {
   const text = fetch(path).then((answer) => {
-    // Where there is no such file, some hosts answer with a page.
+    // Some hosts return a page for a missing file.
     if (!answer.ok || answer.headers.get('content-type')?.includes('html') === true) throw new Error(path);
     return answer.text();
   });
-  // Safari takes only what it is promised at the click itself, Firefox for long only what is there.
+  // Safari requires a promise during the click. Older versions of Firefox require the finished text.
   if (typeof ClipboardItem === 'undefined') return navigator.clipboard.writeText(await text);
   const kind = 'text/plain';
   const promised = text.then((words) => new Blob([words], { type: kind }));

@@ -5,11 +5,11 @@ import styles from './picture.module.css';
 interface PictureProps {
   alt: string;
   light: string;
-  /** The same in dark colours; the light one is shown in both modes when absent. */
+  /** The dark variant. If absent, both modes show the light picture. */
   dark?: string;
   width?: number;
   height?: number;
-  /** Whether it shows a screen, which gets an edge. */
+  /** Whether the picture is a screenshot, which gets a border. */
   screenshot?: boolean;
 }
 

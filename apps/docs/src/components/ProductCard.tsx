@@ -5,10 +5,10 @@ import styles from './product-card.module.css';
 
 interface ProductCardProps {
   title: string;
-  /** A page of this site, or an address elsewhere, which opens in a new tab. */
+  /** A page of this site, or an external URL, which opens in a new tab. */
   href: string;
   children: ReactNode;
-  /** What is behind the link; the whole card leads there. */
+  /** The call to action. The whole card is a link. */
   action?: string;
   /** A logo in place of the title: on light ground, and on dark ground. */
   logo?: { light: string; dark: string };
@@ -16,7 +16,7 @@ interface ProductCardProps {
   hover?: 'default' | 'none';
 }
 
-/** A block that leads somewhere. */
+/** A card that links to a page. */
 export function ProductCard(props: ProductCardProps): ReactNode {
   const { title, href, children, action = 'Read more', logo, variant = 'default', hover = 'default' } = props;
   const isElsewhere = /^https?:/.test(href);
@@ -44,7 +44,7 @@ export function ProductCard(props: ProductCardProps): ReactNode {
 
 interface ProductGridProps {
   children: ReactNode;
-  /** How many side by side at most; as many as there is room for when absent. */
+  /** The maximum number of columns. If absent, as many as fit. */
   columns?: 2 | 3 | 4;
   spacing?: 'tight' | 'normal' | 'wide';
 }

@@ -1,7 +1,7 @@
-/** The form for new issues of a code host, which is opened and not sent to. */
+/** The form for new issues of a code host, which the site opens instead of sending data. */
 export const isIssueForm = (to: string): boolean => new URL(to).pathname.endsWith('/issues/new');
 
-/** Sends what a reader says about the page that is open. Returns whether it arrived. */
+/** Sends feedback about the open page. Returns whether the feedback arrived. */
 export async function sendFeedback(
   to: string,
   said: { message: string } | { helpful: boolean },

@@ -1,6 +1,6 @@
 import useDocusaurusContext from '@docusaurus/useDocusaurusContext';
 
-/** Where readers' words go to; undefined where nobody wants them. */
+/** The feedback address. Undefined if the site collects no feedback. */
 export function useFeedback(): string | undefined {
   const { customFields = {} } = useDocusaurusContext().siteConfig;
   return (customFields['settings'] as { feedback?: string }).feedback;

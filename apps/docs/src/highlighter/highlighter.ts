@@ -17,12 +17,12 @@ import type {
 } from 'prism-react-renderer';
 import { linesOf } from './lines.ts';
 
-/** The highlighter with no languages but those that the configuration of the site adds. */
+/** The highlighter with only the languages in the site configuration. */
 export const Prism = prism as PrismLib; // the types of the package name all the languages that it comes with
 
 let include: (() => void) | undefined;
 
-/** Says how the languages come in; it is done when the first code is to be shown. */
+/** Sets the function that loads the languages. The function runs when the first code is shown. */
 export function includeWhenNeeded(how: () => void): void {
   include = how;
 }
@@ -34,8 +34,8 @@ function grammarOf(language: string): PrismGrammar | undefined {
 }
 
 /**
- * Stands in for the component of that name of `prism-react-renderer`, which brings thirty languages to every page, most
- * of them for nothing. It does the same with the same properties, as far as the theme of the site uses them.
+ * Replaces the component of the same name in `prism-react-renderer`, which adds thirty languages to every page. The
+ * properties and the result are the same, as far as the site theme uses them.
  */
 export function Highlight({ children, code, language: named, theme }: HighlightProps): ReactNode {
   const language = named.toLowerCase();
@@ -44,7 +44,7 @@ export function Highlight({ children, code, language: named, theme }: HighlightP
     const grammar = grammarOf(language);
     return linesOf(grammar === undefined ? [code] : Prism.tokenize(code, grammar));
   }, [code, language]);
-  // The same as long as they do the same, so that lines need not be drawn anew.
+  // The same functions for the same input, so that lines are not rendered again.
   const getters = useMemo(() => gettersOf(styles), [styles]);
   return children({
     tokens,

@@ -1,13 +1,13 @@
 import type { Token } from 'prism-react-renderer';
 
-/** What Prism makes of code: texts, and tokens that may hold others. */
+/** The result of Prism: texts, and tokens that can contain other tokens. */
 export interface PrismToken {
   type: string;
   alias?: string | readonly string[];
   content: string | PrismToken | readonly (string | PrismToken)[];
 }
 
-/** The tokens of code a line each. An empty line has one token, so that it is as high as the others. */
+/** The tokens of each line of code. An empty line has one token, so that all lines have the same height. */
 export function linesOf(tokens: readonly (string | PrismToken)[]): Token[][] {
   const lines: Token[][] = [[]];
   const read = (content: PrismToken['content'], types: readonly string[]): void => {

@@ -1,2 +1,2 @@
-// Prism looks for this when it is loaded: it is not to highlight the page by itself, nor to answer as a worker.
+// Prism reads these settings when it is loaded: no automatic highlighting, and no worker.
 Object.assign(globalThis, { Prism: { manual: true, disableWorkerMessageHandler: true } });

@@ -1,4 +1,4 @@
-/** A part of a page, as the plugins of MDX see it. */
+/** A node of a page in MDX plugins. */
 export interface Node {
   type: string;
   name?: string;
@@ -9,7 +9,7 @@ export interface Node {
   children?: Node[];
 }
 
-/** Gives each node the chance to be replaced by others. */
+/** Lets the callback replace each node. */
 export function replaceNodes(tree: Node, replacement: (node: Node) => Node[] | undefined): void {
   if (tree.children === undefined) return;
   tree.children = tree.children.flatMap((child) => {

@@ -7,13 +7,13 @@ const TryIt = lazy(async () => {
   return { default: module.TryIt };
 });
 
-/** The reference of the API, and the little that moves in it. */
+/** The API reference and its interactive parts. */
 export function ApiReference(): ReactNode {
   const root = useRef<HTMLDivElement>(null);
   const [tried, setTried] = useState<string>();
 
   useEffect(() => {
-    root.current?.setAttribute('data-live', ''); // now the buttons do something
+    root.current?.setAttribute('data-live', ''); // from here on, the buttons work
   }, []);
 
   return (
@@ -42,7 +42,7 @@ async function copyExample(button: HTMLButtonElement): Promise<void> {
   setTimeout(() => (button.textContent = 'Copy'), 2000);
 }
 
-/** A browser may refuse, and over plain HTTP it has no clipboard at all; then the text can still be selected. */
+/** A browser can refuse access to the clipboard, and has none over plain HTTP. The text can still be selected. */
 async function isCopied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

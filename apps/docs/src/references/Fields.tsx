@@ -4,7 +4,7 @@ import type { Field } from '../plugins/references/schema.ts';
 import type { Schema } from '../plugins/references/schema.ts';
 import { Prose, TypeName } from './prose.tsx';
 
-/** The fields of a schema; what is inside of a field unfolds. */
+/** The fields of a schema. Nested fields are collapsed. */
 export function Fields({ schema }: { schema: Schema }): ReactNode {
   const variants = variantsOf(schema);
   if (variants.length > 0) {
@@ -29,7 +29,7 @@ export function Fields({ schema }: { schema: Schema }): ReactNode {
   );
 }
 
-/** One field, or one parameter: what it is called and what may be in it. */
+/** One field or parameter with its name and type. */
 export function FieldItem({ field, remark }: { field: Field; remark?: string }): ReactNode {
   const { name, schema, isRequired } = field;
   const inner = fieldsOf(schema);

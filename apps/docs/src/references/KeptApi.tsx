@@ -7,12 +7,12 @@ const Drawn = lazy(async () => {
   return { default: WholeApi };
 });
 
-/** The same object every time: React would empty the element for another. */
+/** A constant object, because React would empty the element for another object. */
 const asItIs = { __html: '' };
 
 /**
- * What stands for the reference in a browser. It keeps what came with the page, which React need not know; where
- * nothing came, as the reader is from another page of the site, it loads what draws it.
+ * The API reference in a browser. It keeps the HTML of the page without React. If the reader comes from another page of
+ * the site, there is no HTML, so the component loads the rendering code.
  */
 export function WholeApi(): ReactNode {
   const kept = useRef<HTMLDivElement>(null);
@@ -21,7 +21,7 @@ export function WholeApi(): ReactNode {
   useEffect(() => {
     setIsMissing(kept.current?.childElementCount === 0);
   }, []);
-  // Before the page is scrolled to it. The style sheet knows of the places that the browser goes to by itself, and of no others.
+  // Before the page scrolls to the target. The style sheet knows only the targets that the browser opens itself.
   useLayoutEffect(() => {
     if (hash !== '') kept.current?.setAttribute('data-whole', '');
   }, [hash]);
@@ -40,7 +40,7 @@ export function WholeApi(): ReactNode {
   );
 }
 
-/** Goes where the reader wanted to go. The framework did so when nothing was drawn yet. */
+/** Scrolls to the target. The framework already tried before the page was rendered. */
 function Arrival({ hash }: { hash: string }): ReactNode {
   useEffect(() => {
     markPlace(hash);
@@ -49,7 +49,7 @@ function Arrival({ hash }: { hash: string }): ReactNode {
   return null;
 }
 
-/** Unfolds the part of the contents that the address is about, and marks the place there. */
+/** Expands the part of the contents for the current target and marks the entry. */
 function markPlace(hash: string): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.api-contents a')) {
     const isHere = link.hash === hash && hash !== '';

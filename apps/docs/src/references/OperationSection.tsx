@@ -5,7 +5,7 @@ import { typeOf } from '../plugins/references/schema.ts';
 import { FieldItem } from './Fields.tsx';
 import { Prose, TypeName } from './prose.tsx';
 
-/** One operation: how it is called, what it answers, how it can fail. */
+/** One operation with its call, its responses, and its errors. */
 export function OperationSection({ call: { method, path, operation } }: { call: Call }): ReactNode {
   const { operationId, summary, description, requestBody } = operation;
   const body = requestBody?.content['application/json']?.schema;
@@ -93,7 +93,7 @@ function Success({ status, answer }: { status: string; answer: Answer }): ReactN
   );
 }
 
-/** The same call in each language; the switch at the top says which is seen. */
+/** The call in each language. The switch at the top selects the visible language. */
 function Examples({ operation }: { operation: Operation }): ReactNode {
   const samples = operation['x-codeSamples'] ?? [];
   const isReachable = samples.some(({ label }) => label === 'JavaScript');

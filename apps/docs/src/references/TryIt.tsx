@@ -8,7 +8,7 @@ import { requestOf } from './request.ts';
 
 const asking = 'Asking…';
 
-/** Asks a daemon that the reader names, and shows what it answers. Nothing is asked before. */
+/** Sends a request to a daemon that the reader chooses, and shows the response. Sends nothing before that. */
 export function TryIt({ operationId, onClose }: { operationId: string; onClose: () => void }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
@@ -35,7 +35,7 @@ export function TryIt({ operationId, onClose }: { operationId: string; onClose: 
         <Inputs call={call} />
         {call.method !== 'GET' && <p>This changes something there, for real.</p>}
         <div className="api-buttons">
-          {/* Were it disabled, it would lose the focus of who presses it. */}
+          {/* A disabled button would lose the focus. */}
           <button type="submit" className="api-button" aria-disabled={answer === asking}>
             Send
           </button>
@@ -100,10 +100,10 @@ function Input({ label, children, type = 'text', ...own }: InputProps): ReactNod
   );
 }
 
-/** The longest answer that is shown: streams would go on for ever. */
+/** The maximum length of a shown response, because streams do not end. */
 const longestAnswer = 20_000;
 
-/** How long an answer, or a stream, is listened to. */
+/** The maximum duration of a response or stream. */
 const longestWaitMs = 15_000;
 
 async function ask(call: Call, form: FormData): Promise<string> {
@@ -122,14 +122,14 @@ async function ask(call: Call, form: FormData): Promise<string> {
     return text;
   } catch {
     if (signal.aborted) return `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
-    // A browser does not tell a page why.
+    // Browsers hide the reason from pages.
     return text === ''
       ? `No response from ${url.origin}. Either no program listens there, or your browser blocks the request, because this page can use only the daemon that serves it.`
       : `${text}\n… and then the connection broke off`;
   }
 }
 
-/** The text of an answer as it comes. Who has enough of it ends the connection. */
+/** The text of a response in pieces. Callers end the connection when they have enough. */
 async function* textOf({ body }: Response): AsyncGenerator<string> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   try {

@@ -14,7 +14,7 @@ const groups = document.tags.map((tag) => ({
   calls: calls.filter(({ operation }) => operation.tags.includes(tag.name)),
 }));
 
-/** Everything that there is to know of the API. */
+/** The complete API reference. */
 export function WholeApi(): ReactNode {
   return (
     <div className="api-columns">
@@ -58,7 +58,7 @@ export function WholeApi(): ReactNode {
   );
 }
 
-/** All operations by what they are about, and all schemas, beside the text. */
+/** The contents: all operations by subject, and all schemas. */
 function Contents(): ReactNode {
   return (
     <nav className="api-contents" aria-label="Operations and schemas">
@@ -94,7 +94,7 @@ function Contents(): ReactNode {
   );
 }
 
-/** Which examples are shown. The style sheet looks at what is chosen, so that this works without a script. */
+/** The language of the examples. The style sheet evaluates the selection, so the switch works without a script. */
 function Switch(): ReactNode {
   const labels = [
     ...new Set(calls.flatMap(({ operation }) => operation['x-codeSamples'] ?? []).map(({ label }) => label)),

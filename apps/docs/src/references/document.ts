@@ -1,5 +1,5 @@
 import specification from '@generated/references/default/api.json';
 import type { OpenApi } from '../plugins/references/open-api.ts';
 
-/** The specification of the API that the site serves. It is generated, and tested to be what its type says. */
+/** The API specification that the site serves. It is generated, and a test compares it with its type. */
 export const document = specification as OpenApi;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { TypePart } from '../plugins/references/schema.ts';
 
-/** A text of a definition, with what stands in backticks as code. */
+/** A description with its backticks converted to code. */
 export function Prose({ children }: { children: string }): ReactNode {
   return children.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

@@ -3,7 +3,7 @@ import { escapeHtml, highlight, snippet, type Marks } from './marking.ts';
 import type { IndexedPage } from './records.ts';
 import { isNoise, wordsOf } from './words.ts';
 
-/** A question in the words of Algolia: what DocSearch and the search page send. */
+/** A query in the format of Algolia, as DocSearch and the search page send it. */
 export interface SearchRequest {
   indexName: string;
   query?: string;
@@ -39,7 +39,7 @@ export interface Hit {
   hierarchy: Hierarchy<string | null>;
   language: string;
   docusaurus_tag: string;
-  /** Headings alone. Nobody shows the whole of a text. */
+  /** Only headings, because no view shows complete texts. */
   _highlightResult: { hierarchy: Partial<Hierarchy<Marked>> };
   _snippetResult: { hierarchy: Partial<Hierarchy<Marked>>; content?: Marked };
 }
@@ -58,7 +58,7 @@ export interface SearchAnswer {
   processingTimeMS: number;
 }
 
-/** Nobody reads on for longer, and DocSearch asks for no more. */
+/** The maximum number of pages, because readers stop earlier and DocSearch requests no more. */
 const mostHits = 1000;
 
 /** Answers as Algolia would. `origin` is where the site is: addresses in an answer are whole ones. */

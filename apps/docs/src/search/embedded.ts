@@ -62,7 +62,7 @@ export function embeddedClient(baseUrl: string): Client {
   };
   return {
     search: (requests) => firstOfAll(search(requests)),
-    addAlgoliaAgent() {}, // nobody counts who asks
+    addAlgoliaAgent() {}, // queries are not counted
     transporter: { algoliaAgent: { value: '' } },
   };
 }

@@ -42,7 +42,7 @@ interface Hit {
   _snippetResult?: { content?: { value: string } };
 }
 
-/** Asks for the first of what fits. Failing is an answer too: nobody waits for another. */
+/** Requests the first results. A failure is also a result, because callers do not wait for another. */
 export async function searchPage({
   appId,
   apiKey,

@@ -1,10 +1,10 @@
 /**
- * Where a browser refuses even to be asked for storage, says that there is none. DocSearch expects no refusal outside of
- * the places that keep something, and would take the page down with it.
+ * Reports that there is no storage if the browser refuses access. DocSearch catches errors only in some calls, and
+ * another error would crash the page.
  */
 export function tolerateNoStorage(): void {
   try {
-    // By a call: merely to name it is nothing to a minifier, which leaves that out.
+    // A function call, because a minifier removes a plain reference.
     Reflect.get(globalThis, 'localStorage');
   } catch {
     Object.defineProperty(globalThis, 'localStorage', { value: null, configurable: true });

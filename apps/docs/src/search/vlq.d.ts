@@ -1,4 +1,4 @@
-/** The package has types, and does not let anybody have them. */
+/** The package does not export its types. */
 declare module 'vlq' {
   export function encode(values: readonly number[]): string;
   export function decode(text: string): number[];

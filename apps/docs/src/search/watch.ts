@@ -1,11 +1,11 @@
 import type { DocSearchTransformClient } from '@docsearch/react';
 
-/** What a search came to. */
+/** The result of a search. */
 export interface Outcome {
   query: string;
-  /** Undefined when nothing could be asked. */
+  /** Undefined if the search failed. */
   count: number | undefined;
-  /** The parts of the site that something was found in. */
+  /** The site parts with results. */
   areas: readonly string[];
 }
 

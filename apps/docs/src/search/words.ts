@@ -1,11 +1,11 @@
-/** A word of a text, and where it stands. */
+/** A word of a text with its position. */
 export interface Word {
   text: string;
   start: number;
   end: number;
 }
 
-/** Letters and digits: the parts of a command, a flag or a path are words of their own. */
+/** Letters and digits. The parts of a command, a flag, or a path are separate words. */
 const word = /[\p{L}\p{N}]+/gu;
 
 /** The words of a text, and nothing else about them: in a third of the time. */
@@ -30,11 +30,11 @@ export function formsOf(word: string): string[] {
   const others =
     parts.length > 1 ? parts.filter((part) => part.length > 2).map((part) => part.toLowerCase()) : [];
   const stem = stemOf(whole);
-  // Who types the beginning of a word finds it by its stem, unless that is no beginning of it.
+  // Readers who type the start of a word find the word by its stem, if the start is not longer.
   return [...new Set([...(whole.startsWith(stem) ? [] : [whole]), stem, ...others])];
 }
 
-/** The word without the endings that English hangs on it. Two words that mean the same may still differ. */
+/** The word without English endings. Two words with the same meaning can still have different stems. */
 export function stemOf(word: string): string {
   if (word.length < 4) return word;
   const singular = word.replace(/(?<=..)ies$/, 'y').replace(/(?<=[^siu].)(?<![siu])s$/, '');
@@ -42,7 +42,7 @@ export function stemOf(word: string): string {
   return verb === undefined ? singular : verb.replace(/([bdgmnprt])\1$/, '$1');
 }
 
-/** Words that stand on every page and tell none from another. */
+/** Words that occur on every page and therefore distinguish none. */
 export function isNoise(word: string): boolean {
   return noise.has(word) || (word.length < 2 && !/\p{N}/u.test(word));
 }

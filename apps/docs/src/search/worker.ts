@@ -3,9 +3,9 @@ import { answer, type SearchAnswer, type SearchRequest } from './answer.ts';
 import { quotePassages, type Quote } from './ask.ts';
 import { openLibrary, type Library, type SearchIndex } from './library.ts';
 
-/** Embedded search, in a thread of its own: the page that the reader is on waits for none of it. */
+/** Embedded search in a separate thread, which never blocks the page. */
 export interface Searcher {
-  /** Comes first, and once: with what the file of the index says. Fails when that is no index. */
+  /** The first message, with the content of the index file. Fails if the content is not an index. */
   open: (file: ArrayBuffer) => void;
   answer: (requests: readonly SearchRequest[], origin: string) => SearchAnswer[];
   quote: (question: string) => Quote[];

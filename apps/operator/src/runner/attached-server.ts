@@ -21,7 +21,7 @@ type Pod = KubernetesObject & {
 };
 
 /**
- * Attaches to the standard streams of a server that speaks stdio in its own pod. The server counts as ended when the
+ * Attaches to standard input and output of a stdio server in its own pod. The server counts as ended when the
  * connection ends, or when the pod or its container is not the same any more: a connection to a replaced container can
  * stay open without a sign. Throws `unavailable` while the container does not run.
  */

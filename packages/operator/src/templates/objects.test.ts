@@ -266,7 +266,6 @@ describe('a spec with which the proxy could not start is refused:', () => {
   test.each([
     ['that callers send no tokens for', {}, 'callers do not send any'],
     ['of a stdio server', { transport: 'stdio', oidcConfig }, 'a stdio server cannot receive tokens'],
-    ['of a server with the older transport', { transport: 'sse', oidcConfig }, 'speak streamable-http'],
   ])('a token exchange %s', async (_case, spec, message) => {
     const runConfig = runConfigOf({ ...planOf(spec).proxied, exchange });
 

@@ -73,12 +73,11 @@ test('the help of run says what it takes, by what it is about', () => {
           --print-resolved-overlays     List the files that ignore files hide from the server
 
     Resources:
-          --memory SIZE        Limit on memory of all processes of the server. The default is 2 GiB
-          --cpus NUMBER        Limit on processor time of the server, in cores. The default is 2
-          --pids NUMBER        Limit on processes and threads of the server. The default is 512
-          --disk SIZE          Limit on files in the home directory of the server, and files in /tmp.
-                               The default is 2 GiB
-          --open-files NUMBER  Limit on open files of each process of the server. The default is 4096
+          --memory SIZE        Limit on memory for all server processes. The default is 2 GiB
+          --cpus NUMBER        Limit on processor time for the server, in cores. The default is 2
+          --pids NUMBER        Limit on server processes and threads. The default is 512
+          --disk SIZE          Limit on files in the home directory and in /tmp. The default is 2 GiB
+          --open-files NUMBER  Limit on open files per server process. The default is 4096
 
     Proxy:
           --host ADDRESS         The address that the proxy binds to (default: 127.0.0.1)

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from '@docusaurus/types';
 
-/** What decides how pages are compiled and is not among the files that the bundler reads itself. */
+/** The inputs of the compilation that the bundler does not read itself. */
 const inputs = [
   'package.json',
   '../../package.json',
@@ -17,10 +17,10 @@ const replacements = 'src/{theme,search/theme}/**/*.{ts,tsx}';
 
 const docs = new URL('../../..', import.meta.url).pathname;
 
-/** A highlighter without the languages that nobody asked for, which are a sixth of the script of every page. */
+/** A highlighter without unused languages, which would be a sixth of the script of every page. */
 const alias = { 'prism-react-renderer$': join(docs, 'src/highlighter/highlighter.ts') };
 
-/** Fonts are cut down to what pages need of them. */
+/** Fonts contain only the characters that pages need. */
 const fontRule = {
   test: /\.woff2$/,
   resourceQuery: /^\?(common|latin)$/,
@@ -28,7 +28,7 @@ const fontRule = {
   use: [join(docs, 'src/plugins/bundler/subset.ts')],
 };
 
-/** What runs first in a browser, instead of the framework as it comes. */
+/** The first script in a browser, instead of the start script of the framework. */
 const entry = { entry: join(docs, 'src/entry.ts'), mergeStrategy: { entry: 'replace' } } as const;
 
 const orderRule = {
@@ -37,15 +37,12 @@ const orderRule = {
   use: [join(docs, 'src/plugins/bundler/plain-order.ts')],
 };
 
-/**
- * Makes the pages lighter than they come, and keeps what the bundler remembers of earlier builds from outliving what it
- * was made with.
- */
+/** Reduces the size of pages, and invalidates the bundler cache when its inputs change. */
 export function bundler(): Plugin {
   const hash = createHash('sha256');
   const settings = Object.entries(process.env).filter(([name]) => /^(DOCS|DOCUSAURUS)_/.test(name));
   hash.update(JSON.stringify(Object.fromEntries(settings)));
-  // Which file takes the place of which of the framework's: the bundler takes up what they say, but not that they came.
+  // The replaced files of the framework. The bundler notices changes of their content, but not of this list.
   hash.update(JSON.stringify(globSync(replacements, { cwd: docs }).toSorted()));
   for (const path of globSync(inputs, { cwd: docs }).toSorted()) hash.update(readFileSync(join(docs, path)));
   const version = hash.digest('hex');

@@ -1,8 +1,8 @@
 const ordered = 'a[0].localeCompare(b[0])';
 
 /**
- * Makes a file of the theme order names by their characters. It orders them only to have some order, and the first
- * comparison by the rules of a language takes a browser forty milliseconds, before a page can be used.
+ * Sorts names in a theme file by character codes. The theme needs only some order, and the first comparison with
+ * language rules takes forty milliseconds in a browser.
  */
 export default function plainOrder(source: string): string {
   if (!source.includes(ordered)) throw new Error(`the theme orders nothing by ${ordered} any more`);

@@ -2,10 +2,10 @@ declare module 'subset-font' {
   interface Options {
     targetFormat: 'woff2';
     variationAxes: Record<string, { min: number; max: number }>;
-    /** All that a font has when absent. */
+    /** If absent, all characters of the font. */
     keepFeatures: readonly string[];
   }
 
-  /** Leaves of a font what these characters need. */
+  /** Returns a font with only these characters. */
   export default function subsetFont(font: Buffer, characters: string, options: Options): Promise<Buffer>;
 }

@@ -11,7 +11,7 @@ export const characters: Record<string, string> = {
   '?latin': `${range(0x20, 0xff)}ıŒœ${range(0x2000, 0x206f)}€™←↑→↓−`,
 };
 
-/** Leaves the weights that are used, and no ligatures: they make other signs of code, and four kilobytes of ten. */
+/** Keeps the used weights and removes ligatures, which change the look of code and take four of ten kilobytes. */
 export default async function subset(this: LoaderContext, font: Buffer): Promise<void> {
   const done = this.async();
   const options = {
@@ -26,10 +26,10 @@ export default async function subset(this: LoaderContext, font: Buffer): Promise
   }
 }
 
-/** The bundler hands over fonts as they are, not as text. */
+/** The bundler passes fonts as bytes. */
 export const raw = true;
 
-/** What of the bundler's context is used. */
+/** The used part of the bundler context. */
 interface LoaderContext {
   resourceQuery: string;
   async(): (error: Error | null, font?: Buffer) => void;

@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { element, replaceNodes } from '../markdown.ts';
 import type { Node } from '../markdown.ts';
 
-/** Where drawn diagrams are. */
+/** The directory of rendered diagrams. */
 export const diagramFolder = fileURLToPath(new URL('../../../static/diagrams/', import.meta.url));
 
-/** How a diagram is drawn, by the colour mode in which it is shown. */
+/** The theme of a diagram in each color mode. */
 export const diagramThemes = { light: 'neutral', dark: 'dark' } as const;
 
-/** The file of a diagram, which its text names. */
+/** The file name of a diagram, which is a hash of its text. */
 export function diagramFile(text: string, mode: keyof typeof diagramThemes): string {
   return `${createHash('sha256').update(text.trim()).digest('hex').slice(0, 12)}-${diagramThemes[mode]}.svg`;
 }
 
 /**
- * Puts a picture in the place of each fence marked `mermaid`. Readers get no engine: `npm run generate` has drawn the
- * pictures. The fence says in words what it shows: `alt="…"`.
+ * Replaces each fence with the mark `mermaid` by a picture, which `npm run generate` has rendered. Readers receive no
+ * rendering engine. The fence contains the alternative text: `alt="…"`.
  */
 export function diagrams() {
   return (tree: Node): void =>

@@ -11,7 +11,7 @@ const docs = fileURLToPath(new URL('../../../', import.meta.url));
 type Mode = keyof typeof diagramThemes;
 const modes = Object.keys(diagramThemes) as Mode[];
 
-/** Draws the diagrams of the documentation that are not drawn yet, and removes those that no page has any more. */
+/** Renders new diagrams of the documentation, and removes diagrams that no page uses. */
 export async function drawDiagrams(): Promise<void> {
   const { missing, left } = await compare();
   for (const file of left) await rm(diagramFolder + file);
@@ -28,7 +28,7 @@ export async function drawDiagrams(): Promise<void> {
   }
 }
 
-/** Diagrams that are not as the pages say, a sentence each. */
+/** Differences between the rendered diagrams and the pages, one sentence each. */
 export async function findUndrawn(): Promise<string[]> {
   const { missing, left } = await compare();
   return [
@@ -59,7 +59,7 @@ async function compare(): Promise<{ missing: Drawing[]; left: string[] }> {
   };
 }
 
-/** Runs in the browser. Labels are text of the picture and no HTML, so that the file can be shown as an image. */
+/** Runs in the browser. Labels are SVG text instead of HTML, so that the file works as an image. */
 async function draw({ text, theme, id }: { text: string; theme: string; id: string }): Promise<string> {
   const { mermaid } = globalThis as unknown as { mermaid: Mermaid };
   mermaid.initialize({

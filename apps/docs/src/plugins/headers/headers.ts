@@ -5,7 +5,7 @@ import type { PluginConfig } from '@docusaurus/types';
 import type { Settings } from '../../../site.ts';
 import { searchHosts } from '../search/search.ts';
 
-/** Writes, for the hosts that are around, which headers belong to the pages: above all what they may load and run. */
+/** Writes the HTTP headers of pages for common hosts, above all the allowed sources of scripts and other content. */
 export function headersPlugin(settings: Settings): PluginConfig {
   return function headers() {
     return {
@@ -29,7 +29,7 @@ const always = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** The hash of every script that stands in a page, as a policy names it. */
+/** The hash of every inline script, in the format of the policy. */
 async function inlineScripts(folder: string): Promise<string[]> {
   const hashes = new Set<string>();
   for await (const page of glob('**/*.html', { cwd: folder })) {
@@ -42,14 +42,14 @@ async function inlineScripts(folder: string): Promise<string[]> {
   return [...hashes].toSorted((a, b) => a.localeCompare(b));
 }
 
-/** Only this site, its own inline scripts, and what was switched on. */
+/** Only this site, its inline scripts, and the configured services. */
 function policy(scripts: readonly string[], { tagManager, feedback, search }: Settings): string {
   const manager = tagManager === undefined ? [] : ['https://www.googletagmanager.com'];
   const answers = feedback === undefined ? [] : [new URL(feedback).origin];
   const sources: Record<string, readonly string[]> = {
     'default-src': ["'none'"],
     'script-src': ["'self'", ...scripts, ...manager],
-    // Highlighted code and the progress bar are styled by attributes.
+    // Highlighted code and the progress bar use style attributes.
     'style-src': ["'self'", "'unsafe-inline'"],
     'img-src': ["'self'", 'data:', ...manager],
     'font-src': ["'self'"],
@@ -66,7 +66,7 @@ function policy(scripts: readonly string[], { tagManager, feedback, search }: Se
     .join('; ');
 }
 
-/** The same headers in the words of each host; the daemon reads the first. */
+/** The same headers in the format of each host. The daemon reads the first format. */
 function filesFor(headers: Record<string, string>): Record<string, string> {
   const entries = Object.entries(headers);
   const asset = 'public, max-age=31536000, immutable';

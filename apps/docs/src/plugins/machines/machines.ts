@@ -9,9 +9,9 @@ import { replaceFile } from '../replace.ts';
 import { markdownOf } from './markdown-page.ts';
 import { openPainter } from './social-image.ts';
 
-/** A page as it was built. */
+/** A built page. */
 interface Page {
-  /** Where it is, with the slash at its end that it has. */
+  /** The path, with the trailing slash if the page has one. */
   path: string;
   file: string;
   html: string;
@@ -19,7 +19,7 @@ interface Page {
   description: string;
 }
 
-/** Pages that are there for people to do something with, and say nothing. */
+/** Pages that readers use but that contain no text, such as the search page. */
 const withoutText = ['/search', '/theme-preview', '/404.html'];
 
 /**
@@ -74,7 +74,7 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 const decoded = (text: string): string =>
   text.replaceAll(/&([^;]+);/g, (all, name: string) => entities[name] ?? all);
 
-/** What the head of a page gets: its Markdown, its picture, and what kind of thing it is. */
+/** The additions to the head of a page: its Markdown, its picture, and its type. */
 function headOf(
   { path, title, description }: Page,
   site: { url: string; title: string },
@@ -104,7 +104,7 @@ function withHead({ html }: Page, head: string): string {
 
 const cache = new URL('../../../../../node_modules/.cache/toolhive-docs', import.meta.url).pathname;
 
-/** What was painted before is not painted again: it takes a tenth of a second each. */
+/** Existing pictures are not rendered again, because each takes a tenth of a second. */
 async function cached(name: string, make: () => Promise<Buffer>): Promise<Buffer> {
   const kept = await readFile(cache + name).catch(() => undefined); // the first time
   if (kept !== undefined) return kept;

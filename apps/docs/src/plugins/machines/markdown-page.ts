@@ -4,7 +4,7 @@ import remarkGfm from 'remark-gfm';
 import remarkStringify from 'remark-stringify';
 import { unified } from 'unified';
 
-/** A part of a page as HTML has it. */
+/** A node of the HTML page. */
 interface Part {
   type: string;
   tagName?: string;
@@ -20,12 +20,12 @@ const converter = unified()
   .use(remarkGfm)
   .use(remarkStringify, { bullet: '-', emphasis: '_', rule: '-' });
 
-/** What a built page says, as Markdown: every tab and panel of it, and nothing of the frame around it. */
+/** Converts a built page to Markdown: every tab and panel, without the frame of the site. */
 export async function markdownOf(html: string): Promise<string> {
   return String(await converter.process(html)).trim();
 }
 
-/** Leaves of a page what it says, in elements that Markdown has. */
+/** Reduces a page to elements that exist in Markdown. */
 function simplify(page: Part): void {
   const content =
     find(page, (part) => hasClass(part, 'theme-doc-markdown')) ??
@@ -42,7 +42,7 @@ function cleaned(part: Part): Part {
   return { ...part, children: kept.map(cleaned) };
 }
 
-/** Buttons, anchors and pictures that say nothing to whoever reads text. */
+/** Buttons, anchors, and pictures without meaning for readers of text. */
 function isFrame(part: Part): boolean {
   return (
     part.type === 'comment' ||
@@ -52,7 +52,7 @@ function isFrame(part: Part): boolean {
   );
 }
 
-/** Tabs one after the other, each below its label. */
+/** Tabs in sequence, each with its label. */
 function withLabels({ children = [], ...part }: Part): Part {
   const labels = textsOf(find({ type: 'root', children }, (one) => one.properties?.['role'] === 'tablist'));
   const panels = findAll({ type: 'root', children }, (one) => one.properties?.['role'] === 'tabpanel');
@@ -65,7 +65,7 @@ function withLabels({ children = [], ...part }: Part): Part {
   };
 }
 
-/** A card of an index: a point of a list, with what is behind the link. */
+/** A card on an index page, as a list item with the description of the link target. */
 function card(part: Part): Part {
   const [title, ...rest] = (part.children ?? []).map((child) =>
     linesOf(child).replace(/^\p{So}\uFE0F?\s*/u, ''),
@@ -75,7 +75,7 @@ function card(part: Part): Part {
   return element('ul', [element('li', [link, description])]);
 }
 
-/** Code as text: its lines are elements, and a language stands in a class of the element around it. */
+/** Code as text. Its lines are elements, and the class of the surrounding element contains the language. */
 function code(part: Part): Part {
   const language = classesOf(part).find((name) => name.startsWith('language-'));
   const text = { type: 'text', value: linesOf(part) };

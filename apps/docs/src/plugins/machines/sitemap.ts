@@ -4,7 +4,7 @@ import type { RouteConfig } from '@docusaurus/types';
 
 type CreateItems = NonNullable<Options['createSitemapItems']>;
 
-/** The map of the site, with the day of the last change of each page, where the history of the pages is there to ask. */
+/** The sitemap, with the date of the last change of each page if the repository history is available. */
 export const sitemapItems: CreateItems = async ({ defaultCreateSitemapItems, ...params }) => {
   const days = lastChanges();
   const sources = new Map(
@@ -21,7 +21,7 @@ function withRoutesBelow(route: RouteConfig): RouteConfig[] {
   return [route, ...(route.routes ?? []).flatMap(withRoutesBelow)];
 }
 
-/** The day of the last change of each file of this folder, in one question instead of one for each file. */
+/** The date of the last change of each file in this folder, with a single Git command. */
 function lastChanges(): Map<string, string> {
   const days = new Map<string, string>();
   let day = '';

@@ -6,7 +6,7 @@ import satori from 'satori';
 const { resolve } = createRequire(import.meta.url);
 const [width, height] = [1200, 630];
 
-/** What draws the picture that stands beside a link to a page. */
+/** Renders the picture that other sites show with a link to a page. */
 export async function openPainter(): Promise<(title: string, description: string) => Promise<Buffer>> {
   const font = (weight: 400 | 700) =>
     readFile(resolve(`@fontsource/instrument-sans/files/instrument-sans-latin-${weight}-normal.woff`));

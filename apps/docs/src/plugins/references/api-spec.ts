@@ -6,7 +6,7 @@ import type { Program } from '../../../../cli/src/command.ts';
 import { callsOf, exampleBody, examplePath } from './open-api.ts';
 import type { Call, OpenApi, Sample } from './open-api.ts';
 
-/** The command that does what an operation does, and, where it has several examples, a word of the right one. */
+/** The command for each operation, and, if the command has several examples, a word in the right one. */
 const commandOf: Partial<Record<OperationId, readonly [path: string, word?: string]>> = {
   getVersion: ['version'],
   getRuntime: ['runtime check'],
@@ -80,7 +80,7 @@ async function samplesOf(document: OpenApi, call: Call, program: Program): Promi
   const command = commandLineOf(call, program);
   return [
     { lang: 'Shell', label: 'curl', source: curl(request) },
-    // No page of a browser, and no `fetch`, reaches a Unix socket.
+    // Browsers and `fetch` cannot connect to a Unix socket.
     ...(request.isSocketOnly
       ? []
       : [{ lang: 'JavaScript', label: 'JavaScript', source: await javaScript(request) }]),
@@ -99,7 +99,7 @@ interface Request {
 function operationOf({
   operation: { operationId },
 }: Call): [OperationId, (typeof operations)[OperationId] | undefined] {
-  const id = operationId.replace(/AtRoot$/, '') as OperationId; // all but the one that answers with the document
+  const id = operationId.replace(/AtRoot$/, '') as OperationId; // all except the operation that returns the document
   return [id, operations[id]];
 }
 
@@ -127,7 +127,7 @@ function answerOf({ operation }: Call): Request['answer'] {
   return types.length > 0 ? 'text' : 'nothing';
 }
 
-/** Where the daemon listens on Linux, unless it was told otherwise. */
+/** The default socket of the daemon on Linux. */
 const socket = '~/.local/state/toolhive/hive.sock';
 
 function curl({ method, url, body, answer, isSocketOnly: socketOnly }: Request): string {

@@ -13,17 +13,17 @@ import { parentOf } from '../../../../cli/src/program.ts';
 import { code, frontMatter, table, textOf } from './markdown.ts';
 import { settingsSection } from './settings.ts';
 
-/** Where the pages of the commands stand, from the root of the repository. */
+/** The directory of command pages, from the root of the repository. */
 const folder = 'apps/docs/docs/toolhive/reference/cli';
 
-/** The page of every command that is shown and of every word that leads to others, by its path in the repository. */
+/** The pages of all visible commands and command groups, by their path in the repository. */
 export function cliPages(program: Program): Record<string, string> {
   return Object.fromEntries(
     pathsOf(program).map((path) => [`${folder}/${fileOf(path)}.md`, page(program, path)]),
   );
 }
 
-/** Everything that has a page, the program itself as an empty path first. */
+/** All commands and groups with a page. The program itself comes first, as an empty path. */
 function pathsOf(program: Program): string[] {
   const below = (path: string): string[] =>
     childrenOf(program, path).flatMap((child) => [child.path, ...below(child.path)]);
@@ -149,10 +149,12 @@ function seeAlso(program: Program, path: string): string[] {
   return ['## See also', links.map((link) => `- ${link}`).join('\n')];
 }
 
-/** A family with more than this is told by its own page. */
+/** A family with more commands than this has its own page. */
 const fewSiblings = 8;
 
-/** Those beside a command; in a large family, only those about the same thing: `get-endpoint` and `set-endpoint`. */
+/**
+ * The related commands. In a large family, only those with the same object, such as `get-endpoint` and `set-endpoint`.
+ */
 function siblingsOf(program: Program, path: string): string[] {
   const parent = parentOf(path);
   if (parent === '') return [];

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { code, heading, table, textOf } from './markdown.ts';
 
-/** What the page shows of `e2e/compatibility/results.json`, the results of `npm run compatibility`. */
+/** The part of `e2e/compatibility/results.json` that the page shows. `npm run compatibility` writes the file. */
 const Results = z.array(
   z.object({
     name: z.string(),

@@ -3,14 +3,14 @@ import type { ClientApplication } from '@toolhive/contract/client-application';
 import { fileWithOnly } from '@toolhive/core/client-entry';
 import { code, heading, table, textOf } from './markdown.ts';
 
-/** A workload as it comes into the file of an application. */
+/** An example workload in a client's configuration file. */
 const example = {
   name: 'fetch',
   url: 'http://127.0.0.1:18347/mcp',
   transport: 'streamable-http',
 } as const;
 
-/** What there is to know about every application, to be included in a page. */
+/** Returns the reference of all clients, to be included in a page. */
 export function clientReference(): string {
   const overview = table(
     'Applications that are configured for you',

@@ -22,7 +22,7 @@ function sectionsOf(resource: Resource): string[] {
   ];
 }
 
-/** What is directly below stands in a table; what is in there has a table of its own. */
+/** Direct fields are in one table. Nested objects have separate tables. */
 function partOf(kind: string, part: 'spec' | 'status', schema: Schema): string[] {
   const { fields } = fieldsOf(schema);
   const whole = (field: Field): boolean => fieldsOf(field.schema).fields.length > 0;

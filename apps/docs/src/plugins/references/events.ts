@@ -5,7 +5,7 @@ import { rootOf, variantsOf } from './schema.ts';
 
 /** The cause of each event. */
 const causes: Record<DaemonEvent['type'], string> = {
-  'workload.changed': 'The status, the group, or the configuration of a workload changed.',
+  'workload.changed': 'A workload changed its status, its group, or its configuration.',
   'workload.removed': 'A workload was removed.',
   'workload.progress': 'A workload is being created or changed, and a step started.',
   'group.changed': 'A group was created or changed.',

@@ -114,7 +114,7 @@ export const glossary: readonly GlossaryTerm[] = [
   {
     term: 'Environment variable',
     definition:
-      'A named value in the environment of a process. `--env` and `--secret` set environment variables of a server.',
+      'A named value in the environment of a process. `--env` and `--secret` set environment variables for a server.',
     synonyms: ['env var', 'env', 'variable'],
     avoid: [],
   },
@@ -199,7 +199,7 @@ export const glossary: readonly GlossaryTerm[] = [
   },
   {
     term: 'Run config',
-    definition: 'The complete configuration of a workload. See [Run config](./run-config.mdx).',
+    definition: 'The complete workload configuration. See [Run config](./run-config.mdx).',
     synonyms: ['runconfig', 'export', 'workload configuration'],
     avoid: [],
   },

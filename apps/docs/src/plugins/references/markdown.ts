@@ -1,7 +1,10 @@
 import { isEmpty, literal, rulesOf, typeOf } from './schema.ts';
 import type { Field } from './schema.ts';
 
-/** A text of a definition as Markdown of Docusaurus, where braces and angle brackets would be code. Code in backticks stays. */
+/**
+ * Converts a description to Markdown for Docusaurus, which parses braces and angle brackets as code. Code in backticks
+ * stays.
+ */
 export function textOf(text: string): string {
   return text
     .split(/(`[^`]*`)/)
@@ -26,17 +29,17 @@ export function table(label: string, head: readonly string[], rows: readonly (re
   ].join('\n\n');
 }
 
-/** The head of a page that nobody edits by hand. */
+/** The front matter of a generated page. */
 export function frontMatter(title: string, description: string): string {
   return `---\ntitle: ${JSON.stringify(title)}\ndescription: ${JSON.stringify(description)}\ncustom_edit_url: null\n---`;
 }
 
-/** A heading with an anchor that stays when its words change. */
+/** A heading with an anchor that does not depend on its words. */
 export function heading(level: number, text: string, id: string): string {
   return `${'#'.repeat(level)} ${text} {#${id}}`;
 }
 
-/** A table of fields. Where a schema is described is told by `linkTo`, as the target of a link. */
+/** A table of fields. `linkTo` returns the link target of a schema. */
 export function fieldTable(
   label: string,
   fields: readonly Field[],

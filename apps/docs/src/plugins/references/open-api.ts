@@ -1,7 +1,7 @@
 import { nameIn } from './schema.ts';
 import type { Schema } from './schema.ts';
 
-/** An OpenAPI document, as far as ours goes. */
+/** An OpenAPI document, as far as ours uses the format. */
 export interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description: string };
@@ -48,7 +48,7 @@ export interface Sample {
   source: string;
 }
 
-/** An operation with where it is. */
+/** An operation with its path and method. */
 export interface Call {
   method: string;
   path: string;
@@ -67,7 +67,7 @@ function resolved({ components }: OpenApi, schema: Schema): Schema {
   return schema.$ref === undefined ? schema : (components.schemas[nameIn(schema.$ref)] ?? {});
 }
 
-/** The path of an operation with values that somebody might use. Throws where the definition names none. */
+/** The path of an operation with example values. Throws if the definition has no examples. */
 export function examplePath(document: OpenApi, { path, operation }: Call): string {
   return operation.parameters
     .filter((parameter) => parameter.in === 'path')
@@ -79,7 +79,7 @@ export function examplePath(document: OpenApi, { path, operation }: Call): strin
     }, path);
 }
 
-/** A body that an operation takes; undefined where it takes none. Throws where the definition names none. */
+/** An example body of an operation, or undefined without a body. Throws if the definition has no example. */
 export function exampleBody(document: OpenApi, { operation }: Call): unknown {
   const schema = operation.requestBody?.content['application/json']?.schema;
   if (schema === undefined) return undefined;

@@ -4,8 +4,8 @@ import type { PluginConfig } from '@docusaurus/types';
 import { parse } from 'yaml';
 
 /**
- * Gives the page of the API the specification that the site serves. The page is drawn when the site is built; a
- * browser gets the result, and what draws it only when it comes from another page.
+ * Provides the specification to the page of the API. The build renders the page. A browser loads the rendering code
+ * only when the reader comes from another page.
  */
 export const referencesPlugin: PluginConfig = function references({ siteDir }) {
   const specification = join(siteDir, 'static/api-specs/toolhive-api.yaml');

@@ -7,7 +7,7 @@ export function registryReference(document: object): string {
   const { $ref = '', $defs = {} } = document as { $ref?: string; $defs?: Record<string, Schema> };
   const root = nameIn($ref);
   const names = [root, ...Object.keys($defs).filter((name) => name !== root)];
-  // A field that says nothing itself is what its schema says.
+  // A field without a description has the description of its schema.
   const described = (field: Field): Field => ({
     ...field,
     schema: { description: $defs[nameIn(field.schema.$ref ?? '')]?.description ?? '', ...field.schema },

@@ -1,4 +1,4 @@
-/** What JSON Schema can say, as far as our definitions use it. */
+/** JSON Schema, as far as our definitions use it. */
 export interface Schema {
   $ref?: string;
   type?: string | readonly string[];
@@ -26,10 +26,10 @@ export interface Schema {
   uniqueItems?: boolean;
 }
 
-/** A piece of the name of a type: words, or a schema that is described elsewhere. */
+/** A part of a type name: words, or a reference to a schema. */
 export type TypePart = string | { schema: string };
 
-/** What a value is, in words. */
+/** Describes the type of a value in words. */
 export function typeOf(schema: Schema): TypePart[] {
   if (schema.$ref !== undefined) return [{ schema: nameIn(schema.$ref) }];
   const choices = schema.anyOf ?? schema.oneOf;
@@ -49,7 +49,7 @@ export function nameIn(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
-/** What a value has to keep to, beyond its type; backticks stand around code. */
+/** Describes the rules for a value, in addition to its type. Code is in backticks. */
 export function rulesOf(schema: Schema): string[] {
   const own = withoutNull(schema);
   const inner = own.items ?? (typeof own.additionalProperties === 'object' ? own.additionalProperties : {});
@@ -64,7 +64,7 @@ function plainRules(schema: Schema): string[] {
   return [
     ...(schema.enum === undefined ? [] : [`one of ${schema.enum.map(literal).join(', ')}`]),
     ...(format === undefined || /^u?int\d+$/.test(format) ? [] : [formats[format] ?? format]),
-    // What a format says in one word, a pattern says in a hundred characters.
+    // The name of a format replaces a pattern of a hundred characters.
     ...(pattern === undefined || format !== undefined ? [] : [`matches \`${pattern}\``]),
     ...range(minimum, maximum, ''),
     ...range(schema.minLength, schema.maxLength, ' characters'),
@@ -73,7 +73,7 @@ function plainRules(schema: Schema): string[] {
   ];
 }
 
-/** What a format is called in a sentence. */
+/** The name of a format in a sentence. */
 const formats: Readonly<Record<string, string>> = {
   'date-time': 'a time in the format of RFC 3339',
   uri: 'a URL',
@@ -90,7 +90,7 @@ export function literal(value: unknown): string {
   return `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``;
 }
 
-/** What a value is when it is not given, and what it may look like. */
+/** Describes the default and the allowed values. */
 export function allowedOf(schema: Schema): string[] {
   const plain = (schema.examples ?? []).filter((example) => typeof example !== 'object');
   return [
@@ -101,12 +101,12 @@ export function allowedOf(schema: Schema): string[] {
   ];
 }
 
-/** Whether there is nothing in a list or an object. */
+/** Whether a list or an object is empty. */
 export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** The kinds of objects that a value may be, each by the word that tells it from the others. */
+/** The variants of an object, by the value that distinguishes them. */
 export function variantsOf({ oneOf = [] }: Schema): { name: string; schema: Schema }[] {
   return oneOf.flatMap((schema) => {
     const name = Object.values(schema.properties ?? {}).find((field) => field.const !== undefined)?.const;
@@ -121,7 +121,7 @@ export interface Field {
   isRequired: boolean;
 }
 
-/** The fields of a schema: those of an object, or of what is in a list or a map. `suffix` tells which of them. */
+/** The fields of an object, or of the objects in a list or map. `suffix` shows which. */
 export function fieldsOf(schema: Schema): { suffix: string; fields: Field[] } {
   const { properties, required = [], items, additionalProperties } = withoutNull(schema);
   if (properties !== undefined) {
@@ -147,7 +147,7 @@ export function allFieldsOf(schema: Schema, path = ''): Field[] {
   });
 }
 
-/** Of what may also be null, what it is otherwise. */
+/** The type of a nullable value without null. */
 function withoutNull(schema: Schema): Schema {
   const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? [];
   return schema.anyOf !== undefined && others.length === 1 ? (others[0] ?? schema) : schema;

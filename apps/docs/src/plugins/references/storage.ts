@@ -10,7 +10,7 @@ const contents: Partial<Record<keyof StatePaths, string>> = {
   groups: 'Groups',
   mounts: 'Granted mounts with device and inode',
   homes: 'Home directories of sandboxed servers',
-  statuses: 'The status of each workload',
+  statuses: 'Workload status',
   logs: 'Server logs and proxy logs',
   secrets: 'Encrypted secrets',
   clientEntries: 'Entries that ToolHive added to client configuration files',

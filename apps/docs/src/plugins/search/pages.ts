@@ -5,10 +5,10 @@ type Node = DefaultTreeAdapterTypes.ChildNode;
 type Parent = DefaultTreeAdapterTypes.ParentNode;
 type Element = DefaultTreeAdapterTypes.Element;
 
-/** Longer sections are cut: what they are about is said early, and every reader pays for what is kept. */
+/** Longer sections are truncated, because their subject comes first and every reader downloads the index. */
 const longestText = 1100;
 
-/** What is to be found on a built page; undefined when it asks not to be found, or has nothing to say. */
+/** The searchable content of a built page. Undefined if the page excludes itself or has no text. */
 export function readPage(html: string, url: string): IndexedPage | undefined {
   const document = parse(html);
   const meta = (name: string): string | undefined => {
@@ -34,7 +34,7 @@ export function readPage(html: string, url: string): IndexedPage | undefined {
   };
 }
 
-/** The name of the first level of the sidebar that the page stands under. */
+/** The top sidebar category of the page. */
 function areaOf(document: Parent, url: string): string {
   if (url.includes('/reference/')) return 'References';
   const crumbs = all(document, (one) => hasClass(one, 'breadcrumbs__item')).map((one) => textOf([one]));
@@ -72,22 +72,22 @@ function sectionsOf(content: Parent): IndexedSection[] {
   for (const child of content.childNodes) read(child, false);
   return sections.flatMap(({ words, hasOnlyLinks, ...section }) => {
     const text = cut(tidy(words.join('')));
-    // A list of where to read on has nothing to be found by: what it names is found itself.
+    // Lists of links are not searchable, because the target pages are.
     return hasOnlyLinks && text !== '' && section.level > 1 ? [] : [{ ...section, text }];
   });
 }
 
-/** A section that is being read. */
+/** A section during parsing. */
 interface OpenSection extends Omit<IndexedSection, 'text'> {
   words: string[];
-  /** Whether everything so far leads elsewhere. */
+  /** Whether the section contains only links so far. */
   hasOnlyLinks: boolean;
 }
 
-/** Marks what is there to be copied, or stands everywhere, and is not to be found. */
+/** Elements that are excluded from search, such as code for copying and parts of the frame. */
 const unsearched = 'data-unsearched';
 
-/** Its own id, or that of the section that it opens. */
+/** The ID of the heading, or of the section that it opens. */
 function anchorOf(heading: Element): string | undefined {
   const own = attribute(heading, 'id');
   if (own !== undefined) return own;
@@ -101,7 +101,7 @@ function headingLevel({ tagName }: Element): number | undefined {
   return /^h[1-6]$/.test(tagName) ? Number(tagName[1]) : undefined;
 }
 
-/** What nobody reads: controls, pictures, heads of columns, and the links beside headings. */
+/** Elements without text for readers: controls, pictures, table headings, and links next to headings. */
 function isSkipped(node: Element): boolean {
   return (
     ['script', 'style', 'svg', 'button', 'nav', 'select', 'template', 'thead'].includes(node.tagName) ||

@@ -19,18 +19,18 @@ export interface HostedSearch {
 }
 
 interface SearchOptions {
-  /** Undefined: the site searches itself. */
+  /** Undefined if the site searches itself. */
   hosted: HostedSearch | undefined;
-  /** What a reader searched for in vain is added at the end. */
+  /** The URL of the feedback form, to which the search text is added. */
   missingResultsUrl: string;
 }
 
-/** The script that searches, as `embedded.ts` calls it. */
+/** The search script, as `embedded.ts` loads it. */
 const workerName = 'search-worker';
 
 const browser = (file: string): string => fileURLToPath(new URL(`../../search/${file}`, import.meta.url));
 
-/** Makes the site searchable: by the index that this writes, or by a service. See `site.ts` for how to choose. */
+/** Makes the site searchable, with its own index or a service. `site.ts` describes the choice. */
 export function searchPlugin({ hosted, missingResultsUrl }: SearchOptions): PluginConfig {
   const mode = hosted === undefined ? 'embedded' : 'hosted';
   return function search() {
@@ -61,7 +61,7 @@ export function searchPlugin({ hosted, missingResultsUrl }: SearchOptions): Plug
   };
 }
 
-/** The settings of the theme. It insists on credentials; those of embedded search open nothing. */
+/** The theme settings. The theme requires credentials, which have no effect with embedded search. */
 export function searchTheme(hosted: HostedSearch | undefined): NonNullable<ThemeConfig['algolia']> {
   return {
     appId: hosted?.appId ?? 'EMBEDDED',
@@ -73,7 +73,7 @@ export function searchTheme(hosted: HostedSearch | undefined): NonNullable<Theme
   };
 }
 
-/** Where a page that uses the service has to be let connect to. */
+/** The hosts that pages must be able to connect to if they use the service. */
 export function searchHosts(hosted: HostedSearch | undefined): string[] {
   if (hosted === undefined) return [];
   const name = hosted.appId.toLowerCase();
@@ -85,10 +85,7 @@ export function searchHosts(hosted: HostedSearch | undefined): string[] {
   ];
 }
 
-/**
- * Every page of a built site that wants to be found, in the order of addresses. A section that stands on many pages word
- * for word is one of the first of them.
- */
+/** All searchable pages in the order of their paths. A section that occurs on several pages is listed once. */
 async function pagesOf(folder: string, baseUrl: string): Promise<IndexedPage[]> {
   const files = await Array.fromAsync(glob('**/*.html', { cwd: folder }));
   const pages: IndexedPage[] = [];
@@ -110,14 +107,14 @@ async function pagesOf(folder: string, baseUrl: string): Promise<IndexedPage[]> 
   return pages;
 }
 
-/** As the bundler decides, but that the script of the worker is whole: a worker of the site may fetch nothing. */
+/** The decision of the bundler, but with the worker script as one file, because the worker cannot load other files. */
 function isSplit(chunk: { name?: string | null; canBeInitial: () => boolean }): boolean {
   return !chunk.canBeInitial() && chunk.name !== workerName;
 }
 
 /**
- * Lets the browser fetch the scripts of the search page, and the one that searches, together with all others. Without
- * that each is asked for only when the one before has run.
+ * Preloads the scripts of the search page and the search script in parallel. Otherwise, each script is requested only
+ * after the previous script has run.
  */
 async function preloadScripts(folder: string, baseUrl: string, chunkNames: string): Promise<void> {
   const routes = JSON.parse(await readFile(chunkNames, 'utf8')) as Record<string, unknown>;
@@ -127,7 +124,7 @@ async function preloadScripts(folder: string, baseUrl: string, chunkNames: strin
   if (files.length !== names.length)
     throw new Error(`the search page has other scripts than ${names.join(', ')}`);
   const links = files.map((file) => {
-    // A browser does not take what was preloaded for what a worker asks for, but finds it in its cache.
+    // Workers do not use preloaded files directly, but they use the browser cache.
     const how = file.includes(workerName)
       ? 'rel="prefetch"'
       : 'rel="preload" as="script" fetchpriority="low"';
@@ -135,20 +132,20 @@ async function preloadScripts(folder: string, baseUrl: string, chunkNames: strin
   });
   const page = join(folder, 'search', 'index.html');
   const html = await readFile(page, 'utf8');
-  // Behind the scripts of every page, which run first.
+  // After the scripts of every page, which run first.
   await replaceFile(
     page,
     html.replace('</body>', () => `${links.join('')}</body>`),
   );
 }
 
-/** All texts in a value, however deep. */
+/** All strings in a nested value. */
 function namesIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(namesIn) : [];
 }
 
-/** The search bar connects ahead to the service, on every page. */
+/** The search bar connects to the service in advance, on every page. */
 function withoutPreconnect(): { test: RegExp; resolve: { alias: Record<string, string> } } {
   return {
     test: /theme-search-algolia[\\/]lib[\\/]theme[\\/]SearchBar[\\/]index\.js$/,

@@ -8,7 +8,7 @@ interface Registry {
   remote_servers: Record<string, object>;
 }
 
-/** Puts the registry entry of a server in the place of `<ServerMetadata name="…" />`, as a panel that can be opened. */
+/** Replaces `<ServerMetadata name="…" />` by a collapsible panel with the registry entry. */
 export function serverMetadata() {
   return (tree: Node): void =>
     replaceNodes(tree, (node) => {

@@ -5,8 +5,8 @@ import { Children, isValidElement } from 'react';
 import type { ReactNode } from 'react';
 
 /**
- * A block of code. The one that it stands in for throws away, in the browser, what the server has drawn, and draws every
- * block again for the colours of the reader's mode. Here the style sheet knows the colours of both.
+ * A code block. The original discards the HTML from the server and renders every block again for the color mode of the
+ * reader. Here, the style sheet contains the colors of both modes.
  */
 export default function CodeBlock({ children, ...props }: Props): ReactNode {
   // Only a text can be highlighted and copied.

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { PageMenu } from '@site/src/components/PageMenu';
 import styles from './styles.module.css';
 
-/** Above the title of a page: where it stands, and what else can be done with it. */
+/** The breadcrumbs above the title, and the page menu. */
 // Docusaurus insists on a default export.
 export default function DocBreadcrumbs(): ReactNode {
   return (

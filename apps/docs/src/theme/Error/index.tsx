@@ -8,7 +8,7 @@ interface ErrorProps {
   tryAgain: () => void;
 }
 
-/** What stands in the place of everything when nothing else caught a fault; without the frame when that is at fault. */
+/** The fallback for errors without another handler. The fallback has no frame if the frame caused the error. */
 // Docusaurus insists on a default export.
 export default function PageError({ error, tryAgain }: ErrorProps): ReactNode {
   const report = <Report error={error} tryAgain={tryAgain} />;

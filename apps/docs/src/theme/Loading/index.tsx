@@ -3,12 +3,12 @@ import styles from './styles.module.css';
 
 interface LoadingProps {
   error: Error | null;
-  /** Whether it takes so long, 200 ms, that somebody would wonder. */
+  /** Whether loading takes longer than 200 ms, so that readers notice the delay. */
   pastDelay: boolean;
   retry: () => void;
 }
 
-/** What stands in the place of a part of a page that is on its way, or does not come. */
+/** The placeholder of a page part that is loading or that failed to load. */
 // Docusaurus insists on a default export.
 export default function Loading({ error, pastDelay, retry }: LoadingProps): ReactNode {
   if (error !== null) {

@@ -10,7 +10,7 @@ import { Picture } from '@site/src/components/Picture';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
 import { Screenshot } from '@site/src/components/Screenshot';
 
-/** What pages use without importing it. */
+/** Components that pages use without an import. */
 // Docusaurus insists on a default export.
 export default {
   ...Components,

@@ -29,15 +29,15 @@ export default function Root({ children }: { children: ReactNode }): ReactNode {
 }
 
 /**
- * What a reader has closed is hidden from the first moment on, by an attribute that stays. By now it is known
- * whether the announcement is another one, which the theme shows only at the next visit.
+ * Hides a closed announcement from the first moment with a permanent attribute. Here, the site shows a new announcement
+ * immediately, which the theme shows only at the next visit.
  */
 function showNewAnnouncement(): void {
   const isDismissed = createStorageSlot('docusaurus.announcement.dismiss').get() === 'true';
   document.documentElement.dataset['announcementBarInitiallyDismissed'] = String(isDismissed);
 }
 
-/** Paper is white: a page that is dark on the screen is light while it is printed. */
+/** Printed pages are light, also in dark mode. */
 function printOnWhite(): () => void {
   const { dataset } = document.documentElement;
   let shown = dataset['theme'];

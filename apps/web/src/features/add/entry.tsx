@@ -15,7 +15,7 @@ import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { draftOfEntry } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
 
-/** The form for a registry entry, with the permissions of its server. */
+/** The form for a registry entry, with the server permissions. */
 export function AddEntry(): ReactNode {
   const { registry = '', server = '' } = useParams();
   const name = decodeURIComponent(server);

@@ -31,8 +31,8 @@ export function Clients(): ReactNode {
   return (
     <Page title="Clients" help="/toolhive/guides-ui/client-configuration">
       <p>
-        ToolHive adds the URLs of running workloads to the configuration file of a client and keeps them
-        current. It changes nothing else in the file.
+        ToolHive adds the URLs of running workloads to a client’s configuration file and keeps the URLs up to
+        date. ToolHive changes nothing else in the file.
       </p>
       <Shown loaded={loaded} name={clients.key} what="the clients">
         {(list) => (

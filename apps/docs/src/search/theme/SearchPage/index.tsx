@@ -20,8 +20,8 @@ const pauseMs = 200;
 const pageSize = 15;
 
 /**
- * All that is found for the query in the address. The theme's own page spins for ever when nothing can be asked, has no
- * main part until something is found, and names a service that may have no part in it.
+ * The results for the query in the address. The theme's own page shows a loading indicator forever if the search fails,
+ * has no main element before the first result, and names a service that may not be used.
  */
 // A component of a theme is a default export.
 export default function SearchPage(): JSX.Element {
@@ -56,7 +56,7 @@ function Search(): JSX.Element {
             aria-label="Search"
             placeholder="Type your search here"
             autoComplete="off"
-            // Who comes here comes to search.
+            // Readers open this page to search.
             autoFocus
             value={query}
             onChange={({ target }) => setQuery(target.value)}
@@ -86,7 +86,7 @@ function Search(): JSX.Element {
 }
 
 function Result({ found: { url, title, trail, summary } }: { found: Found }): JSX.Element {
-  // Every text was made HTML by whoever answered: words of pages are escaped there.
+  // The search has already escaped the text of pages.
   return (
     <article>
       <h2 className={styles['title']}>
@@ -139,7 +139,7 @@ function useResults(query: string): { results: Results; showMore: () => void } {
       const next = await searchPage({ ...algolia, query, count, filters: JSON.parse(filters), toLocal });
       if (isWanted) setResults((now) => afterwards(now, next, query));
     };
-    // The query that the address came with is nobody typing.
+    // The query in the address was not typed.
     const timer = setTimeout(() => void search(), isTyped.current && pages === 1 ? pauseMs : 0);
     isTyped.current = true;
     return () => {
@@ -151,7 +151,7 @@ function useResults(query: string): { results: Results; showMore: () => void } {
   return { results, showMore: () => setWanted({ query, pages: pages + 1 }) };
 }
 
-/** What was found for the query stays when more of it cannot be had. */
+/** Existing results stay if more results are not available. */
 function afterwards(now: Results, next: Results, query: string): Results {
   const isKept = next.state === 'failed' && now.state === 'found' && now.query === query;
   return isKept ? { ...now, isMoreMissing: true } : next;

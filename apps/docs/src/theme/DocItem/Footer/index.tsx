@@ -8,7 +8,7 @@ import { useFeedback } from '@site/src/components/use-feedback';
 // Fetched only where it is switched on.
 const Helpful = lazy(async () => ({ default: (await import('@site/src/components/Helpful')).Helpful }));
 
-/** At the end of a page: whether it helped, where answers can be sent, and what the theme says about its source. */
+/** The end of a page: the feedback question, if the site collects feedback, and the source links of the theme. */
 // Docusaurus insists on a default export.
 export default function DocItemFooter(): ReactNode {
   const to = useFeedback();

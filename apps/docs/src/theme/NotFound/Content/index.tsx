@@ -2,7 +2,7 @@ import Link from '@docusaurus/Link';
 import Heading from '@theme/Heading';
 import type { ReactNode } from 'react';
 
-/** What stands where there is no page. */
+/** The content of the page for unknown paths. */
 // Docusaurus insists on a default export.
 export default function NotFoundContent(): ReactNode {
   return (
@@ -11,8 +11,8 @@ export default function NotFoundContent(): ReactNode {
         <div className="col col--6 col--offset-3">
           <Heading as="h1">Page not found</Heading>
           <p>
-            The address may have a mistake in it, or the page has moved. If a link brought you here, tell
-            whoever owns the page that it is on.
+            The address may contain a mistake, or the page may have moved. If you followed a link, contact
+            the owner of the linking page.
           </p>
           <p>
             <Link to="/toolhive/">Go to the introduction</Link>,{' '}

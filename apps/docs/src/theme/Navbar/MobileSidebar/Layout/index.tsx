@@ -4,7 +4,7 @@ import type LayoutType from '@theme/Navbar/MobileSidebar/Layout';
 import { useEffect } from 'react';
 import type { ComponentProps, ReactNode } from 'react';
 
-/** The menu on small screens. While it is open the keyboard stays in it; Escape closes it, as in every dialog. */
+/** The menu on small screens. While the menu is open, the keyboard focus stays in the menu. Escape closes the menu. */
 // Docusaurus insists on a default export.
 export default function MobileSidebarLayout(props: ComponentProps<typeof LayoutType>): ReactNode {
   const { shown, toggle } = useNavbarMobileSidebar();
@@ -12,7 +12,7 @@ export default function MobileSidebarLayout(props: ComponentProps<typeof LayoutT
   return <Layout {...props} />;
 }
 
-/** Takes the focus into the menu; what comes back gives it back to the button that opened it. */
+/** Moves the focus into the menu. The returned function moves the focus back to the button that opened the menu. */
 function keepKeyboard(close: () => void): () => void {
   const menu = document.querySelector<HTMLElement>('.navbar-sidebar');
   const navbar = menu?.closest('.navbar');
