@@ -53,7 +53,12 @@ describe('without a terminal', () => {
     [['setup', '--provider', 'encrypted'], 'x'.repeat(2000), 2, /at most 1024 characters/],
     [['setup', '--provider', 'encrypted'], '\n', 2, /the secrets password is missing\nHint: /],
     [['setup', '--provider', 'encrypted'], 'another password', 2, /wrong password for .*\nHint: /],
-    [['setup', '--change-password'], '\n', 2, /a password is missing\nHint: on a system with a keyring, thv secret provider/],
+    [
+      ['setup', '--change-password'],
+      '\n',
+      2,
+      /a password is missing\nHint: on a system with a keyring, thv secret provider/,
+    ],
     [['setup', '--change-password'], 'seven 7', 2, /at least 8 characters/],
     [['setup', '--change-password', '--provider', 'none'], '', 2, /none has no password/],
   ])('is refused: secret %j', async (words, input, exitCode, message) => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { saveData, useBrowser } from './browse.ts';
 import { compare, reduce } from './pictures.ts';
 
-const visit = useBrowser({ isCached: true });
+const visit = useBrowser();
 
 /** `npm run docs:snapshots` renews the pictures instead of comparing them. */
 const isRenewed = process.env['DOCS_SNAPSHOTS'] === 'renew';

@@ -206,7 +206,7 @@ test('a reader who names another server sees why the browser does not ask it', a
 
   await expect
     .poll(() => dialog.getByRole('status').innerText())
-    .toContain('No answer from http://127.0.0.1:1.');
+    .toContain('No response from http://127.0.0.1:1.');
 });
 
 test('an operation is asked for once, however often Send is pressed meanwhile', async () => {

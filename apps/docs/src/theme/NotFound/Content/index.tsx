@@ -11,8 +11,8 @@ export default function NotFoundContent(): ReactNode {
         <div className="col col--6 col--offset-3">
           <Heading as="h1">Page not found</Heading>
           <p>
-            The address may contain a mistake, or the page may have moved. If you followed a link, contact
-            the owner of the linking page.
+            The address may contain a mistake, or the page may have moved. If you followed a link, contact the
+            owner of the linking page.
           </p>
           <p>
             <Link to="/toolhive/">Go to the introduction</Link>,{' '}
