@@ -10,7 +10,7 @@ import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
 import { EgressNamespace, enteringUser } from '../egress/namespace.ts';
 import { Spares } from '../egress/spares.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
-import { NAME_SERVER, type NetworkTools, OwnNetwork, findNetwork } from '../process/network.ts';
+import { NAME_SERVER, type NetworkTools, OwnNetwork, findNetwork } from '../egress/user-network.ts';
 import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { attach } from './attach.ts';

@@ -11,12 +11,12 @@ import {
   OwnNetwork,
   findNetwork,
   networkHint,
-} from './network.ts';
+} from '../egress/user-network.ts';
 import { planSandbox } from './plan.ts';
 import { EgressNamespace } from '../egress/namespace.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { type Binary, findNode, findProgram, installWith } from '../programs.ts';
-import { openFilesCeiling } from './proc.ts';
+import { openFilesCeiling } from '../proc.ts';
 import { Sandbox } from './sandbox.ts';
 import { openFilesHint } from '../spawn.ts';
 import { type Architecture, auditArchitecture } from './syscalls.ts';

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Exit, Instance, InstanceAddress, InstanceUsage, RuntimeLimit } from '../runtime.ts';
-import { usageOf } from './proc.ts';
+import { usageOf } from '../proc.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface InstanceParts {

@@ -1,7 +1,7 @@
 import { type Stats, constants, readdirSync } from 'node:fs';
 import { type FileHandle, chmod, lstat, open, opendir, stat } from 'node:fs/promises';
 import { O_PATH } from '../mount-source.ts';
-import { familyOf } from './proc.ts';
+import { familyOf } from '../proc.ts';
 
 interface Measured {
   /** What the files occupy on the disk. */

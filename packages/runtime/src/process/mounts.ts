@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative } from 'node:path';
 import { conflict, invalid } from '@toolhive/contract/failure';
-import { waitUntil } from './proc.ts';
+import { waitUntil } from '../proc.ts';
 import { inside } from './plan.ts';
 import { type HiddenPath, verifyHidden } from '../hidden-path.ts';
 import { type Mount, type PinnedMount, type SourcePin, openSource } from '../mount-source.ts';

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
-import { isAlive } from './proc.ts';
+import { isAlive } from '../proc.ts';
 import { findProgram } from '../programs.ts';
 import { type ProcessRig, networksOf, never, openRig, talkTo } from './test-rig.ts';
 

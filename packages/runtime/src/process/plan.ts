@@ -4,7 +4,7 @@ import { invalid } from '@toolhive/contract/failure';
 import type { HiddenPath } from '../hidden-path.ts';
 import type { OpenMount } from './mounts.ts';
 import { resolverSettings } from '../egress/helper.ts';
-import { NAME_SERVER } from './network.ts';
+import { NAME_SERVER } from '../egress/user-network.ts';
 import type { Binary } from '../programs.ts';
 import { seccompFilter } from './seccomp.ts';
 import type { Architecture } from './syscalls.ts';

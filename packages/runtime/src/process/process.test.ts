@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
 import { describeExit } from '../runtime.ts';
-import { isAlive } from './proc.ts';
+import { isAlive } from '../proc.ts';
 import { groupPrefix } from './limits.ts';
 import {
   type ProcessRig,

@@ -5,7 +5,7 @@ import { cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '../runtime.ts';
 import { type BubblewrapCall, Complaints, StatusReader, exitFrom, spawnBubblewrap } from './bubblewrap.ts';
 import { descriptors, firstContent } from './plan.ts';
-import { childrenOf, isAlive, waitUntil } from './proc.ts';
+import { childrenOf, isAlive, waitUntil } from '../proc.ts';
 import { exitOf } from '../spawn.ts';
 
 export interface SandboxOptions extends BubblewrapCall {

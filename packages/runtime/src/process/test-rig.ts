@@ -8,7 +8,7 @@ import { Conversation } from '../testing/talk.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { type Machine, inspectMachine } from './check.ts';
-import { childrenOf } from './proc.ts';
+import { childrenOf } from '../proc.ts';
 import { type ProcessRuntimeOptions, openProcessRuntime } from './process.ts';
 import { PackageStore } from './store.ts';
 

@@ -1,5 +1,5 @@
 import type { Exceeded } from '../exceeded.ts';
-import { familyOf, memoryOf, threadsOf } from './proc.ts';
+import { familyOf, memoryOf, threadsOf } from '../proc.ts';
 
 /** A sandbox's limits that the kernel does not enforce. */
 export interface WatchedLimits {

@@ -5,7 +5,7 @@ import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
-import { hasIdentity, waitUntil } from './proc.ts';
+import { hasIdentity, waitUntil } from '../proc.ts';
 import { findProgram, installWith } from '../programs.ts';
 import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InstanceUsage } from '../runtime.ts';
+import type { InstanceUsage } from './runtime.ts';
 
 // The kernel answers reads of /proc from memory in microseconds, so asynchronous reads would be slower.
 
