@@ -266,11 +266,18 @@ describe('a spec with which the proxy could not start is refused:', () => {
   test.each([
     ['that callers send no tokens for', {}, 'callers do not send any'],
     ['of a stdio server', { transport: 'stdio', oidcConfig }, 'a server that speaks stdio gets no tokens'],
-    ['of a server with the older transport', { transport: 'sse', oidcConfig }, 'speak streamable-http'],
   ])('a token exchange %s', async (_case, spec, message) => {
     const runConfig = runConfigOf({ ...planOf(spec).proxied, exchange });
 
     await expect(checkRunConfig(runConfig, undefined)).rejects.toThrow(message);
+  });
+
+  test('no token exchange of a server that speaks HTTP', async () => {
+    for (const transport of ['sse', 'streamable-http']) {
+      const runConfig = runConfigOf({ ...planOf({ transport, oidcConfig }).proxied, exchange });
+
+      await expect(checkRunConfig(runConfig, undefined)).resolves.toBeUndefined();
+    }
   });
 
   test('policies that are not Cedar', async () => {

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadKubeconfig } from '@toolhive/kubernetes/config';
+import { types } from '@toolhive/kubernetes/object';
 import { crdFiles } from '../crds/crds.ts';
 
 const run = promisify(execFile);
@@ -108,14 +109,9 @@ export async function startControlPlane(): Promise<ControlPlane> {
       async namespace(labels = {}) {
         count += 1;
         const name = `test-${count}`;
-        await kubectl(['create', 'namespace', name]);
         const all = { 'pod-security.kubernetes.io/enforce': 'restricted', ...labels };
-        await kubectl([
-          'label',
-          'namespace',
-          name,
-          ...Object.entries(all).map(([key, value]) => `${key}=${value}`),
-        ]);
+        const { apiVersion, kind } = types.namespace;
+        await client.create(types.namespace, { apiVersion, kind, metadata: { name, labels: all } });
         return name;
       },
       async restart(...processes) {
