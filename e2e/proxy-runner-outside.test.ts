@@ -155,7 +155,7 @@ describe('the proxy runner', () => {
     expect(client.tools.length).toBeGreaterThan(0);
     const sent = remote.seen
       .slice(before)
-      .filter(({ 'mcp-protocol-version': version }) => version !== undefined);
+      .filter(({ 'mcp-protocol-version': version, authorization }) => version ?? authorization);
     expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
       new Set(['Bearer exchanged-token']),
     );
