@@ -109,7 +109,7 @@ function checkItems(what: string, templates: unknown[]): void {
 }
 
 function podTemplateOf({ proxied }: Plan): Partial<PodTemplate> | undefined {
-  return proxied.kind === 'MCPServer' ? (proxied.spec.podTemplateSpec as Partial<PodTemplate>) : undefined;
+  return proxied.kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined;
 }
 
 /** The names of objects that a resource can have, and that have to go when they are not among its children. */
