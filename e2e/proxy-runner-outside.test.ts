@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -43,6 +43,52 @@ async function openTokenServer() {
   };
 }
 
+const kinds = ['legacy', 'modern', 'sse'] as const;
+
+/** A server of a protocol generation, or one that speaks the older transport. Refuses requests without an exchanged token. */
+async function openTokenTakingServer(kind: (typeof kinds)[number], issuer: string) {
+  const isValid = (authorization: string | undefined): boolean => authorization === 'Bearer exchanged-token';
+  if (kind !== 'sse')
+    return Object.assign(await openRemoteServer(kind, { issuer, isValid }), { transport: 'streamable-http' });
+  const port = await freePort();
+  const server = startServer(port, 'sse');
+  const seen: IncomingHttpHeaders[] = [];
+  const gate = createServer((asked, response) => {
+    seen.push(asked.headers);
+    if (!isValid(asked.headers.authorization)) return response.writeHead(401).end();
+    const { method = '', url = '', headers } = asked;
+    const onward = request(
+      { host: '127.0.0.1', port, method, path: url, headers: { ...headers, host: `127.0.0.1:${port}` } },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    return asked.pipe(onward);
+  });
+  await once(gate.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}/sse`,
+    transport: 'sse',
+    seen,
+    async [Symbol.asyncDispose]() {
+      gate.closeAllConnections();
+      gate.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The part of a run config that demands tokens of a provider and exchanges them. */
+function exchangeOf({ issuer }: { issuer: string }, { url }: { url: string }): object {
+  return {
+    oidc_config: { issuer, audience: 'toolhive', insecureAllowHTTP: true, allowPrivateIP: true },
+    token_exchange_config: { token_url: url, client_id: 'proxy', audience: 'backend' },
+  };
+}
+
 async function connectWith(url: string, token: string): Promise<AsyncDisposable & { tools: string[] }> {
   const client = new Client({ name: 'toolhive-e2e', version: '1.0.0' });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
@@ -52,33 +98,30 @@ async function connectWith(url: string, token: string): Promise<AsyncDisposable 
 }
 
 describe('the proxy runner', () => {
-  test('exchanges the tokens of clients for tokens of the server', async () => {
+  test.each(kinds)('exchanges the tokens of clients for tokens of the server: %s', async (kind) => {
     await using provider = await openIdProvider();
     await using tokens = await openTokenServer();
-    await using server = await openRemoteServer('legacy');
+    await using server = await openTokenTakingServer(kind, provider.issuer);
     await using runner = await startRunner(
       {
+        transport: server.transport,
         target_port: Number(new URL(server.url).port),
-        oidc_config: {
-          issuer: provider.issuer,
-          audience: 'toolhive',
-          insecureAllowHTTP: true,
-          allowPrivateIP: true,
-        },
-        token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+        ...exchangeOf(provider, tokens),
       },
       { TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET: 'the client secret' },
     );
+    // The server refuses the proxy itself, which has no token, and is available all the same.
     await until(async () => (await runner.health()).status === 200);
-    server.seen.length = 0;
+    const before = server.seen.length;
     const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');
 
     await using client = await connectWith(runner.url, token);
 
     expect(client.tools.length).toBeGreaterThan(0);
-    const sent = server.seen.map(({ authorization }) => authorization);
-    expect(sent).toContain('Bearer exchanged-token');
-    expect(sent).not.toContain(`Bearer ${token}`);
+    expect(server.seen.slice(before).map(({ authorization }) => authorization)).toContain(
+      'Bearer exchanged-token',
+    );
+    expect(JSON.stringify(server.seen)).not.toContain(token);
     expect(tokens.requests[0]).toMatchObject({
       authorization: `Basic ${Buffer.from('proxy:the+client+secret').toString('base64')}`,
     });
@@ -90,27 +133,19 @@ describe('the proxy runner', () => {
     for (const secret of ['the client secret', 'exchanged-token', token]) expect(log).not.toContain(secret); // prettier-ignore
   });
 
-  test('exchanges the tokens of clients for tokens of a remote server', async () => {
+  test.each(kinds)('exchanges the tokens of clients for tokens of a remote server: %s', async (kind) => {
     await using provider = await openIdProvider();
     await using tokens = await openTokenServer();
-    const isValid = (authorization: string | undefined): boolean =>
-      authorization === 'Bearer exchanged-token';
-    await using remote = await openRemoteServer('legacy', { issuer: provider.issuer, isValid });
+    await using remote = await openTokenTakingServer(kind, provider.issuer);
     await using runner = await startRunner(
       {
         image: undefined,
+        transport: remote.transport,
         remote_url: remote.url,
-        oidc_config: {
-          issuer: provider.issuer,
-          audience: 'toolhive',
-          insecureAllowHTTP: true,
-          allowPrivateIP: true,
-        },
-        token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+        ...exchangeOf(provider, tokens),
       },
       { TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET: 'the client secret' },
     );
-    // The server refuses the proxy itself, which has no token, and is available all the same.
     await until(async () => (await runner.health()).status === 200);
     const before = remote.seen.length;
     const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');
@@ -120,7 +155,7 @@ describe('the proxy runner', () => {
     expect(client.tools.length).toBeGreaterThan(0);
     const sent = remote.seen
       .slice(before)
-      .filter(({ 'mcp-protocol-version': version }) => version !== undefined);
+      .filter(({ 'mcp-protocol-version': version, authorization }) => version ?? authorization);
     expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
       new Set(['Bearer exchanged-token']),
     );
@@ -140,13 +175,7 @@ describe('the proxy runner', () => {
     await using runner = await startRunner({
       image: undefined,
       remote_url: remote.url,
-      oidc_config: {
-        issuer: provider.issuer,
-        audience: 'toolhive',
-        insecureAllowHTTP: true,
-        allowPrivateIP: true,
-      },
-      token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+      ...exchangeOf(provider, tokens),
     });
     await until(async () => (await runner.health()).status === 200);
     const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');

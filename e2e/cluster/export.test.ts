@@ -1,11 +1,7 @@
 import { RunConfig } from '@toolhive/contract/run-config';
 import { manifestOf } from '@toolhive/core/manifest';
-import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeCluster } from './registered.ts';
-import { startOperator } from './running-operator.ts';
-import type { RunningOperator } from './running-operator.ts';
+import { expect, test } from 'vitest';
+import { describeOperator } from './operator-tests.ts';
 
 const plain = {
   schema_version: 'v0.1.0',
@@ -64,18 +60,7 @@ const remote = {
   tools_filter: ['forecast'],
 };
 
-describeCluster('an exported workload', () => {
-  let cluster: ControlPlane;
-  let operator: RunningOperator;
-  beforeAll(async () => {
-    cluster = await startControlPlane();
-    operator = await startOperator(cluster);
-  });
-  afterAll(async () => {
-    await operator?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
-
+describeOperator('an exported workload', (world) => {
   test.each([
     ['a plain server', plain, ['mcpserver.toolhive.stacklok.dev/my-weather']],
     [
@@ -99,10 +84,15 @@ describeCluster('an exported workload', () => {
   ])(
     'is accepted unchanged and changes nothing when applied again: %s',
     async (_what, runConfig, objects) => {
-      const namespace = await cluster.namespace();
+      const namespace = await world.cluster.namespace();
       const { manifest } = manifestOf(RunConfig.parse(runConfig));
       const apply = async (): Promise<string[]> =>
-        (await cluster.kubectl(['apply', '--validate=strict', '--namespace', namespace, '-f', '-'], manifest))
+        (
+          await world.cluster.kubectl(
+            ['apply', '--validate=strict', '--namespace', namespace, '-f', '-'],
+            manifest,
+          )
+        )
           .split('\n')
           .filter((line) => !line.startsWith('Warning'));
 
@@ -124,20 +114,16 @@ describeCluster('an exported workload', () => {
       },
     ],
   ])('becomes ready: %s', async (_what, runConfig) => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     const { manifest } = manifestOf(RunConfig.parse(runConfig));
 
-    await cluster.kubectl(['apply', '--validate=strict', '--namespace', namespace, '-f', '-'], manifest);
+    await world.cluster.kubectl(
+      ['apply', '--validate=strict', '--namespace', namespace, '-f', '-'],
+      manifest,
+    );
 
-    expect(
-      await cluster.kubectl([
-        'wait',
-        '--namespace',
-        namespace,
-        '--for=condition=Ready',
-        'mcpserver/my-weather',
-        '--timeout=60s',
-      ]),
-    ).toBe('mcpserver.toolhive.stacklok.dev/my-weather condition met');
+    expect(await world.waitFor(namespace, 'mcpserver/my-weather')).toBe(
+      'mcpserver.toolhive.stacklok.dev/my-weather condition met',
+    );
   });
 });

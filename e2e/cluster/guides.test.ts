@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { buildControlPlane, startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { freePort } from '@toolhive/runtime/free-port';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { connectTo } from '../testing/mcp.ts';
 import { readPages } from '../testing/pages.ts';
@@ -57,112 +57,118 @@ async function writeKubeconfig(file: string, cluster: ControlPlane, namespace: s
   await writeFile(file, stringify({ ...config, clusters, contexts, 'current-context': context }));
 }
 
-// Blocks with the mark `cluster` run against a real API server with the operator. A YAML block with a title is a file
-// that the commands of its page apply.
 describeCluster('the Kubernetes guides', () => {
   let cluster: ControlPlane;
-  let operator: RunningOperator;
-  let user: User;
-  let path: string;
   beforeAll(async () => {
-    cluster = await startControlPlane();
-    operator = await startOperator(cluster);
-    user = await makeUser();
-    const thv = join(user.home, 'thv');
-    await writeFile(thv, `#!/bin/sh\nexec ${[process.execPath, ...thvStart.slice(1)].join(' ')} "$@"\n`);
-    await chmod(thv, 0o755);
-    path = [dirname(thv), await buildControlPlane(), process.env['PATH']].join(delimiter);
+    cluster = await startControlPlane({ hasDefinitions: false });
   });
-  afterAll(async () => {
-    await user?.[Symbol.asyncDispose]();
-    await operator?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  test('every manifest on their pages is a file that a later command applies', () => {
-    const strays = pages.flatMap(({ blocks }) =>
-      blocks.filter(({ language, title }, index) => {
-        const later = blocks.slice(index + 1).filter(({ marks }) => marks.includes('cluster'));
-        const apply = `--server-side --filename ${title}`;
-        return language === 'yaml' && !later.some(({ text }) => title !== undefined && text.includes(apply));
-      }),
+  // Blocks with the mark `helm` run in the repository, against an API server that has no custom resource definitions of ours at first.
+  describe('that install the charts', () => {
+    let path: string;
+    beforeAll(async () => {
+      const script = join(root, 'packages/operator/control-plane/chart-tools/chart-tools.sh');
+      const { stdout } = await run(script, [], { timeout: BUILD_TIMEOUT_MS });
+      path = [stdout.trim(), await buildControlPlane(), process.env['PATH']].join(delimiter);
+    }, BUILD_TIMEOUT_MS);
+
+    test.each(pagesWith('helm').map((page) => [page.path, page] as const))(
+      'do so with the commands that they show: %s',
+      async (_, { blocks }) => {
+        await using home = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
+        const kubeconfig = join(home.path, 'kubeconfig');
+        await writeKubeconfig(kubeconfig, cluster, 'default');
+        const env = { HOME: home.path, PATH: path, KUBECONFIG: kubeconfig };
+
+        const outputs: Output[] = [];
+
+        for (const [index, { marks, text }] of blocks.entries()) {
+          if (!marks.includes('helm')) continue;
+          const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], { cwd: root, env });
+          outputs.push(outputOf(blocks, index, stdout));
+        }
+
+        for (const { where, printed, pattern } of outputs)
+          expect(printed, `output of ${where}`).toMatch(pattern);
+      },
     );
-
-    expect(strays.map(({ where }) => where)).toEqual([]);
   });
 
-  test.each(pages.map((page) => [page.path, page] as const))(
-    'apply their manifests and show real output: %s',
-    { timeout: PAGE_TIMEOUT_MS },
-    async (_, { blocks }) => {
-      const namespace = await cluster.namespace();
-      await using proxies = await openProxies(cluster, namespace, user.home);
-      const env = { ...user.env, PATH: path, KUBECONFIG: proxies.kubeconfig };
-      const outputs: Output[] = [];
-      const answers: string[] = [];
+  // Blocks with the mark `cluster` run against a real API server with the operator. A YAML block with a title is a file
+  // that the commands of its page apply.
+  describe('that use the operator', () => {
+    let operator: RunningOperator;
+    let user: User;
+    let path: string;
+    beforeAll(async () => {
+      await cluster.define(); // the charts may have left another version
+      operator = await startOperator(cluster);
+      user = await makeUser();
+      const thv = join(user.home, 'thv');
+      await writeFile(thv, `#!/bin/sh\nexec ${[process.execPath, ...thvStart.slice(1)].join(' ')} "$@"\n`);
+      await chmod(thv, 0o755);
+      path = [dirname(thv), await buildControlPlane(), process.env['PATH']].join(delimiter);
+    });
+    afterAll(async () => {
+      await user?.[Symbol.asyncDispose]();
+      await operator?.[Symbol.asyncDispose]();
+    });
 
-      for (const [index, block] of blocks.entries()) {
-        const { language, marks, title, text } = block;
-        if (language === 'yaml') {
-          const manifest = text.replaceAll('namespace: default', `namespace: ${namespace}`);
-          await writeFile(join(user.home, title ?? ''), manifest);
+    test('every manifest on their pages is a file that a later command applies', () => {
+      const strays = pages.flatMap(({ blocks }) =>
+        blocks.filter(({ language, title }, index) => {
+          const later = blocks.slice(index + 1).filter(({ marks }) => marks.includes('cluster'));
+          const apply = `--server-side --filename ${title}`;
+          return (
+            language === 'yaml' && !later.some(({ text }) => title !== undefined && text.includes(apply))
+          );
+        }),
+      );
+
+      expect(strays.map(({ where }) => where)).toEqual([]);
+    });
+
+    test.each(pages.map((page) => [page.path, page] as const))(
+      'apply their manifests and show real output: %s',
+      { timeout: PAGE_TIMEOUT_MS },
+      async (_, { blocks }) => {
+        const namespace = await cluster.namespace();
+        await using proxies = await openProxies(cluster, namespace, user.home);
+        const env = { ...user.env, PATH: path, KUBECONFIG: proxies.kubeconfig };
+        const outputs: Output[] = [];
+        const answers: string[] = [];
+
+        for (const [index, block] of blocks.entries()) {
+          const { language, marks, title, text } = block;
+          if (language === 'yaml') {
+            const manifest = text.replaceAll('namespace: default', `namespace: ${namespace}`);
+            await writeFile(join(user.home, title ?? ''), manifest);
+          }
+          if (!marks.includes('cluster')) continue;
+          const [, name] = /^thv (?:logs|port-forward) (\S+)/m.exec(text) ?? [];
+          if (name !== undefined) await proxies.start(name);
+          const words = ['-euo', 'pipefail', '-c', text] as const;
+          if (marks.includes('background')) {
+            await using background = startBackground('bash', words, { cwd: user.home, env });
+            const [url] = await until(() => /http:\S+[^\s.]/.exec(background.output()));
+            await using client = await connectTo(url);
+            answers.push((await client.call('echo', { message: 'hello' })).text);
+            outputs.push(outputOf(blocks, index, background.output()));
+          } else {
+            const command = run('bash', words, { cwd: user.home, env });
+            command.child.stdin?.end('example\n'); // for commands that ask for a token
+            const { stdout } = await command;
+            outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
+          }
         }
-        if (!marks.includes('cluster')) continue;
-        const [, name] = /^thv (?:logs|port-forward) (\S+)/m.exec(text) ?? [];
-        if (name !== undefined) await proxies.start(name);
-        const words = ['-euo', 'pipefail', '-c', text] as const;
-        if (marks.includes('background')) {
-          await using background = startBackground('bash', words, { cwd: user.home, env });
-          const [url] = await until(() => /http:\S+[^\s.]/.exec(background.output()));
-          await using client = await connectTo(url);
-          answers.push((await client.call('echo', { message: 'hello' })).text);
-          outputs.push(outputOf(blocks, index, background.output()));
-        } else {
-          const command = run('bash', words, { cwd: user.home, env });
-          command.child.stdin?.end('example\n'); // for commands that ask for a token
-          const { stdout } = await command;
-          outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
-        }
-      }
 
-      for (const { where, printed, pattern } of outputs)
-        expect(printed, `output of ${where}`).toMatch(pattern);
-      expect(answers.filter((answer) => answer !== 'hello')).toEqual([]);
-    },
-  );
-});
-
-// Blocks with the mark `helm` run in the repository, against an API server without our custom resource definitions.
-describeCluster('the guides that install the charts', () => {
-  let path: string;
-  beforeAll(async () => {
-    const script = join(root, 'packages/operator/control-plane/chart-tools/chart-tools.sh');
-    const { stdout } = await run(script, [], { timeout: BUILD_TIMEOUT_MS });
-    path = [stdout.trim(), await buildControlPlane(), process.env['PATH']].join(delimiter);
-  }, BUILD_TIMEOUT_MS);
-
-  test.each(pagesWith('helm').map((page) => [page.path, page] as const))(
-    'do so with the commands that they show: %s',
-    async (_, { blocks }) => {
-      await using cluster = await startControlPlane();
-      await cluster.kubectl(['delete', 'crd', '--all', '--wait']);
-      await using home = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
-      const kubeconfig = join(home.path, 'kubeconfig');
-      await writeKubeconfig(kubeconfig, cluster, 'default');
-      const env = { HOME: home.path, PATH: path, KUBECONFIG: kubeconfig };
-
-      const outputs: Output[] = [];
-
-      for (const [index, { marks, text }] of blocks.entries()) {
-        if (!marks.includes('helm')) continue;
-        const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], { cwd: root, env });
-        outputs.push(outputOf(blocks, index, stdout));
-      }
-
-      for (const { where, printed, pattern } of outputs)
-        expect(printed, `output of ${where}`).toMatch(pattern);
-    },
-  );
+        for (const { where, printed, pattern } of outputs)
+          expect(printed, `output of ${where}`).toMatch(pattern);
+        expect(answers.filter((answer) => answer !== 'hello')).toEqual([]);
+      },
+    );
+  });
 });
 
 interface Proxies extends AsyncDisposable {

@@ -1,41 +1,15 @@
-import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeCluster } from './registered.ts';
+import { expect, test } from 'vitest';
+import { describeOperator, server } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
-import type { RunningOperator } from './running-operator.ts';
 
-const server = (name: string, spec: object): string =>
-  JSON.stringify({
-    apiVersion: 'toolhive.stacklok.dev/v1alpha1',
-    kind: 'MCPServer',
-    metadata: { name },
-    spec: { image: 'example/server:1', transport: 'streamable-http', targetPort: 9000, ...spec },
-  });
-
+const http = { transport: 'streamable-http', targetPort: 9000 };
 const CHILDREN =
   'deployments,statefulsets,services,networkpolicies,configmaps,serviceaccounts,roles,rolebindings';
 
-describeCluster('MCPServer', () => {
-  let cluster: ControlPlane;
-  let operator: RunningOperator;
-  beforeAll(async () => {
-    cluster = await startControlPlane();
-    operator = await startOperator(cluster);
-  });
-  afterAll(async () => {
-    await operator[Symbol.asyncDispose]();
-    await cluster[Symbol.asyncDispose]();
-  });
-
-  const apply = (namespace: string, manifest: string): Promise<string> =>
-    cluster.kubectl(['apply', '-n', namespace, '-f', '-'], manifest);
-  const isReady = (namespace: string, name: string): Promise<string> =>
-    cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', `mcpserver/${name}`, '--timeout=30s']);
-  const field = (namespace: string, object: string, path: string): Promise<string> =>
-    cluster.kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]);
+describeOperator('MCPServer', (world) => {
+  const { apply, field, waitFor } = world;
   const versions = (namespace: string): Promise<string> =>
-    cluster.kubectl([
+    world.cluster.kubectl([
       'get',
       '-n',
       namespace,
@@ -47,10 +21,11 @@ describeCluster('MCPServer', () => {
     ]);
 
   test('an HTTP server becomes ready with all of its objects in a restricted namespace', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
 
-    await apply(namespace, server('weather', { permissionProfile: { type: 'builtin', name: 'network' } }));
-    await isReady(namespace, 'weather');
+    const permissionProfile = { type: 'builtin', name: 'network' };
+    await apply(namespace, server('weather', { ...http, permissionProfile }));
+    await waitFor(namespace, 'mcpserver/weather');
 
     expect((await versions(namespace)).replaceAll(/ \d+/g, '').split('\n').toSorted()).toEqual([
       'ConfigMap/weather-runconfig',
@@ -66,41 +41,50 @@ describeCluster('MCPServer', () => {
     expect(await field(namespace, 'mcpserver/weather', '{.status.phase} {.status.url}')).toBe(
       `Running http://mcp-weather-proxy.${namespace}.svc.cluster.local:8080`,
     );
+    // Each further generation would have replaced the pods once more.
+    for (const workload of ['deployment/weather', 'statefulset/weather'])
+      expect(await field(namespace, workload, '{.metadata.generation}')).toBe('1');
   });
 
   test('a settled server is not written again, not even by a new operator', async () => {
-    const namespace = await cluster.namespace();
-    await apply(namespace, server('quiet', {}));
-    await isReady(namespace, 'quiet');
+    const namespace = await world.cluster.namespace();
+    await apply(namespace, server('quiet', http));
+    await waitFor(namespace, 'mcpserver/quiet');
     const before = await versions(namespace);
-    const count = (await cluster.writes()).length;
+    const count = (await world.cluster.writes()).length;
 
-    await using second = await startOperator(cluster);
+    await using second = await startOperator(world.cluster);
     await second.says('settled');
 
     expect(await versions(namespace)).toBe(before);
-    const writes = (await cluster.writes()).slice(count);
+    const writes = (await world.cluster.writes()).slice(count);
     expect(writes.filter(({ userAgent }) => userAgent === 'toolhive-operator')).toEqual([]);
   });
 
-  test.each([
-    'deployment/back',
-    'statefulset/back',
-    'service/mcp-back-proxy',
-    'service/mcp-back-headless',
-    'networkpolicy/back',
-    'networkpolicy/back-proxy',
-    'configmap/back-runconfig',
-    'serviceaccount/back-sa',
-  ])('a deleted %s comes back', async (child) => {
-    const namespace = await cluster.namespace();
-    await apply(namespace, server('back', {}));
-    await isReady(namespace, 'back');
-    const uid = await field(namespace, child, '{.metadata.uid}');
+  test('every deleted child comes back', async () => {
+    const namespace = await world.cluster.namespace();
+    const profile = JSON.stringify({ network: { outbound: { allow_host: ['api.example.com'] } } });
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'profiles' }, data: { web: profile } }; // prettier-ignore
+    const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+    const permissionProfile = { type: 'configmap', name: 'profiles', key: 'web' };
+    await apply(
+      namespace,
+      JSON.stringify(configMap),
+      server('back', http),
+      server('talk', { permissionProfile, authzConfig: policies }),
+    );
+    await waitFor(namespace, 'mcpserver/back');
+    await waitFor(namespace, 'mcpserver/talk');
+    const children = (await versions(namespace)).split('\n').map((line) => line.replace(/ \d+$/, ''));
 
-    await cluster.kubectl(['delete', '-n', namespace, child, '--wait=false']);
+    for (const child of children) {
+      const uid = await field(namespace, child, '{.metadata.uid}');
+      await world.cluster.kubectl(['delete', '-n', namespace, child, '--wait=false']);
+      await expect.poll(() => field(namespace, child, '{.metadata.uid}'), { message: child }).not.toMatch(new RegExp(`^(${uid})?$`)); // prettier-ignore
+    }
 
-    await expect.poll(() => field(namespace, child, '{.metadata.uid}').catch(() => uid)).not.toBe(uid);
-    await isReady(namespace, 'back');
+    expect(children).toHaveLength(21);
+    await waitFor(namespace, 'mcpserver/back');
+    await waitFor(namespace, 'mcpserver/talk');
   });
 });

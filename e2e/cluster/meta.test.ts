@@ -9,21 +9,17 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
-import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { freePort } from '@toolhive/runtime/free-port';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startRunner } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
 import { root, until } from '../testing/thv.ts';
-import { describeCluster } from './registered.ts';
+import { describeOperator, manifest } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
-import type { RunningOperator } from './running-operator.ts';
 
 const names = new URL('../testing/service-names.ts', import.meta.url).pathname;
 const manifestFile = join(root, 'deploy/examples/meta-mcp.yaml');
-const apiVersion = 'toolhive.stacklok.dev/v1alpha1';
 
 /** A server whose tools a test can change, and which tells its clients. */
 async function openServer(...tools: string[]) {
@@ -107,21 +103,7 @@ test('the guide shows the example', async () => {
   expect(`${shown.replaceAll(/^ {3}/gm, '')}\n`).toBe(await readFile(manifestFile, 'utf8'));
 });
 
-describeCluster('the meta server in a cluster', () => {
-  let cluster: ControlPlane;
-  let operator: RunningOperator;
-  beforeAll(async () => {
-    cluster = await startControlPlane();
-    operator = await startOperator(cluster);
-  });
-  afterAll(async () => {
-    await operator?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
-
-  const apply = (namespace: string, ...objects: (object | string)[]): Promise<string> =>
-    cluster.kubectl(['apply', '-n', namespace, '-f', '-'], objects.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join('\n---\n')); // prettier-ignore
-
+describeOperator('the meta server in a cluster', (world) => {
   /** Creates an MCPServer or MCPRemoteProxy, and runs its proxy with the run config of the operator. */
   const deploy = async (
     namespace: string,
@@ -131,14 +113,11 @@ describeCluster('the meta server in a cluster', () => {
   ): Promise<Runner> => {
     const port = await freePort();
     const common = kind === 'MCPServer' ? { image: 'example/server:1', transport: 'streamable-http' } : {};
-    await apply(namespace, { apiVersion, kind, metadata: { name }, spec: { ...common, port, ...spec } });
-    const config = await until(
-      () =>
-      cluster.kubectl(['get', '-n', namespace, `configmap/${name}-runconfig`, '-o', 'jsonpath={.data.runconfig\\.json}']).catch(() => undefined), // prettier-ignore
-    );
-    const runner = await startRunner(JSON.parse(config) as { port: number }, { POD_NAMESPACE: namespace });
+    await world.apply(namespace, manifest(kind, name, { ...common, port, ...spec }));
+    const config = await until(() => world.runConfig(namespace, name).catch(() => undefined));
+    const runner = await startRunner(config, { POD_NAMESPACE: namespace });
     await until(async () => (await runner.health()).status === 200);
-    await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', `${kind.toLowerCase()}/${name}`, '--timeout=60s']); // prettier-ignore
+    await world.waitFor(namespace, `${kind.toLowerCase()}/${name}`);
     return runner;
   };
 
@@ -147,23 +126,24 @@ describeCluster('the meta server in a cluster', () => {
     namespace: string,
     { variables = {}, oidc }: { variables?: Record<string, string>; oidc?: object } = {},
   ): Promise<Runner> => {
-    const manifest = (await readFile(manifestFile, 'utf8')).replace(
+    const example = (await readFile(manifestFile, 'utf8')).replace(
       'namespace: default',
       `namespace: ${namespace}`,
     );
-    await apply(namespace, manifest);
-    const data = await cluster.kubectl(['get', '-n', namespace, 'configmap/meta-mcp-runconfig', '-o', 'jsonpath={.data.runconfig\\.json}']); // prettier-ignore
-    const { port: _port, env_vars: settings, ...config } = JSON.parse(data) as Record<string, object>;
-    const token = await cluster.kubectl(['create', 'token', 'meta-mcp', '-n', namespace]);
-    const kubeconfig = parse(await readFile(cluster.kubeconfig, 'utf8')) as { users: { user: object }[] };
+    await world.apply(namespace, example);
+    const { port: _port, env_vars: settings, ...config } = await world.runConfig(namespace, 'meta-mcp');
+    const token = await world.cluster.kubectl(['create', 'token', 'meta-mcp', '-n', namespace]);
+    const kubeconfig = parse(await readFile(world.cluster.kubeconfig, 'utf8')) as {
+      users: { user: object }[];
+    };
     for (const entry of kubeconfig.users) entry.user = { token };
-    const path = join(cluster.state, `meta-${namespace}.kubeconfig`);
+    const path = join(world.cluster.state, `meta-${namespace}.kubeconfig`);
     await writeFile(path, stringify(kubeconfig), { mode: 0o600 });
     const meta = await startRunner(
       {
         ...config,
         image: undefined,
-        env_vars: { ...settings, ...variables },
+        env_vars: { ...(settings as object), ...variables },
         ...(oidc === undefined ? {} : { oidc_config: oidc }),
       },
       { POD_NAMESPACE: namespace, KUBECONFIG: path, NODE_OPTIONS: `--import=${names}` },
@@ -173,7 +153,7 @@ describeCluster('the meta server in a cluster', () => {
   };
 
   test('finds and calls the tools of ready servers, and follows changes', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     await using files = await openServer('read_file');
     await using mail = await openServer('send_mail');
     await using _files = await deploy(namespace, 'files', { targetPort: files.port, groupRef: 'office' });
@@ -199,14 +179,14 @@ describeCluster('the meta server in a cluster', () => {
       (await client.find('delete mail', { group: 'office' })).tools.map(({ server_name: name }) => name),
     ).not.toContain('mail');
 
-    await cluster.kubectl(['delete', '-n', namespace, 'mcpserver/mail']);
+    await world.cluster.kubectl(['delete', '-n', namespace, 'mcpserver/mail']);
     await until(async () =>
       (await client.find('send mail')).tools.every((tool) => tool.server_name !== 'mail'),
     );
   });
 
   test('searches only the groups in its settings', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     await using server = await openServer('read_file');
     await using _office = await deploy(namespace, 'office', { targetPort: server.port, groupRef: 'office' });
     await using _home = await deploy(namespace, 'home', { targetPort: server.port });
@@ -219,18 +199,18 @@ describeCluster('the meta server in a cluster', () => {
   });
 
   test('connects to the computed URL, not to the URL in a status', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     await using server = await openServer('read_file');
     await using trap = await openServer('read_file');
     await using _files = await deploy(namespace, 'files', { targetPort: server.port });
-    await operator.stop(); // so that nothing corrects the status
+    await world.operator.stop(); // so that nothing corrects the status
     const patch = JSON.stringify({ status: { url: `http://127.0.0.1:${trap.port}` } });
-    await cluster.kubectl(['patch', '-n', namespace, 'mcpserver/files', '--subresource=status', '--type=merge', '-p', patch]); // prettier-ignore
+    await world.cluster.kubectl(['patch', '-n', namespace, 'mcpserver/files', '--subresource=status', '--type=merge', '-p', patch]); // prettier-ignore
     await using meta = await startMeta(namespace);
     await using client = await connect(meta.url);
 
     const called = await client.call('call_tool', { tool_name: 'read_file' });
-    operator = await startOperator(cluster);
+    world.operator = await startOperator(world.cluster);
 
     expect(called).toBe('called read_file');
     expect(server.tokens.length).toBeGreaterThan(0);
@@ -238,7 +218,7 @@ describeCluster('the meta server in a cluster', () => {
   });
 
   test('passes the token of a caller only to servers that accept the same tokens', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     await using provider = await openIdProvider();
     await using server = await openServer('read_file');
     const oidcFor = (audience: string): object => ({
@@ -287,14 +267,14 @@ describeCluster('the meta server in a cluster', () => {
   });
 
   test('reads only servers, in its own namespace', async () => {
-    const namespace = await cluster.namespace();
-    const other = await cluster.namespace();
-    await apply(
+    const namespace = await world.cluster.namespace();
+    const other = await world.cluster.namespace();
+    await world.apply(
       namespace,
       (await readFile(manifestFile, 'utf8')).replace('namespace: default', `namespace: ${namespace}`),
     );
     const can = (...words: string[]): Promise<string> =>
-      cluster
+      world.cluster
         .kubectl(['auth', 'can-i', ...words, `--as=system:serviceaccount:${namespace}:meta-mcp`])
         .catch((error: { stdout?: string }) => error.stdout?.trim() ?? '');
 
@@ -303,7 +283,7 @@ describeCluster('the meta server in a cluster', () => {
     expect(await can('update', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('no');
     expect(await can('get', 'secrets', '-n', namespace)).toBe('no');
     expect(await can('get', 'configmaps', '-n', namespace)).toBe('no');
-    await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
+    await world.cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
   });
 
   test.each([

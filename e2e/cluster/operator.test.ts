@@ -4,20 +4,19 @@ import { once } from 'node:events';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manifest, objectsOf, server } from './operator-tests.ts';
+import { grantPermissions, operatorAccount } from './operator-account.ts';
 import { describeCluster } from './registered.ts';
-import { startOperator } from './running-operator.ts';
-import type { RunningOperator } from './running-operator.ts';
-
-const manifest = (kind: string, name: string, spec: object): string =>
-  JSON.stringify({ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind, metadata: { name }, spec });
-const server = (name: string, spec: object = {}): string =>
-  manifest('MCPServer', name, { image: 'example/server:1', transport: 'stdio', ...spec });
+import { askOperator, passesOf, startOperator } from './running-operator.ts';
 
 interface ServerStatus {
   phase?: string;
   observedGeneration?: number;
   conditions?: { type: string; status: string; observedGeneration: number }[];
 }
+
+/** Each pass over a server with a secret follows another one after 30 s. By default, one of them is awaited. */
+const idlePasses = 2 * Number(process.env['IDLE_MINUTES'] ?? 0.5);
 
 describeCluster('the operator', () => {
   let cluster: ControlPlane;
@@ -26,22 +25,10 @@ describeCluster('the operator', () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  const apply = (namespace: string, text: string): Promise<string> =>
-    cluster.kubectl(['apply', '-n', namespace, '-f', '-'], text);
-  const isReady = (namespace: string, object: string): Promise<string> =>
-    cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', object, '--timeout=60s']);
-  const field = (namespace: string, object: string, path: string): Promise<string> =>
-    cluster.kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]).catch(() => '');
+  const objects = objectsOf({ kubectl: (args, input) => cluster.kubectl(args, input) });
+  const { apply, condition, field, waitFor } = objects;
   const conditions = (namespace: string, object: string): Promise<string> =>
     field(namespace, object, '{range .status.conditions[*]}{.type}={.status} {end}');
-  /** The answer of a server of the operator, whose address is in its log. */
-  const ask = async (operator: RunningOperator, path: string): Promise<{ status: number; text: string }> => {
-    const line = JSON.parse(await operator.says('"listening"')) as { metricsPort: number; probePort: number };
-    const port = path === '/metrics' ? line.metricsPort : line.probePort;
-    const response = await fetch(`http://127.0.0.1:${port}${path}`);
-    return { status: response.status, text: await response.text() };
-  };
-
   test('probes and metrics of a leader and of a candidate', async () => {
     const namespace = await cluster.namespace();
     await using leader = await startOperator(cluster, { args: ['--leader-elect'] });
@@ -51,13 +38,13 @@ describeCluster('the operator', () => {
       env: { POD_NAME: 'candidate' },
     });
     await apply(namespace, server('measured'));
-    await isReady(namespace, 'mcpserver/measured');
+    await waitFor(namespace, 'mcpserver/measured');
 
     for (const operator of [leader, candidate]) {
-      expect((await ask(operator, '/healthz')).status).toBe(200);
-      expect((await ask(operator, '/readyz')).status).toBe(200);
+      expect((await askOperator(operator, '/healthz')).status).toBe(200);
+      expect((await askOperator(operator, '/readyz')).status).toBe(200);
     }
-    const { text } = await ask(leader, '/metrics');
+    const { text } = await askOperator(leader, '/metrics');
     const names = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
     expect(names).toEqual(
       expect.arrayContaining([
@@ -78,7 +65,7 @@ describeCluster('the operator', () => {
     );
     expect(text).toMatch(/rest_client_requests_total\{code="20\d",host="[^"]+",method="PATCH"\} [1-9]/);
     expect(text).toContain('leader_election_master_status{name="toolhive-operator-leader-election"} 1');
-    expect((await ask(candidate, '/metrics')).text).toContain(
+    expect((await askOperator(candidate, '/metrics')).text).toContain(
       'leader_election_master_status{name="toolhive-operator-leader-election"} 0',
     );
     expect(await leader.stop()).toBe(0);
@@ -93,15 +80,15 @@ describeCluster('the operator', () => {
     for (const namespace of [one, two, other]) await apply(namespace, server('here'));
     await using operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: `${one}, ${two},` } });
 
-    await isReady(one, 'mcpserver/here');
-    await isReady(two, 'mcpserver/here');
+    await waitFor(one, 'mcpserver/here');
+    await waitFor(two, 'mcpserver/here');
     await operator.says('settled');
 
     expect(await field(other, 'mcpserver/here', '{.status}')).toBe('');
     expect(await field(other, 'deployment/here', '{.metadata.name}')).toBe('');
   });
 
-  test('a rotated secret rolls the proxy and the server out', async () => {
+  test('a missing secret is one event until it exists, and a rotated one rolls the proxy and the server out', async () => {
     const namespace = await cluster.namespace();
     const secret = (value: string): string =>
       JSON.stringify({
@@ -121,9 +108,13 @@ describeCluster('the operator', () => {
         ),
       );
     await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
-    await apply(namespace, secret('first'));
     await apply(namespace, server('user', { secrets: [{ name: 'login', key: 'key' }] }));
-    await isReady(namespace, 'mcpserver/user');
+    await expect.poll(() => condition(namespace, 'mcpserver/user', 'Ready')).toBe('SecretNotFound');
+    await apply(namespace, secret('first'));
+    await waitFor(namespace, 'mcpserver/user');
+    expect(await field(namespace, 'events', '{.items[?(@.reason=="SecretNotFound")].reason}')).toBe(
+      'SecretNotFound',
+    );
     const before = await versions();
 
     await apply(namespace, secret('second'));
@@ -133,8 +124,75 @@ describeCluster('the operator', () => {
         timeout: 90_000,
       })
       .toBe(true);
-    await isReady(namespace, 'mcpserver/user');
+    await waitFor(namespace, 'mcpserver/user');
   });
+
+  test(
+    'an idle operator writes nothing to objects of any kind',
+    { timeout: (idlePasses + 8) * 30_000 },
+    async () => {
+      const namespace = await cluster.namespace();
+      const registry = { version: '1.0.0', servers: {} };
+      const data = { 'registry.json': JSON.stringify(registry) };
+      const oidcConfig = { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'tools' } };
+      const tokenExchange = {
+        tokenUrl: 'https://id.example.com/token',
+        clientId: 'toolhive',
+        clientSecretRef: { name: 'login', key: 'key' },
+        audience: 'server',
+      };
+      const references = { toolConfigRef: { name: 'tools' }, externalAuthConfigRef: { name: 'exchange' } };
+      const full = {
+        oidcConfig,
+        ...references,
+        groupRef: 'team',
+        secrets: [{ name: 'login', key: 'key', targetEnvName: 'LOGIN' }],
+        env: [
+          { name: 'Z', value: '1' },
+          { name: 'A', value: '' },
+        ],
+        resources: { limits: { cpu: '1000m', memory: '0.5Gi' } }, // the API server writes 1 and 512Mi
+        podTemplateSpec: { spec: { tolerations: [{ operator: 'Exists' }], priorityClassName: '' } },
+      };
+      await using first = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+      await apply(
+        namespace,
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: 'login' },
+          stringData: { key: 'a' },
+        }),
+        JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'source' }, data }),
+        manifest('MCPGroup', 'team', {}),
+        manifest('MCPToolConfig', 'tools', { toolsFilter: ['one'] }),
+        manifest('MCPExternalAuthConfig', 'exchange', { type: 'tokenExchange', tokenExchange }),
+        manifest('MCPRegistry', 'company', { source: { type: 'configmap', configmap: { name: 'source' } } }),
+        server('full', { transport: 'streamable-http', targetPort: 9000, ...full }),
+        server('talk', { groupRef: 'team' }),
+        manifest('MCPRemoteProxy', 'far', {
+          remoteURL: 'https://mcp.example.com/mcp',
+          oidcConfig,
+          ...references,
+        }),
+      );
+      const all = ['mcpserver/full', 'mcpserver/talk', 'mcpremoteproxy/far', 'mcpregistry/company', 'mcpgroup/team', 'mcptoolconfig/tools', 'mcpexternalauthconfig/exchange']; // prettier-ignore
+      for (const object of all) await waitFor(namespace, object);
+      await first.stop();
+      await grantPermissions(cluster);
+      const { path: kubeconfig, credential } = await operatorAccount(cluster);
+
+      await using second = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace }, kubeconfig });
+      await second.says('settled');
+      const settled = await passesOf(second, 'mcpserver');
+      await expect
+        .poll(() => passesOf(second, 'mcpserver'), { timeout: (idlePasses + 4) * 30_000, interval: 500 })
+        .toBeGreaterThanOrEqual(settled + idlePasses);
+
+      const writes = (await cluster.writes()).filter((write) => write.credential === credential);
+      expect(writes).toEqual([]);
+    },
+  );
 
   test('an object that is not ready says whether work goes on or has failed', async () => {
     const namespace = await cluster.namespace();
@@ -144,7 +202,7 @@ describeCluster('the operator', () => {
     expect(await conditions(namespace, 'mcpserver/odd')).not.toContain('Reconciling');
 
     await apply(namespace, manifest('MCPToolConfig', 'missing', { toolsFilter: ['one'] }));
-    await isReady(namespace, 'mcpserver/odd');
+    await waitFor(namespace, 'mcpserver/odd');
 
     expect(await conditions(namespace, 'mcpserver/odd')).not.toMatch(/Stalled|Reconciling/);
   });
@@ -154,7 +212,7 @@ describeCluster('the operator', () => {
     await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
     const http = { transport: 'streamable-http', targetPort: 9000 };
     await apply(namespace, server('rolling', http));
-    await isReady(namespace, 'mcpserver/rolling');
+    await waitFor(namespace, 'mcpserver/rolling');
     const seen: ServerStatus[] = [];
     const over = new AbortController();
     const type = { apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer', plural: 'mcpservers' };
@@ -175,7 +233,7 @@ describeCluster('the operator', () => {
     await expect.poll(() => seen.at(-1)?.observedGeneration).toBe(2);
     expect(await conditions(namespace, 'mcpserver/rolling')).toContain('Ready=False Reconciling=True');
     await cluster.kubectl(['delete', 'quota', 'full', '-n', namespace]);
-    await isReady(namespace, 'mcpserver/rolling');
+    await waitFor(namespace, 'mcpserver/rolling');
     await expect.poll(() => seen.at(-1)?.phase).toBe('Running');
     over.abort();
     await watching;
@@ -239,7 +297,7 @@ describeCluster('the operator', () => {
     await expect.poll(() => cluster.kubectl(['api-versions'])).toContain('route.openshift.io/v1');
     await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
     await apply(namespace, server('shifted'));
-    await isReady(namespace, 'mcpserver/shifted');
+    await waitFor(namespace, 'mcpserver/shifted');
 
     for (const workload of ['deployment/shifted', 'statefulset/shifted']) {
       expect(JSON.parse(await field(namespace, workload, '{.spec.template.spec.securityContext}'))).toEqual({

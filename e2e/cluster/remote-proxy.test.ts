@@ -1,15 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
-import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { freePort } from '@toolhive/runtime/free-port';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startRunner, startServer } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
 import { until } from '../testing/thv.ts';
-import { describeCluster } from './registered.ts';
-import { startOperator } from './running-operator.ts';
-import type { RunningOperator } from './running-operator.ts';
+import { describeOperator, manifest } from './operator-tests.ts';
 
 const probeMs = 300;
 
@@ -21,28 +17,15 @@ interface Pod {
   };
 }
 
-describeCluster('a proxy of a remote server', () => {
-  let cluster: ControlPlane;
-  let operator: RunningOperator;
-  beforeAll(async () => {
-    cluster = await startControlPlane();
-    operator = await startOperator(cluster);
-  });
-  afterAll(async () => {
-    await operator?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
-
-  const field = (namespace: string, object: string, path: string): Promise<string> =>
-    cluster.kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]).catch(() => '');
+describeOperator('a proxy of a remote server', (world) => {
   const condition = (namespace: string, type: string): Promise<string> => {
     const found = `.status.conditions[?(@.type=='${type}')]`;
-    return field(namespace, 'mcpremoteproxy/far', `{${found}.status} {${found}.reason}`);
+    return world.field(namespace, 'mcpremoteproxy/far', `{${found}.status} {${found}.reason}`);
   };
   const podOf = async (namespace: string): Promise<Pod> => {
     const label = 'app.kubernetes.io/instance=far';
     const { items } = JSON.parse(
-      await cluster.kubectl(['get', 'pods', '-n', namespace, '-l', label, '-o', 'json']),
+      await world.cluster.kubectl(['get', 'pods', '-n', namespace, '-l', label, '-o', 'json']),
     ) as { items: Pod[] };
     const [pod, ...others] = items;
     if (pod === undefined || others.length > 0) throw new Error(`${items.length} pods`);
@@ -76,14 +59,14 @@ describeCluster('a proxy of a remote server', () => {
           '--subresource=status',
           '--type=merge',
         ];
-        await cluster.kubectl([...words, '-p', JSON.stringify({ status: patch })]);
+        await world.cluster.kubectl([...words, '-p', JSON.stringify({ status: patch })]);
       }
       await delay(probeMs, undefined, { signal }).catch(() => {}); // the loop sees the abort
     }
   }
 
   test('says whether the server answers, stays while it does not, and recovers', async () => {
-    const namespace = await cluster.namespace();
+    const namespace = await world.cluster.namespace();
     await using provider = await openIdProvider();
     const [remotePort, port] = [await freePort(), await freePort()];
     const spec = {
@@ -99,17 +82,9 @@ describeCluster('a proxy of a remote server', () => {
         },
       },
     };
-    const object = {
-      apiVersion: 'toolhive.stacklok.dev/v1alpha1',
-      kind: 'MCPRemoteProxy',
-      metadata: { name: 'far' },
-      spec,
-    };
-    await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], JSON.stringify(object));
-    await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', 'mcpremoteproxy/far', '--timeout=60s']); // prettier-ignore
-    const runConfig = JSON.parse(
-      await field(namespace, 'configmap/far-runconfig', '{.data.runconfig\\.json}'),
-    ) as Record<string, unknown>;
+    await world.apply(namespace, manifest('MCPRemoteProxy', 'far', spec));
+    await world.waitFor(namespace, 'mcpremoteproxy/far');
+    const runConfig = await world.runConfig(namespace, 'far');
     await using runner = await startRunner({ ...runConfig, image: undefined });
     const over = new AbortController();
     const probing = probe(namespace, runner, over.signal);
@@ -126,7 +101,7 @@ describeCluster('a proxy of a remote server', () => {
       .poll(() => condition(namespace, 'RemoteAvailable'), { timeout: 60_000 })
       .toBe('False RemoteUnavailable');
     expect((await podOf(namespace)).metadata.uid).toBe(pod.uid);
-    expect(await field(namespace, 'deployment/far', '{.spec.template.spec.containers[0].name}')).toBe(
+    expect(await world.field(namespace, 'deployment/far', '{.spec.template.spec.containers[0].name}')).toBe(
       'toolhive',
     );
     expect(runner.child.exitCode).toBeNull();

@@ -92,3 +92,23 @@ async function accountOf(cluster: ControlPlane): Promise<string> {
   await grantPermissions(cluster);
   return (await operatorAccount(cluster)).path;
 }
+
+/** The answer of a server of an operator, whose address is in the log. */
+export async function askOperator(
+  operator: RunningOperator,
+  path: string,
+): Promise<{ status: number; text: string }> {
+  const line = JSON.parse(await operator.says('"listening"')) as { metricsPort: number; probePort: number };
+  const port = path === '/metrics' ? line.metricsPort : line.probePort;
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { status: response.status, text: await response.text() };
+}
+
+/** How many passes a controller has ended, successful or not. */
+export async function passesOf(operator: RunningOperator, controller: string): Promise<number> {
+  const { text } = await askOperator(operator, '/metrics');
+  const counts = text.matchAll(
+    new RegExp(`^controller_runtime_reconcile_total\\{controller="${controller}",[^}]*\\} (\\d+)$`, 'gm'),
+  );
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}

@@ -1,3 +1,5 @@
+import { ApiStatus } from './status.ts';
+
 /** The metadata of an object, as far as ToolHive reads or writes it. */
 export interface ObjectMeta {
   name: string;
@@ -75,12 +77,27 @@ export function collectionPath(
   return `${root}${scope}/${plural}`;
 }
 
-/** The path of one object, or of a subresource such as `status` or `log`. */
+/** Names that no object can have. In a path, some of them would address something else, such as all objects. */
+function cannotExist(name: string): boolean {
+  return /^\.{0,2}$|[/%]|[^!-~]/.test(name) || name.length > 253;
+}
+
+/**
+ * The path of one object, or of a subresource such as `status` or `log`. Throws `ApiStatus` with code 404 for a name that
+ * no object can have.
+ */
 export function objectPath(
   resource: ResourceType,
   { name, namespace }: { name: string; namespace?: string | undefined },
   subresource?: string,
 ): string {
+  if (cannotExist(name)) {
+    throw new ApiStatus(
+      404,
+      'NotFound',
+      `${resource.plural} ${JSON.stringify(name)} not found: invalid name`,
+    );
+  }
   const path = `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }

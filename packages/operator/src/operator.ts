@@ -185,12 +185,12 @@ class Work {
       isOpenShift,
       now: () => new Date(),
     };
-    for (const { type, reconcile } of controllers) {
+    for (const { type, reconcile, concurrency = CONCURRENCY } of controllers) {
       const name = type.kind.toLowerCase();
       this.#queues.set(
         type.kind,
         new Queue({
-          concurrency: CONCURRENCY,
+          concurrency,
           observer: metrics.queue(name),
           reconcile: (key, signal) => metrics.pass(name, () => reconcile(this.#context, key, signal)),
           onError: (key, error, retryInMs) =>
@@ -266,9 +266,10 @@ class Work {
   ): void {
     const isKnown = isOwn && hasSameWish(object, previous);
     if (!isKnown && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
+    const isShared = this.#queues.has(type.kind) && concernsOthers(type, object, previous);
     for (const version of previous === undefined ? [object] : [object, previous]) {
       if (!isOwn) this.#tellOwners(version);
-      this.#tellRelated(type, version);
+      if (isShared) this.#tellRelated(type, version);
     }
   }
 
@@ -321,6 +322,26 @@ class Work {
       }
     }
   }
+}
+
+/**
+ * Whether a change matters to other objects. The status of a resource with many users changes with each of them, so passes
+ * over all users for each status would be quadratic.
+ */
+function concernsOthers(
+  type: ResourceType,
+  object: CustomResource,
+  previous: CustomResource | undefined,
+): boolean {
+  if (!hasSameWish(object, previous)) return true;
+  // The stored content decides which images are allowed, and a status tells of each new content.
+  if (type === kinds.registry) return (object.spec as { enforceServers?: boolean }).enforceServers === true;
+  // A Secret that appeared is reported by the status only.
+  return type === kinds.externalAuth && readyOf(object) !== readyOf(previous);
+}
+
+function readyOf(object: CustomResource | undefined): string | undefined {
+  return object?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 }
 
 interface ConfigMapUser {

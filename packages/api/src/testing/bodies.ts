@@ -1,6 +1,6 @@
+import { valuesOf } from '@toolhive/contract/testing/schema-values';
+import type { JsonSchema, SchemaContext } from '@toolhive/contract/testing/schema-values';
 import * as fc from 'fast-check';
-import { valuesOf } from './schema-values.ts';
-import type { JsonSchema, SchemaContext } from './schema-values.ts';
 import { mostly, words } from './words.ts';
 
 /** Bodies for a schema: right ones, nearly right ones and absurd ones. */

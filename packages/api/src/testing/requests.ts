@@ -1,8 +1,8 @@
 import { openApiDocument } from '@toolhive/contract/openapi';
+import { valuesOf } from '@toolhive/contract/testing/schema-values';
+import type { JsonSchema, SchemaContext } from '@toolhive/contract/testing/schema-values';
 import * as fc from 'fast-check';
 import { bodiesOf } from './bodies.ts';
-import { valuesOf } from './schema-values.ts';
-import type { JsonSchema, SchemaContext } from './schema-values.ts';
 import { knownNames, lines, mostly, oddSegments, oddValues, words, wordsFor } from './words.ts';
 import type { Target } from './words.ts';
 

@@ -1,6 +1,6 @@
+import type { SchemaContext } from '@toolhive/contract/testing/schema-values';
 import { testServer } from '@toolhive/core/testing';
 import * as fc from 'fast-check';
-import type { SchemaContext } from './schema-values.ts';
 
 /** Where requests are sent to, and what of it they may name. */
 export interface Target {

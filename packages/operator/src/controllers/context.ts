@@ -47,6 +47,8 @@ export type Outcome = Promise<{ againAfterMs?: number } | void>;
 export interface Controller {
   type: ResourceType;
   reconcile: (context: Context, key: string, signal: AbortSignal) => Outcome;
+  /** How many objects can have a pass at once, if not as many as of other kinds. */
+  concurrency?: number;
 }
 
 /** The type of a custom resource. */

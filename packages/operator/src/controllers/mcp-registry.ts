@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { mcpRegistry } from '../crds/mcp-registry.ts';
 import { NameClash } from '../runtime/applier.ts';
 import { hashOf } from '../runtime/canonical.ts';
+import { keyOf } from '../runtime/reflector.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { registryChildren, registryStorage } from '../templates/registry.ts';
 import { besideOf, finding, kinds, letGo, ownerOf, writeStatus } from './context.ts';
@@ -14,7 +15,12 @@ import { SyncFailure, readSource, unreadable } from './registry-source.ts';
 import type { SourceContent } from './registry-source.ts';
 
 /** The controller of registries. */
-export const registryController: Controller = { type: kinds.registry, reconcile };
+export const registryController: Controller = {
+  type: kinds.registry,
+  reconcile,
+  // Most of a pass is waiting for the source, which must not delay registries with other sources.
+  concurrency: 256,
+};
 
 type Spec = z.infer<typeof mcpRegistry.spec>;
 type Status = z.infer<typeof mcpRegistry.status>;
@@ -248,7 +254,7 @@ async function contentOf(
 ): Promise<SourceContent> {
   if (source.type !== 'configmap') {
     const block = source.type === 'git' ? { git: source.git } : { api: source.api };
-    return context.sources.read({ source: block, filter }, signal);
+    return context.sources.read(keyOf(resource), { source: block, filter }, signal);
   }
   const text = await configMapText(context, resource, source.configmap, signal);
   return readSource({ source: { text }, filter }, signal);

@@ -1,29 +1,20 @@
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
-import * as z from 'zod';
-import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
-import { mcpServer } from '../crds/mcp-server.ts';
-import { NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
-import { proxyLabels, serverLabels } from '../templates/names.ts';
+import { checkRunConfig } from '../templates/check.ts';
+import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
 import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
 import type { Child, Plan } from '../templates/objects.ts';
-import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
-import type { Enforcement } from '../templates/permissions.ts';
-import { checkRunConfig } from '../templates/check.ts';
-import { urlOf } from '../templates/names.ts';
-import { InvalidSpec, runConfigOf } from '../templates/run-config.ts';
-import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
-import { besideOf, finding, kinds, letGo, ownerOf, writeStatus } from './context.ts';
+import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
+import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome } from './context.ts';
 import { checkImage } from './image-check.ts';
-import { UnresolvedReference, resolveReferences } from './references.ts';
+import { PROBLEM_POLL_MS, Stop, checkTemplate, planOf, restartOf, specOf, stopOf } from './plan.ts';
+import { resolveReferences } from './references.ts';
 
 /** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
 const SECRET_POLL_MS = 30_000;
-/** A problem outside of the objects that the operator watches is looked at again after this time. */
-const PROBLEM_POLL_MS = 30_000;
 /** The pods of a proxy are not watched, so they are looked at again after this time while none of them is ready. */
 const REMOTE_POLL_MS = 5_000;
 
@@ -39,18 +30,6 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
 
 async function reconcileRemote(context: Context, key: string, signal: AbortSignal): Outcome {
   return pass(context, context.cache(kinds.remoteProxy).get<CustomResource>(key), signal);
-}
-
-/** A problem that stops a pass, with the condition that names the problem. */
-class Stop extends Error {
-  readonly finding: Finding;
-  readonly againAfterMs: number | undefined;
-
-  constructor(found: Finding, againAfterMs?: number) {
-    super(found.message);
-    this.finding = found;
-    this.againAfterMs = againAfterMs;
-  }
 }
 
 async function pass(context: Context, resource: CustomResource | undefined, signal: AbortSignal): Outcome {
@@ -89,19 +68,6 @@ async function pass(context: Context, resource: CustomResource | undefined, sign
   }
 }
 
-function stopOf(error: unknown): Stop | undefined {
-  if (error instanceof Stop) return error;
-  if (error instanceof InvalidSpec)
-    return new Stop(finding('ReferencesResolved', false, 'InvalidSpec', error.message));
-  if (error instanceof UnresolvedReference)
-    return new Stop(finding('ReferencesResolved', false, error.reason, error.message), PROBLEM_POLL_MS);
-  if (error instanceof Unenforceable)
-    return new Stop(finding('PermissionsEnforced', false, 'Unenforceable', error.message));
-  if (error instanceof NameClash)
-    return new Stop(finding('ReferencesResolved', false, 'NameClash', error.message), PROBLEM_POLL_MS);
-  return undefined;
-}
-
 /** Brings all children of a resource to their wanted state. Throws `Stop` and the errors that `stopOf` knows. */
 async function settle(
   context: Context,
@@ -126,35 +92,10 @@ async function settle(
     if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
     findings.push(image);
   }
-  const proxied = {
-    kind,
-    name: metadata.name,
-    namespace: metadata.namespace ?? '',
-    spec,
-    proxyHost: context.settings.proxyHost,
-    hasVault: usesVault(spec),
-    profile: references.profile,
-    ...(references.tools === undefined ? {} : { tools: references.tools }),
-    ...(references.exchange === undefined ? {} : { exchange: references.exchange }),
-    ...(references.oidcData === undefined ? {} : { oidcData: references.oidcData }),
-  } as Proxied;
-  const enforcement = isServer ? enforcementOf(references.profile) : undefined;
-  if (enforcement !== undefined) findings.push(enforcementFinding(spec as ServerSpec, enforcement));
-  else findings.push(finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.'));
-  const plan: Plan = {
-    proxied,
-    owner: ownerOf(resource),
-    runConfig: runConfigOf(proxied),
-    runnerImage: context.settings.runnerImage,
-    isOpenShift: context.isOpenShift,
-    secretVersions: references.secretVersions,
-    restartedAt: restartOf(resource),
-    ...(references.authorization === undefined ? {} : { authorization: references.authorization }),
-    ...(enforcement === undefined ? {} : { enforcement }),
-  };
+  const plan = planOf(context, resource, spec, references, findings);
   await checkRunConfig(plan.runConfig, plan.authorization);
   const applied = await applyAll(context, plan, signal);
-  status['url'] = urlOf(proxied.kind, metadata.name, proxied.namespace, spec.port);
+  status['url'] = urlOf(plan.proxied.kind, metadata.name, plan.proxied.namespace, spec.port);
   const ready = readinessOf(applied.deployment, applied.statefulSet);
   const remote = isServer ? undefined : await remoteFinding(context, resource, applied.deployment, signal);
   if (remote !== undefined) findings.push(remote);
@@ -165,13 +106,6 @@ async function settle(
   findings.push(finding('Ready', ready.isReady, ready.reason, ready.message));
   if (remote !== undefined && remote.status !== 'True') return REMOTE_POLL_MS;
   return references.secretVersions === '' ? undefined : SECRET_POLL_MS;
-}
-
-function specOf({ kind, spec }: CustomResource): ServerSpec | RemoteProxySpec {
-  const schema = kind === 'MCPServer' ? mcpServer.spec : mcpRemoteProxy.spec;
-  const parsed = schema.safeParse(spec);
-  if (!parsed.success) throw new InvalidSpec(`invalid spec: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }
 
 function checkGroup(
@@ -190,75 +124,8 @@ function checkGroup(
   );
 }
 
-/** The part of a pod template that ToolHive relies on. The API server checks the rest when the template is applied. */
-const PodTemplate = z.looseObject({
-  metadata: z
-    .looseObject({
-      labels: z.record(z.string(), z.string()).optional(),
-      annotations: z.record(z.string(), z.string()).optional(),
-    })
-    .optional(),
-  spec: z
-    .looseObject({
-      containers: z.array(z.looseObject({ name: z.string() })).optional(),
-      initContainers: z.array(z.looseObject({ name: z.string() })).optional(),
-      volumes: z.array(z.looseObject({ name: z.string() })).optional(),
-      hostNetwork: z.boolean().optional(),
-    })
-    .optional(),
-});
-
-function checkTemplate({ podTemplateSpec }: ServerSpec, findings: Finding[]): void {
-  if (podTemplateSpec === undefined) return;
-  const parsed = PodTemplate.safeParse(podTemplateSpec);
-  if (!parsed.success) {
-    throw new Stop(
-      finding(
-        'PodTemplateValid',
-        false,
-        'InvalidPodTemplateSpec',
-        `spec.podTemplateSpec is not a pod template: ${z.prettifyError(parsed.error)}`,
-      ),
-    );
-  }
-  findings.push(finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.'));
-}
-
-function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {
-  const template = PodTemplate.safeParse(podTemplateSpec ?? {});
-  if (template.data?.spec?.hostNetwork === true) {
-    throw new Unenforceable(
-      'spec.podTemplateSpec uses the network of the node, to which no NetworkPolicy applies',
-    );
-  }
-  const messages = {
-    none: 'A NetworkPolicy denies all outbound connections.',
-    policy: 'A NetworkPolicy allows outbound connections to public addresses and DNS.',
-    gateway:
-      'A NetworkPolicy allows outbound connections to the egress gateway only, and the gateway enforces the host rules.',
-  };
-  return finding(
-    'PermissionsEnforced',
-    true,
-    'NetworkPolicy',
-    `${messages[egress.kind]} The cluster needs a network plugin that enforces NetworkPolicy objects.`,
-  );
-}
-
-function usesVault({ resourceOverrides }: ServerSpec | RemoteProxySpec): boolean {
-  const annotations = resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides?.annotations;
-  return annotations?.['vault.hashicorp.com/agent-inject'] === 'true';
-}
-
-const RESTARTED_AT = 'mcpserver.toolhive.stacklok.dev/restarted-at';
 const STRATEGY = 'mcpserver.toolhive.stacklok.dev/restart-strategy';
 const PROCESSED = 'mcpserver.toolhive.stacklok.dev/last-processed-restart';
-
-/** The wanted restart, if its time can be parsed. A rolling restart is a change of the pod templates. */
-function restartOf({ metadata }: CustomResource): string | undefined {
-  const wanted = metadata.annotations?.[RESTARTED_AT];
-  return wanted === undefined || Number.isNaN(Date.parse(wanted)) ? undefined : wanted;
-}
 
 async function processRestart(
   context: Context,
@@ -345,12 +212,13 @@ async function applyAll(
     if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as Workload;
   };
   const children = childrenOf(plan);
-  const isWorkload = ({ type }: Child): boolean => type.kind === 'StatefulSet' || type.kind === 'Deployment';
-  // Pods start with their accounts, configuration, and policies in place.
-  await all(children.filter((child) => !isWorkload(child)).map(apply));
-  await all(children.filter(isWorkload).map(apply));
+  // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
+  const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
+  for (const stage of [0, 1, 2])
+    await all(children.filter(({ type }) => (stages[type.kind] ?? 0) === stage).map(apply));
   const { namespace } = plan.proxied;
-  for (const { type, name } of optionalChildren(plan)) {
+  const wanted = gateway === undefined ? children : [gateway, ...children];
+  for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
   }
   return applied;

@@ -14,7 +14,7 @@ async function growthOf(files: Record<string, Buffer>): Promise<{ problem: strin
   await using repository = await openRepository(files);
   const before = process.memoryUsage().rss;
   const git = { repository: repository.url, path: 'registry.json' };
-  const reading = reader.read({ source: { git }, filter: undefined, reach: true }, never);
+  const reading = reader.read('source', { source: { git }, filter: undefined, reach: true }, never);
   const problem = await reading.then(
     () => '',
     ({ message }: Error) => message,
@@ -36,6 +36,6 @@ test('large repositories do not fill the memory of the operator', async () => {
   expect(allowed.problem).toBe('');
   expect(unpacked.problem).toBe('');
   expect(tooLarge.problem).toBe('cannot read the source: the repository is larger than 25165824 bytes');
-  // With the 200 MB of an operator with 1,000 servers, this is less than the memory limit of the pod.
+  // With the 200 MB of an operator with 1,000 servers, two such threads need less than the memory limit of the pod.
   for (const { bytes } of [allowed, unpacked, tooLarge]) expect(bytes).toBeLessThan(280 * mebibyte);
 });

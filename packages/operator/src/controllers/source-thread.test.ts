@@ -7,9 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { SourceReader } from './source-thread.ts';
 
-const reader = new SourceReader(
-  new URL('../../../../apps/operator/src/source-reader-main.ts', import.meta.url),
-);
+const program = new URL('../../../../apps/operator/src/source-reader-main.ts', import.meta.url);
+const reader = new SourceReader(program);
 const never = new AbortController().signal;
 
 /** A server with one answer. Its address is that of the URL. */
@@ -42,7 +41,11 @@ test('a registry is read, filtered, and counted', async () => {
   const servers = { one: entry('a'), two: entry('b') };
   using source = await openSource(JSON.stringify({ version: '1.0.0', servers }));
 
-  const content = await reader.read({ ...source.request, filter: { names: { exclude: ['two'] } } }, never);
+  const content = await reader.read(
+    'source',
+    { ...source.request, filter: { names: { exclude: ['two'] } } },
+    never,
+  );
 
   expect(content.servers).toBe(1);
   expect(Object.keys((JSON.parse(content.registry) as { servers: object }).servers)).toEqual(['one']);
@@ -53,7 +56,7 @@ test('a document that fills the memory ends the thread and not the operator', as
   const packed = gzipSync(`{"servers":{"a":[${'[],'.repeat(5_000_000)}1]}}`);
   using source = await openSource(packed, { 'content-encoding': 'gzip' });
 
-  const reading = reader.read(source.request, never);
+  const reading = reader.read('source', source.request, never);
 
   await expect(reading).rejects.toMatchObject({
     type: 'SourceAvailable',
@@ -61,7 +64,7 @@ test('a document that fills the memory ends the thread and not the operator', as
     message: 'cannot read the source: the source needs more memory than 96 MiB',
   });
   using good = await openSource(JSON.stringify({ servers: {} }));
-  expect((await reader.read(good.request, never)).servers).toBe(0);
+  expect((await reader.read('source', good.request, never)).servers).toBe(0);
 });
 
 test('the event loop does other work while a thread parses a large document', async () => {
@@ -74,7 +77,7 @@ test('the event loop does other work while a thread parses a large document', as
   const counting = setInterval(() => (turns += 1), 1);
 
   const filter = { names: { include: ['s1'] } };
-  const content = await reader.read({ ...source.request, filter }, never);
+  const content = await reader.read('source', { ...source.request, filter }, never);
   clearInterval(counting);
 
   expect(content.servers).toBe(1);
@@ -87,11 +90,30 @@ test('a registry that is larger than a ConfigMap is refused with a remedy', asyn
   );
   using source = await openSource(JSON.stringify({ servers }));
 
-  await expect(reader.read(source.request, never)).rejects.toMatchObject({
+  await expect(reader.read('source', source.request, never)).rejects.toMatchObject({
     type: 'SyncSuccessful',
     reason: 'StorageFailed',
     message: expect.stringMatching(/more than the 1048576 bytes of a ConfigMap. Select fewer servers/),
   });
+});
+
+test('a source that does not answer delays others only until it is known to be slow', async () => {
+  using silent = await openSource('');
+  using good = await openSource(JSON.stringify({ servers: {} }));
+  const impatient = new SourceReader(program, { quickMs: 5_000 });
+  const stop = new AbortController();
+  const reading = impatient.read('silent', silent.request, stop.signal);
+  const outcome = reading.then(
+    () => 'read',
+    ({ message }: Error) => message,
+  );
+  await silent.asked();
+
+  const { servers } = await impatient.read('good', good.request, never);
+  stop.abort(new Error('still reading'));
+
+  expect(servers).toBe(0);
+  expect(await outcome).toBe('still reading');
 });
 
 test('an aborted reading ends the thread and leaves no files', async () => {
@@ -101,7 +123,7 @@ test('an aborted reading ends the thread and leaves no files', async () => {
     (await readdir(tmpdir())).filter((name) => name.startsWith('thv-source-'));
   const before = await foldersOf();
 
-  const reading = reader.read(source.request, stop.signal);
+  const reading = reader.read('source', source.request, stop.signal);
   await source.asked();
   stop.abort(new Error('the operator stops'));
 

@@ -11,29 +11,56 @@ type Answer = { content: SourceContent } | { failure: Pick<SyncFailure, 'type' |
 
 /** The heap of a thread. Transfers and files have limits of their own. */
 const LIMITS = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
-const TIMEOUT_MS = 120_000;
+/** A source that takes longer waits for other slow sources only. */
+const QUICK_MS = 15_000;
+const SLOW_MS = 120_000;
 
 /**
- * Reads sources in a thread, one after the other. Other people write the sources: the thread keeps a large or slow one
- * from the event loop, which renews the lease, and ends before the memory of the pod does.
+ * Reads sources in two threads: one for quick sources and one for slow ones, each source after the other. Other people
+ * write the sources: the threads keep a large or slow one from the event loop, which renews the lease, and end before the
+ * memory of the pod does. A slow source delays quick ones only until it is known to be slow.
  */
 export class SourceReader {
   readonly #program: URL;
-  readonly #queue = new SerialQueue();
+  readonly #quickMs: number;
+  readonly #quick = new SerialQueue();
+  readonly #slow = new SerialQueue();
+  /** The names of the sources that were slow the last time. */
+  readonly #slowNames = new Set<string>();
 
   /** `program` calls `answerSourceRequest`. */
-  constructor(program: URL) {
+  constructor(program: URL, { quickMs = QUICK_MS }: { quickMs?: number } = {}) {
     this.#program = program;
+    this.#quickMs = quickMs;
   }
 
-  /** Reads a source. Throws `SyncFailure`. */
-  read(request: SourceRequest, signal: AbortSignal): Promise<SourceContent> {
-    return this.#queue.run(() => this.#readNow(request, signal));
+  /** Reads the source with a name. Throws `SyncFailure`. */
+  async read(name: string, request: SourceRequest, signal: AbortSignal): Promise<SourceContent> {
+    if (!this.#slowNames.has(name)) {
+      const content = await this.#quick.run(() => this.#readNow(request, this.#quickMs, signal));
+      if (content !== undefined) return content;
+      this.#slowNames.add(name);
+    }
+    return this.#slow.run(async () => {
+      const startedAt = performance.now();
+      try {
+        const content = await this.#readNow(request, SLOW_MS, signal);
+        if (content !== undefined) return content;
+      } finally {
+        if (performance.now() - startedAt < this.#quickMs) this.#slowNames.delete(name);
+      }
+      throw unreadable(`the source takes longer than ${SLOW_MS / 1_000} seconds`);
+    });
   }
 
-  async #readNow(request: SourceRequest, signal: AbortSignal): Promise<SourceContent> {
+  /** Returns undefined if the source takes longer than a limit. */
+  async #readNow(
+    request: SourceRequest,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<SourceContent | undefined> {
     signal.throwIfAborted();
-    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    const limit = AbortSignal.timeout(limitMs);
     // A thread that is ended leaves its files behind.
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-source-'));
     const env = { ...process.env, TMPDIR: folder.path };
@@ -53,7 +80,7 @@ export class SourceReader {
       throw new SyncFailure(type, reason, message);
     } catch (error) {
       signal.throwIfAborted();
-      if (limit.aborted) throw unreadable(`the source takes longer than ${TIMEOUT_MS / 1_000} seconds`);
+      if (limit.aborted) return undefined;
       if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY')
         throw unreadable(`the source needs more memory than ${LIMITS.maxOldGenerationSizeMb} MiB`);
       throw error;

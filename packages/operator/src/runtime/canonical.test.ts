@@ -25,6 +25,18 @@ test('shows a changed value and a missing item', () => {
   expect(projection({ containers: [{ name: 'other' }] }, wanted)).not.toEqual(wanted);
 });
 
+test('treats equal amounts of resources like each other, whatever their unit', () => {
+  const wanted = { limits: { cpu: '1000m', memory: '0.5Gi', 'nvidia.com/gpu': 1 }, args: ['1000m'] };
+
+  expect(
+    projection({ limits: { cpu: '1', memory: '512Mi', 'nvidia.com/gpu': '1' }, args: ['1000m'] }, wanted),
+  ).toEqual(wanted);
+  expect(projection({ limits: { cpu: '2', memory: '512M' }, args: ['1'] }, wanted)).toEqual({
+    limits: { cpu: '2', memory: '512M' },
+    args: ['1'],
+  });
+});
+
 test('treats an empty value like an absent one', () => {
   expect(projection({ spec: {} }, { spec: { egress: [], readOnly: false } })).toEqual({
     spec: { egress: [], readOnly: false },

@@ -21,8 +21,9 @@ const listKeys = ['name', 'mountPath', 'containerPort', 'port', 'type', 'topolog
  * Reduces a live value to the fields that a wanted value has. Values that other programs add, such as defaults and
  * injected containers, disappear. The result equals the wanted value if nothing that ToolHive wants has changed.
  */
-export function projection(live: unknown, wanted: unknown): unknown {
+export function projection(live: unknown, wanted: unknown, field = ''): unknown {
   if (live === undefined && isEmpty(wanted)) return wanted; // the API server leaves empty values out
+  if (resourceFields.has(field) && isObject(live) && isObject(wanted)) return amounts(live, wanted);
   if (Array.isArray(wanted)) {
     if (!Array.isArray(live)) return live;
     const key = listKeys.find((name) => identifies(wanted, name));
@@ -37,8 +38,33 @@ export function projection(live: unknown, wanted: unknown): unknown {
   return Object.fromEntries(
     Object.entries(wanted)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, projection(live[name], value)]),
+      .map(([name, value]) => [name, projection(live[name], value, name)]),
   );
+}
+
+/** The fields with amounts of resources, which the API server spells in its own way, such as `1` for `1000m`. */
+const resourceFields = new Set(['limits', 'requests']);
+
+/** The wanted amounts, or the live ones that differ from them. */
+function amounts(live: Record<string, unknown>, wanted: Record<string, unknown>): object {
+  return Object.fromEntries(
+    Object.entries(wanted).map(([name, value]) => {
+      const amount = amountOf(value);
+      return [name, amount !== undefined && amount === amountOf(live[name]) ? value : live[name]];
+    }),
+  );
+}
+
+const factors: Record<string, number> = {
+  ...Object.fromEntries(['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'].map((unit, index) => [unit, 1_000 ** (index - 3)])), // prettier-ignore
+  ...Object.fromEntries(['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit, index) => [unit, 1_024 ** (index + 1)])), // prettier-ignore
+};
+
+/** The number of a quantity, or undefined for another value. */
+function amountOf(value: unknown): number | undefined {
+  const [, number = '', unit = ''] = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)([a-zA-Z]*)$/.exec(String(value)) ?? [];
+  const factor = factors[unit];
+  return number === '' || factor === undefined ? undefined : Number(number) * factor;
 }
 
 /** Whether every item has the field, with a different value. */

@@ -13,7 +13,10 @@ export interface ReflectorOptions {
   metadataOnly?: boolean;
   /** Keep texts instead of objects, which need less memory but have to be parsed on each access. */
   isPacked?: boolean;
-  /** Called for each change of the cache, with the object before the change, and whether `observe` made the change. */
+  /**
+   * Called for each change of the cache, with the object before the change, and whether `observe` made the change. A new or
+   * a removed object has no object before.
+   */
   onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
   onError: (error: unknown, retryInMs: number) => void;
 }
@@ -225,9 +228,8 @@ export class Reflector {
   }
 
   #remove(object: KubernetesObject): void {
-    const previous = this.get(keyOf(object));
     this.#entries.delete(keyOf(object));
-    this.#options.onChange(object, previous, false);
+    this.#options.onChange(object, undefined, false);
   }
 }
 

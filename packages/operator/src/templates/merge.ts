@@ -12,6 +12,23 @@ const keys: Record<string, string> = {
   topologySpreadConstraints: 'topologyKey',
 };
 
+/** Two items of lists that Kubernetes identifies by the same field, as `volumeMounts with mountPath /data`. */
+export function repeatedItems(template: unknown, field = ''): string[] {
+  if (Array.isArray(template)) {
+    const key = keys[field];
+    const values = template.map((item: unknown) =>
+      isObject(item) && key !== undefined ? item[key] : undefined,
+    );
+    const repeated = values.filter((value, index) => value !== undefined && values.indexOf(value) !== index);
+    return [
+      ...new Set(repeated.map((value) => `${field} with ${key} ${String(value)}`)),
+      ...template.flatMap((item) => repeatedItems(item)),
+    ];
+  }
+  if (!isObject(template)) return [];
+  return Object.entries(template).flatMap(([name, value]) => repeatedItems(value, name));
+}
+
 /** Merges a user's pod template into a template of the operator, as a strategic merge patch does. The user's values win. */
 export function mergeTemplate(base: unknown, overlay: unknown, field = ''): unknown {
   if (overlay === undefined || overlay === null) return base;

@@ -272,6 +272,14 @@ describe('a spec with which the proxy could not start is refused:', () => {
     await expect(checkRunConfig(runConfig, undefined)).rejects.toThrow(message);
   });
 
+  test('no token exchange of a server that speaks HTTP', async () => {
+    for (const transport of ['sse', 'streamable-http']) {
+      const runConfig = runConfigOf({ ...planOf({ transport, oidcConfig }).proxied, exchange });
+
+      await expect(checkRunConfig(runConfig, undefined)).resolves.toBeUndefined();
+    }
+  });
+
   test('policies that are not Cedar', async () => {
     const { runConfig } = planOf({ oidcConfig });
 

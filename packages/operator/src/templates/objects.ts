@@ -2,7 +2,7 @@ import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, OwnerReference, ResourceType } from '@toolhive/kubernetes/object';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { canonicalJson, hashOf } from '../runtime/canonical.ts';
-import { mergeTemplate } from './merge.ts';
+import { mergeTemplate, repeatedItems } from './merge.ts';
 import { EGRESS_PORT, managed, namesOf, proxyLabels, serverLabels } from './names.ts';
 import { egressRules } from './permissions.ts';
 import type { Enforcement } from './permissions.ts';
@@ -85,24 +85,40 @@ export function egressService(plan: Plan): Child | undefined {
   });
 }
 
-/** All other objects, in the order of creation. */
+/** All other objects, in the order of creation. Throws `InvalidSpec`. */
 export function childrenOf(plan: Plan): Child[] {
+  const server = plan.proxied.kind === 'MCPServer' ? [statefulSet(plan)] : [];
+  const proxy = deployment(plan);
+  checkItems('server', [server.map(({ object }) => object), podTemplateOf(plan)]);
+  checkItems('proxy', [proxy.object]);
   return [
     ...accounts(plan),
     ...configMaps(plan),
     ...networkPolicies(plan),
     ...services(plan),
-    ...(plan.proxied.kind === 'MCPServer' ? [statefulSet(plan)] : []),
-    deployment(plan),
+    ...server,
+    proxy,
   ];
 }
 
-/** The names of objects that a resource can have, and that have to go when the spec no longer needs them. */
-export function optionalChildren(plan: Plan): { type: ResourceType; name: string }[] {
+/** The API server refuses lists in which two items have one key, and a merge would lose one of them. */
+function checkItems(what: string, templates: unknown[]): void {
+  const [repeated] = templates.flatMap((template) => repeatedItems(template));
+  if (repeated === undefined) return;
+  throw new InvalidSpec(`the ${what} pod has two ${repeated}: remove or rename one of them`);
+}
+
+function podTemplateOf({ proxied }: Plan): Partial<PodTemplate> | undefined {
+  return proxied.kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined;
+}
+
+/** The names of objects that a resource can have, and that have to go when they are not among its children. */
+export function optionalChildren(
+  plan: Plan,
+  children: readonly Child[],
+): { type: ResourceType; name: string }[] {
   const names = namesFor(plan);
-  const wanted = new Set(childrenOf(plan).map(({ type, object }) => `${type.kind}/${object.metadata.name}`));
-  const egress = egressService(plan);
-  if (egress !== undefined) wanted.add(`Service/${names.egressService}`);
+  const wanted = new Set(children.map(({ type, object }) => `${type.kind}/${object.metadata.name}`));
   return [
     { type: types.configMap, name: names.authorization },
     { type: types.role, name: names.proxyAccount },
@@ -380,7 +396,7 @@ function serverEnv({ proxied, enforcement, egressAddress }: Plan): Entry[] {
 
 function deployment(plan: Plan): Child {
   const { proxied, runConfig, runnerImage, restartedAt, secretVersions } = plan;
-  const { spec, kind } = proxied;
+  const { spec } = proxied;
   const { runConfig: configName, authorization, proxyAccount, workload } = namesFor(plan);
   const labels = proxyLabelsFor(plan);
   const overrides = spec.resourceOverrides?.proxyDeployment;
@@ -389,9 +405,7 @@ function deployment(plan: Plan): Child {
     httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
     failureThreshold: 3,
   });
-  const userTemplate = (kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined) as
-    Partial<PodTemplate> | undefined;
-  const pullSecrets = userTemplate?.spec?.imagePullSecrets;
+  const pullSecrets = podTemplateOf(plan)?.spec?.imagePullSecrets;
   const usesGateway = plan.enforcement?.egress.kind === 'gateway';
   const object = child(
     types.deployment,

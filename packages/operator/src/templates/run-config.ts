@@ -90,6 +90,11 @@ function oidcOf(proxied: Proxied): object | undefined {
   const resourceURL = oidc.resourceUrl ?? urlOf(kind, name, namespace, spec.port);
   if (oidc.type === 'kubernetes') {
     const settings = oidc.kubernetes;
+    if ((settings?.serviceAccount ?? '') !== '' || (settings?.namespace ?? '') !== '') {
+      throw new InvalidSpec(
+        'spec.oidcConfig.kubernetes.serviceAccount and namespace are not supported, because the proxy accepts the tokens of every service account with the audience: restrict callers with a policy in spec.authzConfig, or remove the fields',
+      );
+    }
     const usesCluster = settings?.useClusterAuth ?? true;
     return {
       ...acceptedTokens(oidc),

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadKubeconfig } from '@toolhive/kubernetes/config';
+import { types } from '@toolhive/kubernetes/object';
 import { crdFiles } from '../crds/crds.ts';
 
 const run = promisify(execFile);
@@ -28,6 +29,8 @@ export interface ControlPlane extends AsyncDisposable {
   client: KubernetesClient;
   /** Runs kubectl as an administrator and returns its output. Throws with its messages. */
   kubectl: (args: readonly string[], input?: string) => Promise<string>;
+  /** Creates or replaces the custom resource definitions. */
+  define: () => Promise<void>;
   /** Creates a namespace that enforces the restricted Pod Security Standard, and returns its name. */
   namespace: (labels?: Record<string, string>) => Promise<string>;
   /** Kills processes of the control plane and starts them again. */
@@ -71,8 +74,13 @@ export async function buildControlPlane(): Promise<string> {
   return stdout.trim();
 }
 
-/** Starts a control plane of this test file alone. Disposing stops all processes and removes the data. */
-export async function startControlPlane(): Promise<ControlPlane> {
+/**
+ * Starts a control plane of this test file alone, by default with the custom resource definitions. Disposing stops all
+ * processes and removes the data.
+ */
+export async function startControlPlane({
+  hasDefinitions = true,
+}: { hasDefinitions?: boolean } = {}): Promise<ControlPlane> {
   const programs = await buildControlPlane();
   const folder = await mkdtemp(join(tmpdir(), 'thv-cp-'));
   const state = join(folder, 'state');
@@ -96,11 +104,15 @@ export async function startControlPlane(): Promise<ControlPlane> {
       if (input !== undefined) running.child.stdin?.end(input);
       return (await running).stdout.trim();
     };
-    const definitions = Object.values(crdFiles()).join('---\n');
-    await kubectl(['apply', '--server-side', '-f', '-'], definitions);
-    await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
+    const define = async (): Promise<void> => {
+      const words = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+      await kubectl(words, Object.values(crdFiles()).join('---\n'));
+      await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
+    };
+    if (hasDefinitions) await define();
     let count = 0;
     return {
+      define,
       kubeconfig,
       state,
       client,
@@ -108,14 +120,9 @@ export async function startControlPlane(): Promise<ControlPlane> {
       async namespace(labels = {}) {
         count += 1;
         const name = `test-${count}`;
-        await kubectl(['create', 'namespace', name]);
         const all = { 'pod-security.kubernetes.io/enforce': 'restricted', ...labels };
-        await kubectl([
-          'label',
-          'namespace',
-          name,
-          ...Object.entries(all).map(([key, value]) => `${key}=${value}`),
-        ]);
+        const { apiVersion, kind } = types.namespace;
+        await client.create(types.namespace, { apiVersion, kind, metadata: { name, labels: all } });
         return name;
       },
       async restart(...processes) {

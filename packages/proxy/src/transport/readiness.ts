@@ -40,11 +40,31 @@ export async function waitUntilServing(
   transport: HttpTransportKind,
   signal: AbortSignal,
 ): Promise<Examined> {
+  return (await waitUntilAnswering(endpoint, transport, signal, () => undefined)) as Examined; // nothing is accepted
+}
+
+/** Does the same for a server at which callers authenticate. The generation can be undefined if the server refuses others. */
+export function waitForCallers(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
+  signal: AbortSignal,
+): Promise<Partial<Examined>> {
+  return waitUntilAnswering(endpoint, transport, signal, (status) => refusedOthers(status, transport));
+}
+
+async function waitUntilAnswering(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
+  signal: AbortSignal,
+  accept: (status: number) => Partial<Examined> | undefined,
+): Promise<Partial<Examined>> {
   let strangeSinceMs: number | undefined;
   for (;;) {
     signal.throwIfAborted();
     try {
       const { status, generation, isMcp } = await ask(endpoint, transport, signal);
+      const accepted = accept(status);
+      if (accepted !== undefined) return accepted;
       if (isMcp) return await examined(endpoint, generation, signal);
       // Some legacy servers answer only `initialize` as the protocol wants.
       if (
@@ -88,8 +108,13 @@ export async function examineForCallers(
   signal: AbortSignal,
 ): Promise<Partial<Examined>> {
   const { status } = await askRemote(endpoint, transport, signal);
-  if (status === 401 || status === 403) return transport === 'sse' ? { generation: 'legacy' } : {};
-  return examineRemote(endpoint, transport, signal);
+  return refusedOthers(status, transport) ?? (await examineRemote(endpoint, transport, signal));
+}
+
+/** What is known of a server that refuses requests without a caller. Undefined if the server accepted a request. */
+function refusedOthers(status: number, transport: HttpTransportKind): Partial<Examined> | undefined {
+  if (status !== 401 && status !== 403) return undefined;
+  return transport === 'sse' ? { generation: 'legacy' } : {};
 }
 
 /** Returns the generation of a remote server. Throws `unavailable` if the server refuses the request. */

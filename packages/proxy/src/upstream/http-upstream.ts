@@ -8,7 +8,12 @@ import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
 import { HttpBridge } from './http-bridge.ts';
 import type { BridgedServer, HttpUpstreamOptions } from './http-bridge.ts';
-import { examineForCallers, examineRemote, waitUntilServing } from '../transport/readiness.ts';
+import {
+  examineForCallers,
+  examineRemote,
+  waitForCallers,
+  waitUntilServing,
+} from '../transport/readiness.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
@@ -69,10 +74,15 @@ export class HttpUpstream implements Upstream {
     if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
     const { transport } = this.#options;
     const isRemote = address.kind === 'remote';
-    const callersAuthenticate = isRemote && address.callersAuthenticate === true;
+    const callersAuthenticate = isRemote
+      ? address.callersAuthenticate === true
+      : this.#options.access?.exchange !== undefined;
     const path = transport === 'sse' ? '/sse' : '/mcp';
     const endpoint = new UpstreamClient(address, path, this.#options.input);
-    const examine = callersAuthenticate ? examineForCallers : isRemote ? examineRemote : waitUntilServing;
+    const [forAll, forCallers] = isRemote
+      ? [examineRemote, examineForCallers]
+      : [waitUntilServing, waitForCallers];
+    const examine = callersAuthenticate ? forCallers : forAll;
     const over = new AbortController();
     try {
       const found = await examine(endpoint, transport, signal);
@@ -100,7 +110,7 @@ export class HttpUpstream implements Upstream {
     const up = this.#up;
     if (up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
     // Remote servers get no headers of clients.
-    if (!up.isRemote && !this.#isForeign(exchange, up)) {
+    if (!up.isRemote && up.generation !== undefined && !this.#isForeign(exchange, up)) {
       // Middleware must see every message, and sessions belong to principals.
       const isGuarded = !messages.isEmpty || access !== undefined;
       // What is not MCP can be passed through unless that would be a way around a rule.

@@ -18,8 +18,8 @@ export interface UpstreamOptions {
   version: string;
   sessions: 'own' | 'shared';
   messages: MessagePipeline;
-  /** Callers are authenticated. */
-  access?: unknown;
+  /** Callers are authenticated, perhaps with an exchange of their tokens for tokens of the server. */
+  access?: { exchange?: unknown } | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */
   trustProxyHeaders?: boolean | undefined;
   /** Limits that differ from the default ones. */

@@ -1,0 +1,161 @@
+import * as z from 'zod';
+import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
+import { mcpServer } from '../crds/mcp-server.ts';
+import { NameClash } from '../runtime/applier.ts';
+import type { Finding } from '../runtime/conditions.ts';
+import type { Plan } from '../templates/objects.ts';
+import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
+import type { Enforcement } from '../templates/permissions.ts';
+import { InvalidSpec, runConfigOf } from '../templates/run-config.ts';
+import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
+import { finding, ownerOf } from './context.ts';
+import type { Context, CustomResource } from './context.ts';
+import { UnresolvedReference } from './references.ts';
+import type { References } from './references.ts';
+
+/** A problem outside of the objects that the operator watches is looked at again after this time. */
+export const PROBLEM_POLL_MS = 30_000;
+
+/** A problem that stops a pass, with the condition that names the problem. */
+export class Stop extends Error {
+  readonly finding: Finding;
+  readonly againAfterMs: number | undefined;
+
+  constructor(found: Finding, againAfterMs?: number) {
+    super(found.message);
+    this.finding = found;
+    this.againAfterMs = againAfterMs;
+  }
+}
+
+/** The stop that an error of a pass means. Undefined for an error that another attempt may not meet. */
+export function stopOf(error: unknown): Stop | undefined {
+  if (error instanceof Stop) return error;
+  if (error instanceof InvalidSpec)
+    return new Stop(finding('ReferencesResolved', false, 'InvalidSpec', error.message));
+  if (error instanceof UnresolvedReference)
+    return new Stop(finding('ReferencesResolved', false, error.reason, error.message), PROBLEM_POLL_MS);
+  if (error instanceof Unenforceable)
+    return new Stop(finding('PermissionsEnforced', false, 'Unenforceable', error.message));
+  if (error instanceof NameClash)
+    return new Stop(finding('ReferencesResolved', false, 'NameClash', error.message), PROBLEM_POLL_MS);
+  return undefined;
+}
+
+/** The spec with all defaults. Throws `InvalidSpec`. */
+export function specOf({ kind, spec }: CustomResource): ServerSpec | RemoteProxySpec {
+  const schema = kind === 'MCPServer' ? mcpServer.spec : mcpRemoteProxy.spec;
+  const parsed = schema.safeParse(spec);
+  if (!parsed.success) throw new InvalidSpec(`invalid spec: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** The part of a pod template that ToolHive relies on. The API server checks the rest when the template is applied. */
+const PodTemplate = z.looseObject({
+  metadata: z
+    .looseObject({
+      labels: z.record(z.string(), z.string()).optional(),
+      annotations: z.record(z.string(), z.string()).optional(),
+    })
+    .optional(),
+  spec: z
+    .looseObject({
+      containers: z.array(z.looseObject({ name: z.string() })).optional(),
+      initContainers: z.array(z.looseObject({ name: z.string() })).optional(),
+      volumes: z.array(z.looseObject({ name: z.string() })).optional(),
+      hostNetwork: z.boolean().optional(),
+    })
+    .optional(),
+});
+
+/** Checks the pod template of a server. Throws `Stop`. */
+export function checkTemplate({ podTemplateSpec }: ServerSpec, findings: Finding[]): void {
+  if (podTemplateSpec === undefined) return;
+  const parsed = PodTemplate.safeParse(podTemplateSpec);
+  if (!parsed.success) {
+    throw new Stop(
+      finding(
+        'PodTemplateValid',
+        false,
+        'InvalidPodTemplateSpec',
+        `spec.podTemplateSpec is not a pod template: ${z.prettifyError(parsed.error)}`,
+      ),
+    );
+  }
+  findings.push(finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.'));
+}
+
+/** Collects everything that decides the children of a resource. Throws `InvalidSpec` and `Unenforceable`. */
+export function planOf(
+  { settings, isOpenShift }: Pick<Context, 'settings' | 'isOpenShift'>,
+  resource: CustomResource,
+  spec: ServerSpec | RemoteProxySpec,
+  references: References,
+  findings: Finding[],
+): Plan {
+  const { kind, metadata } = resource;
+  const { tools, exchange, oidcData, authorization, profile, secretVersions } = references;
+  const proxied = {
+    kind,
+    name: metadata.name,
+    namespace: metadata.namespace ?? '',
+    spec,
+    proxyHost: settings.proxyHost,
+    hasVault: usesVault(spec),
+    profile,
+    ...(tools === undefined ? {} : { tools }),
+    ...(exchange === undefined ? {} : { exchange }),
+    ...(oidcData === undefined ? {} : { oidcData }),
+  } as Proxied;
+  const enforcement = kind === 'MCPServer' ? enforcementOf(profile) : undefined;
+  findings.push(
+    enforcement === undefined
+      ? finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.')
+      : enforcementFinding(spec as ServerSpec, enforcement),
+  );
+  return {
+    proxied,
+    owner: ownerOf(resource),
+    runConfig: runConfigOf(proxied),
+    runnerImage: settings.runnerImage,
+    isOpenShift,
+    secretVersions,
+    restartedAt: restartOf(resource),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(enforcement === undefined ? {} : { enforcement }),
+  };
+}
+
+function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {
+  const template = PodTemplate.safeParse(podTemplateSpec ?? {});
+  if (template.data?.spec?.hostNetwork === true) {
+    throw new Unenforceable(
+      'spec.podTemplateSpec uses the network of the node, to which no NetworkPolicy applies',
+    );
+  }
+  const messages = {
+    none: 'A NetworkPolicy denies all outbound connections.',
+    policy: 'A NetworkPolicy allows outbound connections to public addresses and DNS.',
+    gateway:
+      'A NetworkPolicy allows outbound connections to the egress gateway only, and the gateway enforces the host rules.',
+  };
+  return finding(
+    'PermissionsEnforced',
+    true,
+    'NetworkPolicy',
+    `${messages[egress.kind]} The cluster needs a network plugin that enforces NetworkPolicy objects.`,
+  );
+}
+
+function usesVault({ resourceOverrides }: ServerSpec | RemoteProxySpec): boolean {
+  const annotations = resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides?.annotations;
+  return annotations?.['vault.hashicorp.com/agent-inject'] === 'true';
+}
+
+const RESTARTED_AT = 'mcpserver.toolhive.stacklok.dev/restarted-at';
+
+/** The wanted restart, if its time can be parsed. A rolling restart is a change of the pod templates. */
+export function restartOf({ metadata }: CustomResource): string | undefined {
+  const wanted = metadata.annotations?.[RESTARTED_AT];
+  return wanted === undefined || Number.isNaN(Date.parse(wanted)) ? undefined : wanted;
+}
