@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
@@ -107,7 +108,9 @@ export async function startControlPlane({
     const define = async (): Promise<void> => {
       const words = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
       await kubectl(words, Object.values(crdFiles()).join('---\n'));
-      await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
+      const wait = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'];
+      // A definition that has no status yet is an error for kubectl.
+      while (!(await kubectl(wait).then(() => true, isWithoutStatus))) await delay(100);
     };
     if (hasDefinitions) await define();
     let count = 0;
@@ -190,4 +193,10 @@ async function readWrites(path: string): Promise<AuditedWrite[]> {
         ...(objectRef ?? { resource: '' }),
       };
     });
+}
+
+/** False if the error means that an object has no status yet. Throws any other error. */
+function isWithoutStatus(error: unknown): false {
+  if (error instanceof Error && error.message.includes('conditions accessor error')) return false;
+  throw error;
 }
