@@ -301,8 +301,7 @@ export class AuditStore {
     const most = this.#first + removedAtOnce - 1;
     const tooMany = count > records + slack ? this.#last.id - records : 0;
     const tooLarge = this.#size() > bytes ? most : 0;
-    const old = this.#database.prepare('SELECT max(id) AS id FROM records WHERE id <= ? AND at < ?');
-    const tooOld = Number(old.get(most, until)?.['id'] ?? 0);
+    const tooOld = this.#oldest() < until ? this.#lastBefore(until, most) : 0;
     const last = Math.min(Math.max(tooMany, tooLarge, tooOld), most, this.#last.id - 1);
     if (last < this.#first) return;
     const row = this.#database.prepare('SELECT line FROM records WHERE id = ?').get(last);
@@ -314,6 +313,17 @@ export class AuditStore {
     this.#database.prepare('DELETE FROM records WHERE id <= ?').run(last);
     this.#database.exec('COMMIT');
     this.#first = last + 1;
+  }
+
+  /** The time of the oldest record. */
+  #oldest(): number {
+    const oldest = this.#database.prepare('SELECT at FROM records WHERE id = ?').get(this.#first);
+    return Number(oldest?.['at'] ?? 0); // removed by another program, so that all records are looked at
+  }
+
+  #lastBefore(atMs: number, most: number): number {
+    const old = this.#database.prepare('SELECT max(id) AS id FROM records WHERE id <= ? AND at < ?');
+    return Number(old.get(most, atMs)?.['id'] ?? 0);
   }
 
   /** The size of the database without its free pages. */

@@ -5,6 +5,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { CallTracker, isDenial, isStream } from './call-tracker.ts';
 import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
+import { whenClosed } from './middleware.ts';
 
 /** One event, without the fields that the audit log adds. */
 export interface AuditEntry extends Pick<
@@ -111,7 +112,7 @@ export class Audit implements Middleware {
       if (isDenial(response)) this.#recordHttp(exchange, undefined, response.statusCode);
     };
     if (this.#options.isAuthenticating) {
-      response.once('close', record);
+      whenClosed(exchange, record);
       return next();
     }
     next();

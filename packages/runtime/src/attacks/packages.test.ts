@@ -146,7 +146,7 @@ describe('a hostile npm package', () => {
 
       await expect(target.prepare(hostile, env)).rejects.toMatchObject({
         kind: 'unsupported',
-        message: expect.stringContaining('does not come from a package registry alone'),
+        message: expect.stringContaining('does not come entirely from a package registry'),
         hint: expect.stringContaining('allow it'),
       });
 
@@ -336,7 +336,7 @@ describe('a hostile Python package', () => {
 
     await expect(target.prepare(hostile, env)).rejects.toMatchObject({
       kind: 'unsupported',
-      message: expect.stringContaining('does not come from a package registry alone'),
+      message: expect.stringContaining('does not come entirely from a package registry'),
     });
 
     expect(internal.requests).toEqual([]);

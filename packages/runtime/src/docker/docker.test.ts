@@ -106,7 +106,7 @@ test('says that there is no engine, and throws only when something is asked of i
 
   expect(report).toMatchObject({
     available: false,
-    hint: expect.stringContaining('start Docker, Podman or Colima'),
+    hint: expect.stringContaining('start Docker, Podman, or Colima'),
   });
   await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
   await expect(runtime.sweep()).resolves.toBeUndefined();
