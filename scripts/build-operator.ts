@@ -14,7 +14,7 @@ export const operatorPrograms = {
 };
 
 /** How Node.js runs the operator, whose heap would otherwise grow to several times of its content. */
-export const operatorFlags = ['--optimize-for-size', '--max-semi-space-size=4'] as const;
+export const operatorFlags = ['--optimize-for-size', '--max-semi-space-size=16'] as const;
 
 /** Bundles the programs of the operator into `apps/operator/dist`, and returns their contents. */
 export async function buildOperator(): Promise<Metafile> {
