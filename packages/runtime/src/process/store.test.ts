@@ -59,7 +59,7 @@ describe('the package store', () => {
     expect(prepared.messages).toEqual([
       'resolving @example/server',
       'installing @example/server 2.0.0',
-      'downloaded one package',
+      'downloaded 1 package',
       'install scripts did not run. If the server needs them, add --allow-scripts @example/server',
       expect.stringMatching(/^installed @example\/server 2\.0\.0 in \d+\.\d s$/),
     ]);

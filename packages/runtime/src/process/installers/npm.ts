@@ -254,7 +254,7 @@ export async function npm(
       onLine: (line) => {
         if (!/^npm http fetch GET 200 .*\.tgz/.test(line)) return;
         downloads += 1;
-        context.report(`downloaded ${downloads === 1 ? 'one package' : `${downloads} packages`}`);
+        context.report(`downloaded ${downloads === 1 ? '1 package' : `${downloads} packages`}`);
       },
     },
     context,
