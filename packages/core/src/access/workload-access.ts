@@ -112,11 +112,11 @@ function checkTokenExchange(runConfig: RunConfig): void {
   if (!config) return;
   if (requestedOidc(runConfig) === undefined)
     throw invalidField('/token_exchange', 'tokens cannot be exchanged, because callers do not send any', {
-      hint: 'configure oidc as well',
+      hint: 'configure an OpenID provider as well, or omit the token exchange',
     });
   if (transport === 'stdio')
     throw invalidField('/token_exchange', 'a stdio server cannot receive tokens', {
-      hint: 'omit token_exchange',
+      hint: 'omit the token exchange, or use a server that speaks HTTP',
     });
 }
 

@@ -26,7 +26,7 @@ interface OpenCaller extends CallerConnection {
 }
 
 /**
- * Bridges for callers with credentials of their own at the server (RFC 8693). The connections of a bridge carry
+ * Bridges for callers that have separate credentials at the server (RFC 8693). The connections of a bridge carry
  * credentials, so no two callers share a bridge, and neither do two tokens of one caller that allow different things.
  */
 export class CallerBridges {
@@ -41,7 +41,7 @@ export class CallerBridges {
     this.#sweeping = setInterval(() => this.#sweep(this.#now() - keepMs), keepMs / 10).unref();
   }
 
-  /** Returns the connections of an exchange's caller, with the newest credentials. Returns undefined if there is no room. */
+  /** Returns the connections of an exchange's caller, with the newest credentials. Returns undefined if too many callers are connected. */
   of(
     { principal }: Exchange,
     credentials: Readonly<Record<string, string>>,

@@ -166,6 +166,7 @@ export class HttpUpstream implements Upstream {
 
   #route(caller: CallerConnection, exchange: Exchange, up: Up): void {
     if (exchange.response.destroyed) return; // its client is gone
+    if (this.#up !== up) return this.handle(exchange); // the server was stopped or started again in the meantime
     if (this.#mayForward(exchange, up)) return this.#guarded.handle(exchange);
     caller.bridge.serve(exchange, { ...up, endpoint: caller.endpoint });
   }

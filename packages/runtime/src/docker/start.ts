@@ -115,12 +115,7 @@ async function openRulesGuard(
   } = guarded;
   const ingress = await openIngress(yard, tools, transport, namespace, undo);
   const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'gateway');
-  const resources = undo.move();
-  return {
-    place: { containerId, ...(file !== undefined && { resolverFile: file }) },
-    ...(ingress && { ingress }),
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
+  return guardOf({ containerId, ...(file !== undefined && { resolverFile: file }) }, ingress, undo.move());
 }
 
 /** A network that reaches public hosts. None where that cannot be made, which the status of the runtime says. */
@@ -136,14 +131,19 @@ async function openFence(
   const namespace = { network: descriptor, user, side: 'server' } as const;
   const ingress = await openIngress(yard, fenced.tools, transport, namespace, undo);
   const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'fenced');
-  const resources = undo.move();
-  return {
-    place: { containerId, ...(file !== undefined && { resolverFile: file }) },
-    ...(ingress && { ingress }),
-    ended,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
+  const place = { containerId, ...(file !== undefined && { resolverFile: file }) };
+  return { ...guardOf(place, ingress, undo.move()), ended };
 }
+
+const guardOf = (
+  place: Guard['place'],
+  ingress: Ingress | undefined,
+  resources: AsyncDisposableStack,
+): Guard => ({
+  ...(place && { place }),
+  ...(ingress && { ingress }),
+  [Symbol.asyncDispose]: () => resources.disposeAsync(),
+});
 
 async function openIngress(
   yard: Yard,
@@ -206,7 +206,7 @@ const unverified: RuntimeLimit = {
 
 /** The workload name, or a derived name for an additional container. */
 function reserveName({ names }: Yard, workload: string): string {
-  let name = workload;
+  let name = workload.length > 1 ? workload : `${workload}-1`; // engines refuse names of one character
   for (let copy = 2; names.has(name); copy++) name = `${workload}-${copy}`;
   names.add(name);
   return name;

@@ -188,7 +188,7 @@ export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
   return renamed === thrown.message ? thrown : new ThvError(kind, renamed, { hint, problems, cause: thrown });
 }
 
-/** The message with flags instead of the keys of an object, such as `token_url`. */
+/** Replaces the keys of an object, such as `token_url`, with the flags that set them. */
 function withFlagsForKeys(message: string, { pointer }: InputProblem): string {
   const keys = mappings.find(({ field }) => field === pointer?.split('/')[1])?.keys ?? {};
   return Object.entries(keys).reduce((text, [key, flag]) => {
