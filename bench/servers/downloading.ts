@@ -3,7 +3,7 @@
 // `nothing`, not at all.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EgressGateway } from '../../packages/runtime/src/egress/gateway.ts';
-import { EgressNamespace } from '../../packages/runtime/src/egress/namespace.ts';
+import { GatewayNetwork } from '../../packages/runtime/src/egress/gateway-network.ts';
 import { findEgressTools } from '../../packages/runtime/src/egress/tools.ts';
 import { Rules } from '../../packages/runtime/src/outbound-rules.ts';
 import { serveParent } from '../child.ts';
@@ -21,10 +21,12 @@ const command = (url: string): string[] => [script, url, 'stream', '1000000'];
 async function throughGateway(address: string): Promise<ChildProcess> {
   const tools = await findEgressTools(process.env);
   if ('problem' in tools) throw new Error(tools.problem);
-  const namespace = await EgressNamespace.open(tools, []);
+  const gateways = new GatewayNetwork();
+  const { namespace, address: own } = await gateways.makeNamespace(tools);
   const rules = new Rules({ hosts: [address], ports: [80] });
   const refuse = () => Promise.reject(new Error('no name is needed'));
-  void new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
+  const gateway = new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
+  await gateways.enter(tools, own, { gateway, ports: [] });
   const entering = [`--net=/proc/${process.pid}/fd/${namespace.network}`, '--', process.execPath];
   return spawn(tools.nsenter, [...entering, ...command(`http://${address}`)], { stdio: 'ignore' });
 }

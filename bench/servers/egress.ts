@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { EgressGateway } from '../../packages/runtime/src/egress/gateway.ts';
-import { EgressNamespace } from '../../packages/runtime/src/egress/namespace.ts';
+import { GatewayNetwork } from '../../packages/runtime/src/egress/gateway-network.ts';
 import { findEgressTools } from '../../packages/runtime/src/egress/tools.ts';
 import { Rules } from '../../packages/runtime/src/outbound-rules.ts';
 import { serveParent } from '../child.ts';
@@ -38,9 +38,11 @@ async function gateways(): Promise<Way> {
   const rules = new Rules({ hosts: [address], ports: [80] });
   const refuse = () => Promise.reject(new Error('no name is needed'));
   const namespaces: string[] = [];
+  const network = new GatewayNetwork();
   for (let made = 0; made < Number(count); made++) {
-    const namespace = await EgressNamespace.open(tools, []);
-    void new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
+    const { namespace, address: own } = await network.makeNamespace(tools);
+    const gateway = new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
+    await network.enter(tools, own, { gateway, ports: [] });
     namespaces.push(`/proc/${process.pid}/fd/${namespace.network}`);
   }
   return { namespaces, url: `http://${address}` };

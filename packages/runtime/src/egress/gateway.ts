@@ -8,13 +8,19 @@ import { Names, isSynthetic } from './names.ts';
 import { Refused, addressesOf, join, reach, requireNamed, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
-/** The sockets in the neighbor namespace of a server, where every address is local. */
+/** The sockets that the programs of one server reach. */
 export interface GatewaySockets {
   /** UDP and TCP for name lookups. */
   datagrams: Datagrams;
   lookups: Server;
-  /** One for each port that servers can connect to. */
+  /** One for each port that the server can connect to, unless it shares them with others. */
   listeners: readonly Server[];
+}
+
+/** Prepares a listener in a namespace where every address is local. */
+export function takeConnections(listener: Server, accept: (inner: Socket) => void): void {
+  Object.assign(listener, { allowHalfOpen: true, pauseOnConnect: true });
+  listener.on('connection', accept);
 }
 
 const MAX_CONNECTIONS = 1024;
@@ -44,13 +50,10 @@ export class EgressGateway implements Disposable {
     });
     sockets.lookups.maxConnections = MAX_LOOKUP_CONNECTIONS;
     sockets.lookups.on('connection', (client: Socket) => void this.#answerStream(client));
-    for (const listener of sockets.listeners) {
-      Object.assign(listener, { allowHalfOpen: true, pauseOnConnect: true });
-      listener.on('connection', (inner: Socket) => void this.#accept(inner));
-    }
+    for (const listener of sockets.listeners) takeConnections(listener, (inner) => void this.accept(inner));
   }
 
-  /** Ends all connections and closes the sockets, with which the namespace disappears. */
+  /** Ends all connections and closes the sockets. */
   [Symbol.dispose](): void {
     const { datagrams, lookups, listeners } = this.#sockets;
     datagrams.close();
@@ -128,7 +131,8 @@ export class EgressGateway implements Disposable {
     }
   }
 
-  async #accept(inner: Socket): Promise<void> {
+  /** Forwards a connection of the server to the host that it is for, or refuses it. Never rejects. */
+  async accept(inner: Socket): Promise<void> {
     inner.on('error', () => {});
     const { localAddress = '', localPort: port = 0 } = inner;
     const name = this.#names.nameOf(localAddress);

@@ -1,8 +1,11 @@
-/** The gateway address in a server's namespace, which also resolves names. */
+/** Where a server resolves names: the gateway address of a container, and a loopback address in a sandbox. */
 export const RESOLVER_ADDRESS = '198.18.0.1';
 
-/** The server address in its namespace. */
+/** The address of a container with a gateway of its own. */
 export const SERVER_ADDRESS = '198.18.0.2';
+
+/** The address of the gateway that all sandboxes share. */
+const SHARED_GATEWAY_ADDRESS = '198.18.0.3';
 
 const resolverOptions = ['timeout:2', 'attempts:1'];
 
@@ -60,6 +63,41 @@ export const preparingScript = (serverEnd: string): string =>
 ${gatewayCommands(serverEnd)}GATEWAY`);
 
 /**
+ * Runs in the namespace that the gateways of all sandboxes share, and lets everything that arrives end there. The
+ * kernel forwards nothing from one sandbox to another, whatever the machine's settings for forwarding are. Only
+ * replies, which begin there, take the routes of the table `main`, which lead to the sandboxes. A packet whose source
+ * is not the address of its sandbox is dropped (`rp_filter`), so that the address identifies the sandbox.
+ */
+export const sharingScript = connectingWith(`\
+for device in all default; do echo 1 >"/proc/sys/net/ipv4/conf/$device/rp_filter" || return 1; done
+"$ip" -batch - <<'GATEWAY'
+link set lo up
+route add local default dev lo table local
+rule add preference 100 iif lo table main
+rule add preference 101 table local
+rule del preference 0
+GATEWAY`);
+
+/** Runs in the shared namespace for further listeners, which need nothing else. */
+export const listeningScript = connectingWith(':');
+
+/** Runs in a sandbox's namespace, with the shared one as descriptor 4, and connects the two. */
+export const joiningScript = (address: string, gatewayEnd: string): string =>
+  connectingWith(`\
+"$ip" -batch - <<'LINK' && "$nsenter" --net=/proc/self/fd/4 "$ip" -batch - <<'GATEWAY' && "$ip" -batch - <<'SERVER'
+link add eth0 type veth peer name ${gatewayEnd} netns /proc/self/fd/4
+LINK
+addr add ${SHARED_GATEWAY_ADDRESS} peer ${address} dev ${gatewayEnd}
+link set ${gatewayEnd} mtu 65535 up
+GATEWAY
+link set lo up
+addr add ${RESOLVER_ADDRESS}/32 dev lo
+addr add ${address} peer ${SHARED_GATEWAY_ADDRESS} dev eth0
+link set eth0 mtu 65535 up
+route add default via ${SHARED_GATEWAY_ADDRESS}
+SERVER`);
+
+/**
  * Runs in a server's namespace, with power over both, and fetches the server's end from the namespace of a process. The
  * arguments are `ip`, `nsenter`, the process, and the name of the end.
  */
@@ -69,27 +107,29 @@ ${serverCommands}SERVER`;
 
 /**
  * Opens a gateway's sockets and sends them to the daemon as soon as the daemon reports that the namespaces are
- * connected. Plain JavaScript, because it is an argument of Node.js. The resolver listens on a separate address,
- * because clients ignore replies from other addresses.
+ * connected: one for each of the ports, and a resolver unless its address is empty. Plain JavaScript, because it is an
+ * argument of Node.js. The resolver listens on a separate address, because clients ignore replies from other addresses.
  */
 export const helperSource = `'use strict';
 const dgram = require('node:dgram');
 const { once } = require('node:events');
 const net = require('node:net');
 
-const [ports] = process.argv.slice(1);
-const resolver = '${RESOLVER_ADDRESS}';
+const [ports, resolver] = process.argv.slice(1);
 process.stdin.resume().on('close', () => process.exit(1)); // the daemon has ended
+
+function opening() {
+  const listen = (port, host) => net.createServer().listen({ port, host });
+  const listeners = ports.split(',').filter(Boolean).map((port) => ['listener', listen(Number(port), '0.0.0.0')]);
+  if (resolver === '') return listeners;
+  return [['datagrams', dgram.createSocket('udp4').bind(53, resolver)], ['lookups', listen(53, resolver)], ...listeners];
+}
 
 async function main() {
   await once(process, 'message');
-  const listeners = ports.split(',').map((port) => net.createServer().listen({ port: Number(port), host: '0.0.0.0' }));
-  const lookups = net.createServer().listen({ port: 53, host: resolver });
-  const datagrams = dgram.createSocket('udp4').bind(53, resolver);
-  await Promise.all([datagrams, lookups, ...listeners].map((socket) => once(socket, 'listening')));
-  process.send('datagrams', datagrams);
-  process.send('lookups', lookups);
-  for (const listener of listeners) process.send('listener', listener);
+  const sockets = opening();
+  await Promise.all(sockets.map(([, socket]) => once(socket, 'listening')));
+  for (const [kind, socket] of sockets) process.send(kind, socket);
   await once(process, 'message');
 }
 

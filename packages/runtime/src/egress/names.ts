@@ -4,7 +4,15 @@ const MAX_NAMES = 4096;
 const FIRST = (198 << 24) | (18 << 16);
 /** The first addresses are the gateway's own. */
 const RESERVED = 256;
-const COUNT = 2 ** 17 - RESERVED;
+/** The upper quarter is for the sandboxes themselves. */
+const SANDBOXES = 2 ** 15;
+const COUNT = 2 ** 17 - SANDBOXES - RESERVED;
+
+/** How many sandboxes can have an address at once. */
+export const MAX_SANDBOXES = SANDBOXES;
+
+/** The address of a sandbox with a number below `MAX_SANDBOXES`. */
+export const sandboxAddress = (number: number): string => dotted(FIRST + RESERVED + COUNT + number);
 
 /** One synthetic address per resolved name, which identifies the name of a connection. */
 export class Names {

@@ -6,12 +6,12 @@ import { unavailable } from '@toolhive/contract/failure';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from './gateway.ts';
-import { connectingScript, helperSource, outcomes, preparingScript } from './helper.ts';
+import { RESOLVER_ADDRESS, connectingScript, helperSource, outcomes, preparingScript } from './helper.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
- * A network namespace for one server whose only neighbor is the gateway, and the gateway's sockets. It exists as long
- * as a process or a descriptor uses it.
+ * A network namespace from which a server reaches only its gateway, and the sockets for it. It exists as long as a
+ * process or a descriptor uses it.
  */
 export class EgressNamespace implements Disposable {
   readonly sockets: GatewaySockets;
@@ -22,7 +22,7 @@ export class EgressNamespace implements Disposable {
   readonly side: 'server' | 'gateway';
   #isClosed = false;
 
-  private constructor(
+  constructor(
     sockets: GatewaySockets,
     { network, user }: Descriptors,
     side: EgressNamespace['side'] = 'server',
@@ -31,18 +31,6 @@ export class EgressNamespace implements Disposable {
     this.network = network;
     this.user = user;
     this.side = side;
-  }
-
-  /** Makes one, with a listener for each of the ports and for those where refusals are recorded. */
-  static async open(tools: EgressTools, wanted: readonly number[]): Promise<EgressNamespace> {
-    // The helper holds the namespace of the server as descriptor 4, and is itself in a second one, of the gateway.
-    const beside = `exec 4</proc/self/ns/net; exec ${JSON.stringify(tools.unshare)} --net -- "$@"`;
-    const unshare = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
-    const before = [...unshare, tools.sh, '-c', beside, 'sh'];
-    return connect(tools, { wanted, before, script: connectingScript, inherited: [] }, (sockets, pid) => {
-      const network = openSync(`/proc/${pid}/fd/4`, 'r');
-      return new EgressNamespace(sockets, { network, user: openSync(`/proc/${pid}/ns/user`, 'r') });
-    });
   }
 
   /**
@@ -63,8 +51,12 @@ export class EgressNamespace implements Disposable {
         '--net',
         '--',
       ];
-      const parts = { wanted, before, script: connectingScript, inherited: [network, user] };
-      return await connect(tools, parts, (sockets) => new EgressNamespace(sockets, descriptors));
+      const parts = { before, script: connectingScript, inherited: [network, user], ...own(wanted) };
+      return await openSockets(
+        tools,
+        parts,
+        (sockets) => new EgressNamespace(withResolver(sockets), descriptors),
+      );
     } catch (error) {
       for (const descriptor of Object.values(descriptors)) closeSync(descriptor);
       throw error;
@@ -82,16 +74,12 @@ export class EgressNamespace implements Disposable {
   ): Promise<EgressNamespace> {
     const name = `thv${randomBytes(5).toString('hex')}`; // an interface name has at most 15 characters
     const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
-    const parts = { wanted, before, script: preparingScript(name), inherited: [] };
+    const parts = { before, script: preparingScript(name), inherited: [], ...own(wanted) };
     const fetch = (pid: number): Promise<void> => fetchEnd({ pid, name });
-    return connect(
+    return openSockets(
       tools,
       parts,
-      (sockets, pid) => {
-        const network = openSync(`/proc/${pid}/ns/net`, 'r');
-        const user = openSync(`/proc/${pid}/ns/user`, 'r');
-        return new EgressNamespace(sockets, { network, user }, 'gateway');
-      },
+      (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid), 'gateway'),
       fetch,
     );
   }
@@ -111,7 +99,13 @@ export class EgressNamespace implements Disposable {
   }
 }
 
-type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
+export type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
+
+/** Opens the namespaces of a helper that has not ended. */
+export const namespacesOf = (pid: number): Descriptors => {
+  const user = openSync(`/proc/${pid}/ns/user`, 'r');
+  return { network: openSync(`/proc/${pid}/ns/net`, 'r'), user };
+};
 
 /**
  * The arguments with which `nsenter` enters a container network. Users other than root must enter through the owning
@@ -120,24 +114,45 @@ type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
 export const enteringUser = (descriptor: number): string[] =>
   process.getuid?.() === 0 ? [] : [`--user=/proc/self/fd/${descriptor}`, '--preserve-credentials'];
 
-interface Connecting {
-  wanted: readonly number[];
+/** The sockets of a gateway that shares none with others. */
+const own = (wanted: readonly number[]) => ({
+  ports: [...new Set([...alwaysListening, ...wanted])],
+  resolver: RESOLVER_ADDRESS,
+});
+
+interface Opening {
   /** The command that starts the script. */
   before: readonly string[];
   /** The script that connects the namespaces. */
   script: string;
   /** Further descriptors of the helper, from 4 on. */
   inherited: readonly number[];
+  /** The ports to listen on, on every address. */
+  ports: readonly number[];
+  /** The address to answer name lookups on, if any. */
+  resolver?: string;
+}
+
+/** The sockets that a helper opened. */
+interface Opened {
+  datagrams?: Datagrams;
+  lookups?: Server;
+  listeners: Server[];
+}
+
+/** Requires the sockets for name lookups, which the helper was asked to open. */
+export function withResolver({ datagrams, lookups, listeners }: Opened): GatewaySockets {
+  if (datagrams !== undefined && lookups !== undefined) return { datagrams, lookups, listeners };
+  throw unavailable('the network for a sandbox cannot be created: the helper opened no resolver');
 }
 
 /** Runs the helper. Calls `complete` after the script, and `take` while the helper's descriptors can be opened. */
-async function connect(
+export async function openSockets<Made>(
   { node, sh, ip, nsenter }: EgressTools,
-  { wanted, before, script, inherited }: Connecting,
-  take: (sockets: GatewaySockets, pid: number) => EgressNamespace,
+  { before, script, inherited, ports, resolver }: Opening,
+  take: (sockets: Opened, pid: number) => Made,
   complete: (pid: number) => Promise<void> = async () => {},
-): Promise<EgressNamespace> {
-  const ports = new Set([...alwaysListening, ...wanted]);
+): Promise<Made> {
   const connecting = [sh, '-c', script, 'sh', ip, nsenter];
   const opening = [
     node,
@@ -145,8 +160,10 @@ async function connect(
     '--max-old-space-size=32',
     '-e',
     helperSource,
-    [...ports].join(),
+    ports.join(),
+    resolver ?? '',
   ];
+  const count = ports.length + (resolver === undefined ? 0 : 2);
   const [program = sh, ...args] = [...before, ...connecting, ...opening];
   const helper = spawnSealed(program, args, ['pipe', 'pipe', 'pipe', 'ipc', ...inherited]);
   helper.stdin?.on('error', () => {}); // the process has ended, and its exit explains why
@@ -160,7 +177,7 @@ async function connect(
     const completed = untilConnected(helper).then(() => complete(helper.pid ?? 0));
     await Promise.race([completed, failed]);
     helper.send('connected', () => {});
-    const sockets = await Promise.race([takeSockets(helper, ports.size), failed]);
+    const sockets = await Promise.race([takeSockets(helper, count), failed]);
     const made = take(sockets, helper.pid ?? 0);
     helper.send('taken', () => {});
     return made;
@@ -184,23 +201,19 @@ async function untilConnected({ stdout }: ReturnType<typeof spawnSealed>): Promi
   return promise;
 }
 
-async function takeSockets(
-  helper: ReturnType<typeof spawnSealed>,
-  listenerCount: number,
-): Promise<GatewaySockets> {
-  let datagrams: Datagrams | undefined;
-  let lookups: Server | undefined;
-  const listeners: Server[] = [];
-  const { promise, resolve, reject } = Promise.withResolvers<GatewaySockets>();
+async function takeSockets(helper: ReturnType<typeof spawnSealed>, count: number): Promise<Opened> {
+  const opened: Opened = { listeners: [] };
+  let left = count;
+  const { promise, resolve, reject } = Promise.withResolvers<Opened>();
   helper.on('message', (what: unknown, handle: unknown) => {
     if (what === 'datagrams')
-      datagrams = handle as Datagrams; // sent as such by the helper
-    else if (what === 'lookups' && handle instanceof Server) lookups = handle;
-    else if (what === 'listener' && handle instanceof Server) listeners.push(handle);
-    else reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
-    if (datagrams === undefined || lookups === undefined || listeners.length < listenerCount) return;
-    for (const socket of [datagrams, lookups, ...listeners]) socket.unref();
-    resolve({ datagrams, lookups, listeners });
+      opened.datagrams = handle as Datagrams; // sent as such by the helper
+    else if (what === 'lookups' && handle instanceof Server) opened.lookups = handle;
+    else if (what === 'listener' && handle instanceof Server) opened.listeners.push(handle);
+    else return reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
+    (handle as Datagrams | Server).unref();
+    left -= 1;
+    if (left === 0) resolve(opened);
   });
   return promise;
 }

@@ -16,8 +16,9 @@ test.each([
 });
 
 test('a limit on open files is named, and not user namespaces', async () => {
-  const script = `import { inspectMachine } from './check.ts';
-    const found = await inspectMachine(process.env, AbortSignal.timeout(30_000));
+  const script = `import { GatewayNetwork } from '../egress/gateway-network.ts';
+    import { inspectMachine } from './check.ts';
+    const found = await inspectMachine(process.env, new GatewayNetwork(), AbortSignal.timeout(30_000));
     console.log(JSON.stringify(found));`;
   const node = [process.execPath, '--input-type=module-typescript', '-e', script];
 

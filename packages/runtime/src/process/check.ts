@@ -13,7 +13,7 @@ import {
   networkHint,
 } from '../egress/user-network.ts';
 import { planSandbox } from './plan.ts';
-import { EgressNamespace } from '../egress/namespace.ts';
+import type { GatewayNetwork } from '../egress/gateway-network.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { type Binary, findNode, findProgram, installWith } from '../programs.ts';
 import { openFilesCeiling } from '../proc.ts';
@@ -46,7 +46,11 @@ type EgressInspection = { tools: EgressTools } | { problem: string; hint: string
 const FEWEST_OPEN_FILES = 128;
 
 /** Inspects the machine and runs a sandbox once with the real options, which reveals missing features. */
-export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Inspection> {
+export async function inspectMachine(
+  env: NodeJS.ProcessEnv,
+  gateways: GatewayNetwork,
+  signal: AbortSignal,
+): Promise<Inspection> {
   if (process.platform !== 'linux') {
     return { problem: `the sandbox does not support ${process.platform}`, hint: 'install Docker or Podman' };
   }
@@ -66,7 +70,7 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
   const [complaint, network, egress] = await Promise.all([
     tryOut(bwrap, architecture, signal),
     inspectNetwork(bwrap, architecture, env, signal),
-    inspectEgress(env),
+    inspectEgress(env, gateways),
   ]);
   if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
   const [bwrapVersion, prlimit, node, cgroups] = await Promise.all([
@@ -149,12 +153,11 @@ async function inspectNetwork(
  * Looks for the programs, and creates a namespace once, which reveals restrictions by the kernel or a security
  * policy.
  */
-async function inspectEgress(env: NodeJS.ProcessEnv): Promise<EgressInspection> {
+async function inspectEgress(env: NodeJS.ProcessEnv, gateways: GatewayNetwork): Promise<EgressInspection> {
   const tools = await findEgressTools(env);
   if ('problem' in tools) return tools;
   try {
-    using tried = await EgressNamespace.open(tools, []);
-    tried.closeSockets();
+    gateways.drop(await gateways.makeNamespace(tools));
     return { tools };
   } catch (error) {
     const problem = messageOf(error);

@@ -4,7 +4,7 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { EgressNamespace } from '../egress/namespace.ts';
+import { GatewayNetwork } from '../egress/gateway-network.ts';
 import { findEgressTools } from '../egress/tools.ts';
 import { waitFor } from '../testing/conformance.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -15,9 +15,9 @@ const port = 54_321;
 
 /** A daemon that makes a network and never gets further. */
 const daemon = `
-import { EgressNamespace } from ${JSON.stringify(new URL('../egress/namespace.ts', import.meta.url).href)};
+import { GatewayNetwork } from ${JSON.stringify(new URL('../egress/gateway-network.ts', import.meta.url).href)};
 import { findEgressTools } from ${JSON.stringify(new URL('../egress/tools.ts', import.meta.url).href)};
-await EgressNamespace.open(await findEgressTools(process.env), [${port}]);
+await new GatewayNetwork().enter(await findEgressTools(process.env), 'none', { ports: [${port}] });
 `;
 
 describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with iproute2)', () => {
@@ -28,7 +28,7 @@ describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with 
     const ip = join(folder.path, 'ip');
     await writeFile(ip, '#!/bin/sh\necho Operation not supported >&2\nexit 2\n', { mode: 0o755 });
 
-    const opening = EgressNamespace.open({ ...tools, ip }, []);
+    const opening = new GatewayNetwork().makeNamespace({ ...tools, ip });
 
     await expect(opening).rejects.toMatchObject({
       kind: 'unavailable',
@@ -38,7 +38,7 @@ describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with 
 
   test('ends with a daemon that is killed meanwhile', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', daemon], { stdio: 'ignore' });
-    const helpers = () => processesWith(`,${port}`);
+    const helpers = () => processesWith(`\0${port}\0`);
     await waitFor(async () => (await helpers()).length > 0);
 
     child.kill('SIGKILL');

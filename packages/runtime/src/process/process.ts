@@ -16,7 +16,7 @@ import { type Inspection, type Machine, inspectMachine, reportOn } from './check
 import { sweepSockets } from '../door.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
-import type { EgressNamespace } from '../egress/namespace.ts';
+import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
 import { Spares } from '../egress/spares.ts';
 import { type Resolve, openResolver } from '../egress/resolver.ts';
 import { networkOf, startInstance } from './start.ts';
@@ -56,7 +56,8 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
-  readonly #namespaces = new Spares<EgressNamespace>();
+  readonly #gateways = new GatewayNetwork();
+  readonly #namespaces = new Spares<SandboxNamespace>();
   readonly #resolve: Resolve;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
@@ -101,6 +102,7 @@ class ProcessRuntime implements Runtime {
       installed,
       place: this.#options,
       homes: this.homes,
+      gateways: this.#gateways,
       namespaces: this.#namespaces,
       resolve: this.#resolve,
       ...(this.#options.log === undefined ? {} : { log: this.#options.log }),
@@ -139,7 +141,8 @@ class ProcessRuntime implements Runtime {
   }
 
   #look(): Promise<Inspection> {
-    return inspectMachine(this.#options.env, AbortSignal.timeout(INSPECTION_TIMEOUT_MS));
+    const signal = AbortSignal.timeout(INSPECTION_TIMEOUT_MS);
+    return inspectMachine(this.#options.env, this.#gateways, signal);
   }
 }
 

@@ -5,7 +5,8 @@ import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import { EgressGateway } from '../egress/gateway.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
-import { EgressNamespace } from '../egress/namespace.ts';
+import type { GatewayNetwork, SandboxNamespace } from '../egress/gateway-network.ts';
+import type { EgressNamespace } from '../egress/namespace.ts';
 import type { Spares } from '../egress/spares.ts';
 import type { Resolve } from '../egress/resolver.ts';
 import { requireSecrets } from '../secrets.ts';
@@ -31,8 +32,10 @@ export interface Start {
   installed: InstalledPackage;
   place: SocketPlace;
   homes: ProcessHomes;
+  /** Where the connections of servers with network rules lead. */
+  gateways: GatewayNetwork;
   /** Where servers with network rules run. */
-  namespaces: Spares<EgressNamespace>;
+  namespaces: Spares<SandboxNamespace>;
   resolve: Resolve;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
@@ -63,7 +66,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   if (own !== undefined) undo.use(own);
   const egress = await openEgress(start);
   using _descriptors = egress?.namespace;
-  if (egress !== undefined) undo.use(egress.gateway);
+  if (egress !== undefined) undo.use(egress.resources);
   const sandbox = undo.use(
     await Sandbox.start({
       bwrap: machine.bwrap,
@@ -109,7 +112,13 @@ function fewerFiles(openFiles: number): RuntimeLimit {
 }
 
 /** The gateway of a server with network rules, and the namespace that leads to the gateway. */
-async function openEgress({ launch, machine, namespaces, resolve }: Start): Promise<OpenEgress | undefined> {
+async function openEgress({
+  launch,
+  machine,
+  gateways,
+  namespaces,
+  resolve,
+}: Start): Promise<OpenEgress | undefined> {
   if (launch.network.kind !== 'rules') return undefined;
   if ('problem' in machine.egress) {
     const { problem, hint } = machine.egress;
@@ -117,19 +126,21 @@ async function openEgress({ launch, machine, namespaces, resolve }: Start): Prom
   }
   const { tools } = machine.egress;
   const { egress } = launch.network;
-  const namespace = await namespaces.take(egress.rules.ports, (ports) => EgressNamespace.open(tools, ports));
+  const { namespace, address } = await namespaces.take([], () => gateways.makeNamespace(tools));
+  using undo = new DisposableStack();
+  undo.use(namespace);
+  const resources = undo.use(new DisposableStack());
+  const gateway = resources.use(new EgressGateway(namespace.sockets, egress, resolve));
+  resources.use(await gateways.enter(tools, address, { gateway, ports: egress.rules.ports }));
+  undo.move();
   const { network, user } = namespace;
-  return {
-    namespace,
-    entering: { nsenter: tools.nsenter, network, user },
-    gateway: new EgressGateway(namespace.sockets, egress, resolve),
-  };
+  return { namespace, resources, entering: { nsenter: tools.nsenter, network, user } };
 }
 
 interface OpenEgress {
   entering: NamespaceToEnter;
   namespace: EgressNamespace;
-  gateway: EgressGateway;
+  resources: Disposable;
 }
 
 /** The granted mounts and the persistent home directory, unless a mount replaces it. */

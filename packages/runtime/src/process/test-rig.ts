@@ -7,6 +7,7 @@ import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import { Conversation } from '../testing/talk.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
+import { GatewayNetwork } from '../egress/gateway-network.ts';
 import { type Machine, inspectMachine } from './check.ts';
 import { childrenOf } from '../proc.ts';
 import { type ProcessRuntimeOptions, openProcessRuntime } from './process.ts';
@@ -60,7 +61,7 @@ export async function openRig(changes: Partial<ProcessRuntimeOptions> = {}): Pro
 
 /** What this machine offers for sandboxes. */
 export async function machineOf(env: NodeJS.ProcessEnv): Promise<Machine> {
-  const inspection = await inspectMachine(env, AbortSignal.timeout(30_000));
+  const inspection = await inspectMachine(env, new GatewayNetwork(), AbortSignal.timeout(30_000));
   if ('problem' in inspection) throw new Error(inspection.problem);
   return inspection.machine;
 }

@@ -3,7 +3,7 @@ import { aLaunch, testLimits } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
-import type { EgressNamespace } from '../egress/namespace.ts';
+import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
 import { Spares } from '../egress/spares.ts';
 import { openResolver } from '../egress/resolver.ts';
 import { ProcessHomes } from './homes.ts';
@@ -19,14 +19,15 @@ describe('on a machine without writable control groups', () => {
   afterAll(() => rig[Symbol.asyncDispose]());
 
   async function startUnlimited(changes: Partial<Launch>): Promise<Instance> {
-    const inspection = await inspectMachine(rig.options.env, never);
+    const gateways = new GatewayNetwork();
+    const inspection = await inspectMachine(rig.options.env, gateways, never);
     if ('problem' in inspection) throw new Error(inspection.problem);
     const launch = aLaunch(await rig.prepared(), changes);
     if (launch.source.kind !== 'package') throw new Error('not a package');
     const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
     const homes = new ProcessHomes(rig.options.homesDir);
-    const namespaces = new Spares<EgressNamespace>();
+    const namespaces = new Spares<SandboxNamespace>();
     const place = rig.options;
     return startInstance({
       machine,
@@ -34,6 +35,7 @@ describe('on a machine without writable control groups', () => {
       installed,
       place,
       homes,
+      gateways,
       namespaces,
       resolve: openResolver(),
       signal: never,

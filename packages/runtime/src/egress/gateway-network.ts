@@ -1,0 +1,161 @@
+import type { Server, Socket } from 'node:net';
+import { unavailable } from '@toolhive/contract/failure';
+import { alwaysListening } from '../egress.ts';
+import { type EgressGateway, takeConnections } from './gateway.ts';
+import { RESOLVER_ADDRESS, joiningScript, listeningScript, sharingScript } from './helper.ts';
+import { MAX_SANDBOXES, sandboxAddress } from './names.ts';
+import { type Descriptors, EgressNamespace, namespacesOf, openSockets, withResolver } from './namespace.ts';
+import type { EgressTools } from './tools.ts';
+
+/** The network namespace of a sandbox, and the address from which its connections come. */
+export interface SandboxNamespace {
+  namespace: EgressNamespace;
+  address: string;
+}
+
+/**
+ * The network namespace to which all connections of sandboxes with rules lead, and its listeners. A second namespace for
+ * each sandbox would take as much memory as everything else that a sandbox needs. It is made when it is first needed,
+ * and exists as long as the daemon.
+ */
+export class GatewayNetwork {
+  #shared: Promise<Descriptors> | undefined;
+  readonly #listeners = new Map<number, SharedListener>();
+  readonly #gateways = new Map<string, EgressGateway>();
+  /** The addresses of namespaces that no gateway has entered yet, too. */
+  readonly #taken = new Set<string>();
+  #next = 0;
+
+  /** Makes a namespace that leads here. Nothing answers its connections before `enter`. */
+  async makeNamespace(tools: EgressTools): Promise<SandboxNamespace> {
+    const shared = await this.#open(tools);
+    const { address, number } = this.#takeAddress();
+    const before = [tools.nsenter, ...entering, '--', tools.unshare, '--net', '--'];
+    const opening = { before, script: joiningScript(address, `v${number}`), ports: [] };
+    const inherited = [shared.network, shared.user];
+    try {
+      const namespace = await openSockets(
+        tools,
+        { ...opening, inherited, resolver: RESOLVER_ADDRESS },
+        (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid)),
+      );
+      return { namespace, address };
+    } catch (error) {
+      this.#taken.delete(address);
+      throw error;
+    }
+  }
+
+  /** Frees the address of a namespace that no gateway has entered. */
+  drop({ namespace, address }: SandboxNamespace): void {
+    namespace.closeSockets();
+    namespace[Symbol.dispose]();
+    this.#taken.delete(address);
+  }
+
+  /**
+   * Passes connections from the address to the gateway, until disposal. The ports are those on which others than the
+   * usual ones are allowed.
+   */
+  async enter(
+    tools: EgressTools,
+    address: string,
+    { gateway, ports }: { gateway: EgressGateway; ports: readonly number[] },
+  ): Promise<Disposable> {
+    using undo = new DisposableStack();
+    undo.defer(() => this.#taken.delete(address));
+    undo.use(await this.#listen(tools, ports));
+    this.#gateways.set(address, gateway);
+    undo.defer(() => this.#gateways.delete(address));
+    return undo.move();
+  }
+
+  /** Addresses are used in turn, because a namespace that has just ended may not be gone yet. */
+  #takeAddress(): { address: string; number: number } {
+    for (let tried = 0; tried < MAX_SANDBOXES; tried += 1) {
+      const number = this.#next++ % MAX_SANDBOXES;
+      const address = sandboxAddress(number);
+      if (this.#taken.has(address)) continue;
+      this.#taken.add(address);
+      return { address, number };
+    }
+    throw unavailable(`at most ${MAX_SANDBOXES} sandboxes can have network rules at once`);
+  }
+
+  #open(tools: EgressTools): Promise<Descriptors> {
+    this.#shared ??= this.#make(tools).catch((error: unknown) => {
+      this.#shared = undefined;
+      throw error;
+    });
+    return this.#shared;
+  }
+
+  async #make(tools: EgressTools): Promise<Descriptors> {
+    const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
+    const ports = [...alwaysListening];
+    const opening = { before, script: sharingScript, inherited: [], ports };
+    return openSockets(tools, opening, ({ listeners }, pid) => {
+      for (const listener of listeners) takeConnections(listener, (inner) => this.#accept(inner));
+      return namespacesOf(pid);
+    });
+  }
+
+  /** The kernel checked the source of the packets, so the address of the peer is that of its sandbox. */
+  #accept(inner: Socket): void {
+    const gateway = this.#gateways.get(inner.remoteAddress ?? '');
+    if (gateway === undefined) inner.on('error', () => {}).resetAndDestroy();
+    else void gateway.accept(inner);
+  }
+
+  /** Listens on further ports until disposal. */
+  async #listen(tools: EgressTools, wanted: readonly number[]): Promise<Disposable> {
+    const ports = [...new Set(wanted)].filter((port) => !alwaysListening.has(port));
+    const added = ports.filter((port) => !this.#listeners.has(port));
+    const opening = added.length === 0 ? undefined : this.#openListeners(tools, added);
+    for (const port of added) if (opening !== undefined) this.#listeners.set(port, { opening, uses: 0 });
+    const used = ports.flatMap((port) => this.#listeners.get(port) ?? []);
+    for (const listener of used) listener.uses += 1;
+    using undo = new DisposableStack();
+    undo.defer(() => {
+      for (const port of ports) this.#release(port);
+    });
+    await Promise.all(used.map((listener) => listener.opening));
+    return undo.move();
+  }
+
+  async #openListeners(tools: EgressTools, ports: readonly number[]): Promise<Map<number, Server>> {
+    const { network, user } = await this.#open(tools);
+    const before = [tools.nsenter, ...entering, '--net=/proc/self/fd/4', '--'];
+    const opening = { before, script: listeningScript, inherited: [network, user], ports };
+    return openSockets(tools, opening, ({ listeners }) => {
+      for (const listener of listeners) takeConnections(listener, (inner) => this.#accept(inner));
+      return new Map(listeners.map((listener) => [portOf(listener), listener]));
+    });
+  }
+
+  #release(port: number): void {
+    const listener = this.#listeners.get(port);
+    if (listener === undefined) return;
+    listener.uses -= 1;
+    if (listener.uses > 0) return;
+    this.#listeners.delete(port);
+    listener.opening.then(
+      (opened) => opened.get(port)?.close(),
+      () => {}, // whoever waited has received the error
+    );
+  }
+}
+
+/** A listener that sandboxes use, and further ones that were opened with it. */
+interface SharedListener {
+  opening: Promise<ReadonlyMap<number, Server>>;
+  uses: number;
+}
+
+/** The arguments with which `nsenter` gains power over the shared namespace and those of all sandboxes. */
+const entering = ['--user=/proc/self/fd/5', '--preserve-credentials'];
+
+function portOf(listener: Server): number {
+  const address = listener.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
