@@ -22,12 +22,12 @@ async function throughGateway(address: string): Promise<ChildProcess> {
   const tools = await findEgressTools(process.env);
   if ('problem' in tools) throw new Error(tools.problem);
   const gateways = new GatewayNetwork();
-  const { namespace, address: own } = await gateways.makeNamespace(tools);
+  const sandbox = await gateways.makeNamespace(tools);
   const rules = new Rules({ hosts: [address], ports: [80] });
   const refuse = () => Promise.reject(new Error('no name is needed'));
-  const gateway = new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
-  await gateways.enter(tools, own, { gateway, ports: [] });
-  const entering = [`--net=/proc/${process.pid}/fd/${namespace.network}`, '--', process.execPath];
+  const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
+  await gateways.enter(tools, sandbox, { gateway, ports: [] });
+  const entering = [`--net=/proc/${process.pid}/fd/${sandbox.namespace.network}`, '--', process.execPath];
   return spawn(tools.nsenter, [...entering, ...command(`http://${address}`)], { stdio: 'ignore' });
 }
 

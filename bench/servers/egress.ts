@@ -40,10 +40,10 @@ async function gateways(): Promise<Way> {
   const namespaces: string[] = [];
   const network = new GatewayNetwork();
   for (let made = 0; made < Number(count); made++) {
-    const { namespace, address: own } = await network.makeNamespace(tools);
-    const gateway = new EgressGateway(namespace.sockets, { rules, record: () => undefined }, refuse);
-    await network.enter(tools, own, { gateway, ports: [] });
-    namespaces.push(`/proc/${process.pid}/fd/${namespace.network}`);
+    const sandbox = await network.makeNamespace(tools);
+    const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
+    await network.enter(tools, sandbox, { gateway, ports: [] });
+    namespaces.push(`/proc/${process.pid}/fd/${sandbox.namespace.network}`);
   }
   return { namespaces, url: `http://${address}` };
 }

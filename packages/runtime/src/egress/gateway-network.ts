@@ -1,16 +1,21 @@
 import type { Server, Socket } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
 import { alwaysListening } from '../egress.ts';
+import { type ConnectionLimits, Entrance, connectionLimits } from './entrance.ts';
 import { type EgressGateway, takeConnections } from './gateway.ts';
 import { RESOLVER_ADDRESS, joiningScript, listeningScript, sharingScript } from './helper.ts';
 import { MAX_SANDBOXES, sandboxAddress } from './names.ts';
 import { type Descriptors, EgressNamespace, namespacesOf, openSockets, withResolver } from './namespace.ts';
+import { exitOf, spawnSealed } from '../spawn.ts';
 import type { EgressTools } from './tools.ts';
 
-/** The network namespace of a sandbox, and the address from which its connections come. */
+/** The network namespace of a sandbox. */
 export interface SandboxNamespace {
   namespace: EgressNamespace;
+  /** Where its connections come from. */
   address: string;
+  /** The network device in the shared namespace that leads to it. */
+  device: string;
 }
 
 /**
@@ -21,17 +26,22 @@ export interface SandboxNamespace {
 export class GatewayNetwork {
   #shared: Promise<Descriptors> | undefined;
   readonly #listeners = new Map<number, SharedListener>();
-  readonly #gateways = new Map<string, EgressGateway>();
+  readonly #entrances = new Map<string, Entrance>();
   /** The addresses of namespaces that no gateway has entered yet, too. */
   readonly #taken = new Set<string>();
+  readonly #limits: ConnectionLimits;
   #next = 0;
+
+  constructor(limits = connectionLimits) {
+    this.#limits = limits;
+  }
 
   /** Makes a namespace that leads here. Nothing answers its connections before `enter`. */
   async makeNamespace(tools: EgressTools): Promise<SandboxNamespace> {
     const shared = await this.#open(tools);
-    const { address, number } = this.#takeAddress();
+    const { address, device } = this.#takeAddress();
     const before = [tools.nsenter, ...entering, '--', tools.unshare, '--net', '--'];
-    const opening = { before, script: joiningScript(address, `v${number}`), ports: [] };
+    const opening = { before, script: joiningScript(address, device), ports: [] };
     const inherited = [shared.network, shared.user];
     try {
       const namespace = await openSockets(
@@ -39,7 +49,7 @@ export class GatewayNetwork {
         { ...opening, inherited, resolver: RESOLVER_ADDRESS },
         (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid)),
       );
-      return { namespace, address };
+      return { namespace, address, device };
     } catch (error) {
       this.#taken.delete(address);
       throw error;
@@ -54,30 +64,31 @@ export class GatewayNetwork {
   }
 
   /**
-   * Passes connections from the address to the gateway, until disposal. The ports are those on which others than the
-   * usual ones are allowed.
+   * Passes connections from a sandbox to its gateway, until disposal. The ports are those that the rules allow. Takes
+   * ownership of the address, even if it throws.
    */
   async enter(
     tools: EgressTools,
-    address: string,
+    { address, device }: Pick<SandboxNamespace, 'address' | 'device'>,
     { gateway, ports }: { gateway: EgressGateway; ports: readonly number[] },
   ): Promise<Disposable> {
     using undo = new DisposableStack();
     undo.defer(() => this.#taken.delete(address));
     undo.use(await this.#listen(tools, ports));
-    this.#gateways.set(address, gateway);
-    undo.defer(() => this.#gateways.delete(address));
+    const setUp = (isUp: boolean): Promise<void> => this.#switch(tools, device, isUp);
+    this.#entrances.set(address, new Entrance(gateway, setUp, this.#limits));
+    undo.defer(() => this.#entrances.delete(address));
     return undo.move();
   }
 
   /** Addresses are used in turn, because a namespace that has just ended may not be gone yet. */
-  #takeAddress(): { address: string; number: number } {
+  #takeAddress(): { address: string; device: string } {
     for (let tried = 0; tried < MAX_SANDBOXES; tried += 1) {
       const number = this.#next++ % MAX_SANDBOXES;
       const address = sandboxAddress(number);
       if (this.#taken.has(address)) continue;
       this.#taken.add(address);
-      return { address, number };
+      return { address, device: `v${number}` };
     }
     throw unavailable(`at most ${MAX_SANDBOXES} sandboxes can have network rules at once`);
   }
@@ -102,9 +113,19 @@ export class GatewayNetwork {
 
   /** The kernel checked the source of the packets, so the address of the peer is that of its sandbox. */
   #accept(inner: Socket): void {
-    const gateway = this.#gateways.get(inner.remoteAddress ?? '');
-    if (gateway === undefined) inner.on('error', () => {}).resetAndDestroy();
-    else void gateway.accept(inner);
+    const entrance = this.#entrances.get(inner.remoteAddress ?? '');
+    if (entrance === undefined) inner.on('error', () => {}).resetAndDestroy();
+    else entrance.admit(inner);
+  }
+
+  /** Takes the device of a sandbox down or up. It may have gone. */
+  async #switch(tools: EgressTools, device: string, isUp: boolean): Promise<void> {
+    const { network, user } = await this.#open(tools);
+    const setting = [tools.ip, 'link', 'set', device, isUp ? 'up' : 'down'];
+    const args = [...entering, '--net=/proc/self/fd/4', '--', ...setting];
+    await exitOf(
+      spawnSealed(tools.nsenter, args, [undefined, undefined, undefined, undefined, network, user]),
+    );
   }
 
   /** Listens on further ports until disposal. */
@@ -141,7 +162,7 @@ export class GatewayNetwork {
     this.#listeners.delete(port);
     listener.opening.then(
       (opened) => opened.get(port)?.close(),
-      () => {}, // whoever waited has received the error
+      () => {}, // the callers that waited have received the error
     );
   }
 }

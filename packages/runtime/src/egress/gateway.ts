@@ -157,6 +157,14 @@ export class EgressGateway implements Disposable {
     }
   }
 
+  /** Refuses a connection for a reason that no rule can change, and records that. */
+  refuse(inner: Socket, reason: string): void {
+    const { localAddress = '', localPort: port = 0 } = inner;
+    inner.on('error', () => {}).resetAndDestroy();
+    const host = this.#names.nameOf(localAddress) ?? localAddress;
+    this.#egress.record({ host, port, verdict: 'denied', reason, missing: 'nothing' });
+  }
+
   #verdictOn(destination: Destination, port: number): Verdict {
     if ('address' in destination && isSynthetic(destination.address)) {
       return { isAllowed: false, reason: 'no name was looked up for this address', missing: 'nothing' };

@@ -119,7 +119,7 @@ const [ports, resolver] = process.argv.slice(1);
 process.stdin.resume().on('close', () => process.exit(1)); // the daemon has ended
 
 function opening() {
-  const listen = (port, host) => net.createServer().listen({ port, host });
+  const listen = (port, host) => net.createServer().listen({ port, host, backlog: 4096 });
   const listeners = ports.split(',').filter(Boolean).map((port) => ['listener', listen(Number(port), '0.0.0.0')]);
   if (resolver === '') return listeners;
   return [['datagrams', dgram.createSocket('udp4').bind(53, resolver)], ['lookups', listen(53, resolver)], ...listeners];

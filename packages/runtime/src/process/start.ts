@@ -126,12 +126,13 @@ async function openEgress({
   }
   const { tools } = machine.egress;
   const { egress } = launch.network;
-  const { namespace, address } = await namespaces.take([], () => gateways.makeNamespace(tools));
+  const sandbox = await namespaces.take([], () => gateways.makeNamespace(tools));
+  const { namespace } = sandbox;
   using undo = new DisposableStack();
   undo.use(namespace);
   const resources = undo.use(new DisposableStack());
   const gateway = resources.use(new EgressGateway(namespace.sockets, egress, resolve));
-  resources.use(await gateways.enter(tools, address, { gateway, ports: egress.rules.ports }));
+  resources.use(await gateways.enter(tools, sandbox, { gateway, ports: egress.rules.ports }));
   undo.move();
   const { network, user } = namespace;
   return { namespace, resources, entering: { nsenter: tools.nsenter, network, user } };
