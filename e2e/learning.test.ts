@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canMakeNetworks } from '@toolhive/runtime/testing/stand-in-hosts';
 import { openWebHosts } from '@toolhive/runtime/testing/web-hosts';
 import type { WebHosts } from '@toolhive/runtime/testing/web-hosts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isInstalled } from '../scripts/machine.ts';
 import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
@@ -23,6 +24,8 @@ const ask = `
   Promise.all(JSON.parse(process.argv[1]).map((place) => answers(...place)))
     .then((all) => console.log(JSON.stringify(all)));
 `;
+
+const hasInotify = isInstalled('inotifywait');
 
 describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with iproute2)', () => {
   let user: User;
@@ -45,8 +48,14 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
 
   const run = (...flags: string[]) => user.mustThv('run', testServer, ...flags, '--', 'echo');
 
-  /** Whether the server of a workload gets an answer from each of the places. */
-  async function reaches(workload: string, ...places: [host: string, port: number][]): Promise<boolean[]> {
+  /** What a shell script in the server of a workload prints. */
+  async function executes(workload: string, script: string): Promise<string> {
+    await using client = await connectTo(await urlOf(workload));
+    const { text } = await client.call('execute', { command: 'sh', args: ['-c', script] });
+    return (JSON.parse(text) as { output: string }).output;
+  }
+
+  async function urlOf(workload: string): Promise<string> {
     const { url } = await until(async () => {
       const list = JSON.parse(await user.mustThv('list', '--format', 'json')) as {
         name: string;
@@ -54,7 +63,12 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
       }[];
       return list.find(({ name }) => name === workload); // only those that run
     });
-    await using client = await connectTo(url);
+    return url;
+  }
+
+  /** Whether the server of a workload gets an answer from each of the places. */
+  async function reaches(workload: string, ...places: [host: string, port: number][]): Promise<boolean[]> {
+    await using client = await connectTo(await urlOf(workload));
     const { text } = await client.call('execute', {
       command: '/opt/toolhive/bin/node',
       args: ['-e', ask, JSON.stringify(places)],
@@ -120,6 +134,95 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     expect(during).toEqual([true, false]);
     expect(stderr).toContain('open is no longer in learning mode and uses this profile.');
     expect(after).toEqual([true, false, false]);
+  });
+
+  test.runIf(hasInotify)(
+    'mounts that are not used are removed, and those that are only read become read-only',
+    async () => {
+      const folders = Object.fromEntries(
+        ['unused', 'scanned', 'edited', 'docs'].map((name) => [name, join(user.home, `mount-${name}`)]),
+      );
+      for (const folder of Object.values(folders)) {
+        await mkdir(folder);
+        await writeFile(join(folder, 'old.txt'), 'old');
+      }
+      const { unused = '', scanned = '', edited = '', docs = '' } = folders;
+      const profile = join(user.home, 'mounts.json');
+      await writeFile(
+        profile,
+        JSON.stringify({ read: [`${docs}:/docs`], write: [`${edited}:/edited`, `${scanned}:/scanned`] }),
+      );
+      const volumes = ['--volume', `${unused}:/unused`, '--volume', `${scanned}/old.txt:/single`];
+      await run('--name', 'tidy', '--permission-profile', profile, ...volumes, '--learn');
+
+      await executes('tidy', 'cat /docs/old.txt /scanned/old.txt /single && echo new > /edited/new.txt');
+      process.kill(await user.daemonPid());
+      await user.mustThv('list');
+      const { mounts, profile: proposed } = JSON.parse(
+        await until(async () => {
+          const proposal = await user.mustThv('learn', 'tidy', '--stop', '--format', 'json');
+          return proposal.includes('new.txt') ? proposal : undefined;
+        }),
+      );
+      const { stdout } = await user.thv('learn', 'tidy', '--stop', '--yes');
+      const permissions = await user.mustThv('permission', 'show', 'tidy');
+
+      expect(mounts).toEqual([
+        { source: docs, target: '/docs', granted: 'read', used: 'read', files: ['old.txt'] },
+        { source: edited, target: '/edited', granted: 'write', used: 'write', files: ['new.txt'] },
+        { source: scanned, target: '/scanned', granted: 'write', used: 'read', files: ['old.txt'] },
+        { source: unused, target: '/unused', granted: 'write', used: 'none', files: [] },
+        { source: `${scanned}/old.txt`, target: '/single', granted: 'write', used: 'read', files: [] },
+      ]);
+      expect(proposed).toMatchObject({
+        read: [`${docs}:/docs`, `${scanned}:/scanned`],
+        write: [`${edited}:/edited`],
+      });
+      expect(stdout).toContain(
+        [
+          'Mounts:',
+          '  = mount /docs (read-only): old.txt',
+          '  = mount /edited (read and write): new.txt',
+          '  ~ mount /scanned (read and write): only read, so it becomes read-only: old.txt',
+          '  - mount /unused (read and write): not used',
+          '  ~ mount /single (read and write): only read, so it becomes read-only',
+        ].join('\n'),
+      );
+      expect(permissions.split('\n').filter((line) => line.startsWith('Reads'))).toEqual([
+        `Reads ${docs} as /docs`,
+        `Reads ${scanned} as /scanned`,
+        `Reads and writes ${edited} as /edited`,
+        `Reads ${scanned}/old.txt as /single`,
+      ]);
+      expect(
+        await executes('tidy', 'ls /unused; echo more > /scanned/old.txt; echo more > /edited/new.txt'),
+      ).toMatch(/unused.*No such file[^]*\/scanned\/old.txt: Read-only file system\n$/);
+    },
+  );
+
+  test.runIf(hasInotify)('mounts of a running server are observed, and can be kept as they are', async () => {
+    const folder = join(user.home, 'mount-kept');
+    await mkdir(folder);
+    await run('--name', 'keeper', '--permission-profile', 'none', '--volume', `${folder}:/data`);
+    await executes('keeper', 'true');
+    await user.mustThv('learn', 'keeper');
+
+    await executes('keeper', 'ls /data');
+    const proposal = JSON.parse(
+      await until(async () => {
+        const shown = await user.mustThv('learn', 'keeper', '--stop', '--format', 'json');
+        return shown.includes('"used": "read"') ? shown : undefined;
+      }),
+    );
+    await user.mustThv('learn', 'keeper', '--stop', '--keep-mounts', '--yes');
+
+    expect(proposal.mounts).toMatchObject([{ target: '/data', granted: 'write', used: 'read', files: [] }]);
+    expect(await user.mustThv('permission', 'show', 'keeper')).toContain(
+      `Reads and writes ${folder} as /data`,
+    );
+    expect((await user.thv('learn', 'keeper', '--keep-mounts')).stderr).toContain(
+      '--keep-mounts is only for --stop',
+    );
   });
 
   test('continues after the daemon was restarted, and can be given up', async () => {

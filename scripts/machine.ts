@@ -13,6 +13,7 @@ export const sandboxPrograms: SystemProgram[] = [
   { program: 'bwrap', debian: 'bubblewrap' },
   { program: 'slirp4netns', debian: 'slirp4netns' },
   { program: 'ip', debian: 'iproute2' },
+  { program: 'inotifywait', debian: 'inotify-tools' },
 ];
 
 /** The requirements of the container engine tests. */

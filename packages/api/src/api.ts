@@ -307,9 +307,9 @@ function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.getPermissions, async ({ params }) => getPermissions(core, params.name));
   mount(operations.changePermissions, ({ params, body }) => changePermissions(core, params.name, body));
   mount(operations.startLearning, ({ params }) => startLearning(core, params.name));
-  mount(operations.getLearning, async ({ params }) => getLearning(core, params.name));
+  mount(operations.getLearning, ({ params }) => getLearning(core, params.name));
   mount(operations.checkAuthorization, ({ params, body }) => checkAuthorization(core, params.name, body));
-  mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body.network));
+  mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body));
 }
 
 function mountToolPins(mount: Mount, core: Core): void {

@@ -908,6 +908,19 @@ describe('learning mode', () => {
     expect((await api.client.getPermissions(named('echo'))).learning).toBeDefined();
   });
 
+  test('grants no mount', async () => {
+    await using api = await openTestApi();
+    await run(api, { learn: true });
+
+    const stop = api.client.stopLearning({
+      ...named('echo'),
+      body: { mounts: [{ target: '/etc', access: 'write' }] },
+    });
+
+    await expect(stop).rejects.toMatchObject({ kind: 'invalid', message: 'nothing is mounted at /etc' });
+    expect((await api.client.getPermissions(named('echo'))).learning).toBeDefined();
+  });
+
   test('does not begin with a run config, and not for a remote server', async () => {
     await using remote = await openRemoteServer('modern');
     await using api = await openTestApi();

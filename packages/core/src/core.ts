@@ -54,6 +54,7 @@ import { GrantedMounts } from './permissions/granted-mounts.ts';
 import type { LocalServerOptions } from './supervision/local-server.ts';
 import { pinningModeOf } from './supervision/open-proxy.ts';
 import { HiddenMemory } from './permissions/hidden-memory.ts';
+import { MountUse } from './permissions/mount-use.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
@@ -103,6 +104,8 @@ export interface Core extends AsyncDisposable {
   clients: Registrations;
   logs: Logs;
   mounts: GrantedMounts;
+  /** What servers in learning mode have used of their mounts. */
+  mountUse: MountUse;
   runtimes: Runtimes;
   workloads: Workloads;
   /** What the egress gateways of all workloads have decided. */
@@ -236,6 +239,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const serverVersionOf = (name: string): string | undefined =>
     workloads.find(name)?.live.proxy?.serverVersion;
   const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
+  const mountUse = opened.use(new MountUse({ directory: paths.mountUse, env, log }));
   const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
     new Workloads({
@@ -244,6 +248,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       logs,
       mounts,
       hiddenMemory,
+      mountUse,
       runtimeFor: (runConfig) => (isLocal(runConfig) ? runtimes.of(runConfig) : undefined),
       openRemote: remoteOpener(secrets, options.openBrowser, {
         lookup,
@@ -327,6 +332,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clients,
     logs,
     mounts,
+    mountUse,
     runtimes,
     workloads,
     decisions,
@@ -360,7 +366,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
  * does not allow: the daemon can still serve reads.
  */
 async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
-  const { config, state, data, runConfigs, groups, mounts, hidden, statuses, logs, temp } = paths;
+  const { config, state, data, runConfigs, groups, mounts, hidden, mountUse, statuses, logs, temp } = paths;
   const orUndone =
     (path: string) =>
     (error: unknown): void =>
@@ -373,6 +379,7 @@ async function prepareDirectories(paths: StatePaths, registryCache: string, log:
     groups,
     mounts,
     hidden,
+    mountUse,
     statuses,
     logs,
     registryCache,

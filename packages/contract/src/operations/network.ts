@@ -88,7 +88,7 @@ export const networkOperations = {
     path: '/workloads/{name}/learning',
     tag: 'workloads',
     summary: 'Get the learned profile',
-    description: 'The hosts and ports that the server has used in learning mode.',
+    description: 'The hosts, ports, and mounts that the server has used in learning mode.',
     params: byName,
     success: { status: 200, description: 'The proposal.', body: LearningProposal },
     failures: ['not-found', 'conflict'],

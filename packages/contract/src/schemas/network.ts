@@ -136,7 +136,7 @@ export const ChangedPermissions = z
   .object({
     permissions: Permissions,
     restarted: z.boolean().meta({
-      description: 'Whether the workload was restarted. Only new ports require a restart.',
+      description: 'Whether the workload was restarted. Only new ports and changed mounts require a restart.',
     }),
   })
   .meta({ id: 'ChangedPermissions', description: "A workload's changed permissions." });
@@ -164,6 +164,32 @@ export const LearnedRules = z
   });
 export type LearnedRules = z.infer<typeof LearnedRules>;
 
+const MountAccess = z.enum(['read', 'write']).meta({ description: '`write` includes reading.' });
+
+export const LearnedMount = z
+  .object({
+    source: z.string().meta({ description: 'The path on this machine.' }),
+    target: z.string().meta({ description: 'The path for the server.' }),
+    granted: MountAccess,
+    used: z.enum(['none', 'read', 'write']).meta({
+      description:
+        'The access that was used in learning mode, also by other programs. The granted access if that is unknown.',
+    }),
+    files: z.array(z.string()).meta({
+      description: 'Up to 20 of the used files and directories, relative to the mount.',
+    }),
+    unknown: z.string().optional().meta({
+      description: 'The reason why accesses are missing in the record. Such a mount is kept.',
+    }),
+  })
+  .meta({ id: 'LearnedMount', description: 'The use of a mount in learning mode.' });
+export type LearnedMount = z.infer<typeof LearnedMount>;
+
+export const KeptMount = z
+  .object({ target: z.string().meta({ description: 'The path for the server.' }), access: MountAccess })
+  .meta({ id: 'KeptMount', description: 'A mount that the server keeps after learning mode.' });
+export type KeptMount = z.infer<typeof KeptMount>;
+
 const differenceOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ added: z.array(item), removed: z.array(item), kept: z.array(item) });
 
@@ -171,7 +197,10 @@ export const LearningProposal = z
   .object({
     ...LearningMode.shape,
     network: LearnedRules,
-    profile: PermissionProfile.meta({ description: 'The complete profile with these hosts and ports.' }),
+    mounts: z.array(LearnedMount).meta({ description: 'The mounts of the workload, also those of volumes.' }),
+    profile: PermissionProfile.meta({
+      description: 'The complete profile with these hosts, ports, and used mounts.',
+    }),
     compared_with: z
       .object({
         registry_entry: z.string().optional().meta({
@@ -188,7 +217,7 @@ export const LearningProposal = z
   })
   .meta({
     id: 'LearningProposal',
-    description: 'The smallest profile that covers all connections in learning mode.',
+    description: 'The smallest profile that covers everything that the server used in learning mode.',
   });
 export type LearningProposal = z.infer<typeof LearningProposal>;
 
@@ -198,9 +227,19 @@ export const StopLearning = z
       description:
         'The hosts and ports to allow: all or some from the proposal. Without this field, the profile does not change.',
     }),
+    mounts: z.array(KeptMount).optional().meta({
+      description:
+        'The mounts to keep, with at most their current access. All others are removed. Without this field, the mounts do not change.',
+    }),
   })
   .meta({
     id: 'StopLearning',
-    description: 'The network access of the workload after learning mode.',
-    examples: [{ network: { hosts: ['api.example.com'], ports: [443] } }],
+    description: 'The access of the workload after learning mode.',
+    examples: [
+      {
+        network: { hosts: ['api.example.com'], ports: [443] },
+        mounts: [{ target: '/data', access: 'read' }],
+      },
+    ],
   });
+export type StopLearning = z.infer<typeof StopLearning>;

@@ -1,8 +1,17 @@
 import { invalid } from '@toolhive/contract/failure';
-import type { LearnedRules, LearningProposal, NetworkDecision } from '@toolhive/contract/network';
+import type {
+  KeptMount,
+  LearnedMount,
+  LearnedRules,
+  LearningProposal,
+  NetworkDecision,
+} from '@toolhive/contract/network';
+import { mountsInUse } from '@toolhive/contract/mounts-in-use';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { MountUsed } from '../permissions/mount-use.ts';
+import { mountsOfRunConfig, withMounts } from '../permissions/mounts.ts';
 import { coveringRules, listedHosts } from './covering-rules.ts';
 import { maxRemembered } from './decisions.ts';
 import { accessOf, withRules } from './permissions.ts';
@@ -20,21 +29,26 @@ interface Learned {
   /** The server's registry entry. */
   entry: Entry | undefined;
   limits: readonly RuntimeLimit[];
+  /** How mounts were used, by source. */
+  mountUse: Readonly<Record<string, MountUsed>>;
 }
 
-/** The smallest profile that covers everything that a server has reached since learning began. */
+/** The smallest profile that covers everything that a server has used since learning began. */
 export function proposalOf(
   runConfig: RunConfig,
-  { since, decisions, entry, limits }: Learned,
+  { since, decisions, entry, limits, mountUse }: Learned,
 ): LearningProposal {
   const own = accessOf({ ...runConfig, learning: undefined }, limits);
   const recent = decisions.filter(({ last_at: last }) => last >= since);
   const network = coveringRules(recent, listedHosts(runConfig));
   const compared = entry === undefined ? own : accessOf({ permission_profile: entry.permissions }, limits);
+  const mounts = learnedMounts(runConfig, mountUse);
+  const reduced = withKept(withLearned(runConfig, network), mountsInUse(mounts));
   return {
     since,
     network,
-    profile: withLearned(runConfig, network).permission_profile ?? {},
+    mounts,
+    profile: reduced.permission_profile ?? {},
     compared_with: { ...(entry === undefined ? {} : { registry_entry: entry.name }), network: compared },
     hosts: differenceOf(network.hosts, compared.hosts ?? []),
     ports: differenceOf(network.ports, compared.ports ?? []),
@@ -56,6 +70,32 @@ export function withLearned(runConfig: RunConfig, { hosts, ports }: LearnedRules
     { ...others, ...isolation, permission_profile: { ...profile, network } },
     { hosts, ports },
   );
+}
+
+/** A run config with these mounts. Throws `invalid` for a mount or an access that the workload does not have. */
+export function withKept(runConfig: RunConfig, kept: readonly KeptMount[]): RunConfig {
+  const granted = new Map(mountsOfRunConfig(runConfig).map((mount) => [mount.target, mount]));
+  for (const { target, access } of kept) {
+    const mount = granted.get(target);
+    if (mount !== undefined && (access === 'read' || !mount.readOnly)) continue;
+    throw invalid(
+      mount === undefined ? `nothing is mounted at ${target}` : `${target} is mounted for reading only`,
+      { hint: 'keep mounts with at most their current access' },
+    );
+  }
+  return withMounts(runConfig, new Map(kept.map(({ target, access }) => [target, access])));
+}
+
+function learnedMounts(runConfig: RunConfig, mountUse: Learned['mountUse']): LearnedMount[] {
+  return mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => {
+    const granted = readOnly ? 'read' : 'write';
+    const use = Object.hasOwn(mountUse, source) ? mountUse[source] : undefined;
+    const gap = use === undefined ? 'the server has not been started since then' : use.gap;
+    const used = use?.written === true && !readOnly ? 'write' : use?.read || use?.written ? 'read' : 'none';
+    const unknown = gap === undefined ? {} : { unknown: gap };
+    const files = [...(use?.files ?? [])];
+    return { source, target, granted, used: gap === undefined ? used : granted, files, ...unknown };
+  });
 }
 
 /** Throws `invalid` for a host or a port that is not proposed. */

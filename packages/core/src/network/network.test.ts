@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { grantedNetworkOf, networkOf } from '../permissions/network.ts';
 import { aRunConfig } from '../testing/run-config.ts';
 import { NetworkDecisions } from './decisions.ts';
-import { proposalOf as proposalFrom, requireProposed, withLearned } from './learning.ts';
+import { proposalOf as proposalFrom, requireProposed, withKept, withLearned } from './learning.ts';
 import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
 
@@ -306,7 +306,8 @@ describe('learning mode', () => {
     from: string,
     decisions: readonly NetworkDecision[],
     entry?: { name: string; permissions: PermissionProfile },
-  ) => proposalFrom(runConfig, { since: from, decisions, entry, limits: [] });
+    mountUse = {},
+  ) => proposalFrom(runConfig, { since: from, decisions, entry, limits: [], mountUse });
   const outboundOf = ({ permission_profile: profile }: RunConfig) => profile?.network?.outbound;
 
   test.each<[string, PermissionProfile, Partial<RunConfig>]>([
@@ -444,6 +445,42 @@ describe('learning mode', () => {
       rules: { hosts: ['a.example'], ports: [443] },
       isRequired: false,
     });
+  });
+
+  test('keeps a mount whose use is unknown, and proposes only what was used of the others', () => {
+    const profile = { read: ['/docs'], write: ['/data', '/logs', '/spare', '/later'] };
+    const use = { read: false, written: false, files: [] };
+    const mountUse = {
+      '/docs': { ...use, read: true, written: true, files: ['a'] }, // another program wrote
+      '/data': { ...use, written: true },
+      '/logs': { ...use, read: true },
+      '/spare': use,
+      '/later': { ...use, gap: 'there were too many accesses to record' },
+    };
+
+    const { mounts, profile: proposed } = proposalOf(learning(profile), since, [], undefined, mountUse);
+    const unknown = proposalOf(learning(profile), since, [], undefined, {});
+
+    expect(mounts.map(({ target, used }) => [target, used])).toEqual([
+      ['/docs', 'read'],
+      ['/data', 'write'],
+      ['/logs', 'read'],
+      ['/spare', 'none'],
+      ['/later', 'write'],
+    ]);
+    expect(proposed).toMatchObject({ read: ['/docs', '/logs'], write: ['/data', '/later'] });
+    expect(unknown.profile).toMatchObject(profile);
+    expect(unknown.mounts.every((mount) => mount.unknown !== undefined)).toBe(true);
+  });
+
+  test.each([
+    ['/other', 'read', 'nothing is mounted at /other'],
+    ['/docs', 'write', '/docs is mounted for reading only'],
+  ] as const)('grants no mount: %s (%s)', (target, access, message) => {
+    const runConfig = learning({ read: ['/docs'], write: ['/data'] });
+
+    expect(() => withKept(runConfig, [{ target, access }])).toThrow(message);
+    expect(withKept(runConfig, []).permission_profile).toMatchObject({ read: [], write: [] });
   });
 
   test('applies nothing but what it proposes', () => {

@@ -1,6 +1,7 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
-import { mountsOf, parseVolume } from './mounts.ts';
+import { mountsOf, mountsOfRunConfig, parseVolume, withMounts } from './mounts.ts';
 
 test.each([
   ['/a:/b', { source: '/a', target: '/b', readOnly: false }],
@@ -31,4 +32,29 @@ test('puts grants and volumes together, writable if either is', () => {
 
 test('refuses two things in one place', () => {
   expect(() => mountsOf({}, ['/a:/x', '/b:/x'])).toThrow('/a and /b have the same mount target /x');
+});
+
+test('narrows each mount to the access that is kept, and removes the others', () => {
+  const runConfig = {
+    permission_profile: { name: 'own', read: ['/etc/app'], write: ['/data', '/logs:/var/log', '/tmp/x'] },
+    volumes: ['/a:/a', '/b:/b:rw', '/c:/c:ro', '/d:/d'],
+  } as unknown as RunConfig; // the other fields do not matter
+  const kept = new Map([
+    ['/etc/app', 'read'],
+    ['/data', 'write'],
+    ['/var/log', 'read'],
+    ['/a', 'read'],
+    ['/b', 'read'],
+    ['/c', 'write'],
+    ['/not-mounted', 'write'],
+  ] as const);
+
+  const narrowed = withMounts(runConfig, kept);
+
+  expect(narrowed).toEqual({
+    permission_profile: { name: 'own', read: ['/etc/app', '/logs:/var/log'], write: ['/data'] },
+    volumes: ['/a:/a:ro', '/b:/b:ro', '/c:/c:ro'],
+  });
+  expect(mountsOfRunConfig(narrowed).filter(({ readOnly }) => !readOnly)).toHaveLength(1);
+  expect(withMounts({ volumes: null } as unknown as RunConfig, kept)).toEqual({});
 });

@@ -65,6 +65,41 @@ export function mountsOfRunConfig({ permission_profile: profile, volumes }: RunC
   return mountsOf(profile ?? {}, volumes ?? []);
 }
 
+/**
+ * A run config with at most the given access to each mount target. Mounts of other targets are removed. Keeps the text of
+ * each grant.
+ */
+export function withMounts(
+  { permission_profile: profile, volumes, ...others }: RunConfig,
+  kept: ReadonlyMap<string, 'read' | 'write'>,
+): RunConfig {
+  const accessTo = (grant: string): 'read' | 'write' | undefined => kept.get(parseGrant(grant, true).target);
+  const [read, write] = [profile?.read ?? [], profile?.write ?? []];
+  const narrowed = (volume: string): string[] => {
+    const { target, readOnly } = parseVolume(volume);
+    const access = kept.get(target);
+    if (access === undefined) return [];
+    return [access === 'write' || readOnly ? volume : `${volume.replace(/:rw$/, '')}:ro`];
+  };
+  const reduced = {
+    ...profile,
+    ...(profile?.read === undefined && profile?.write === undefined
+      ? {}
+      : {
+          read: [
+            ...read.filter((grant) => accessTo(grant) !== undefined),
+            ...write.filter((grant) => accessTo(grant) === 'read' && !read.includes(grant)),
+          ],
+          write: write.filter((grant) => accessTo(grant) === 'write'),
+        }),
+  };
+  return {
+    ...others,
+    ...(profile === undefined ? {} : { permission_profile: reduced }),
+    ...(volumes ? { volumes: volumes.flatMap(narrowed) } : {}),
+  };
+}
+
 /** Whether a path is a directory or something inside it. Both paths are absolute. */
 export function isWithin(path: string, directory: string): boolean {
   const way = relative(directory, path);

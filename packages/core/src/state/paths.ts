@@ -46,6 +46,8 @@ export interface StatePaths {
   blanks: string;
   /** What was hidden from each workload. */
   hidden: string;
+  /** What each workload in learning mode has used of its mounts. */
+  mountUse: string;
   /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -93,6 +95,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
     hidden: join(state, 'hidden'),
+    mountUse: join(state, 'mount-use'),
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),

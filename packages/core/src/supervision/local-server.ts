@@ -15,6 +15,7 @@ import { hideFiles } from '../permissions/hidden-files.ts';
 import type { VisibleMounts } from '../permissions/hidden-files.ts';
 import type { HiddenMemory } from '../permissions/hidden-memory.ts';
 import { ignoreFileOf } from '../permissions/ignore-rules.ts';
+import type { MountUse } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { homeFilesOf } from '../registry/built-in.ts';
 import type { HomeLimit } from './home-limit.ts';
@@ -36,6 +37,7 @@ export interface LocalServerOptions {
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources' | 'inspect'>;
   mounts: GrantedMounts;
   hiddenMemory: HiddenMemory;
+  mountUse: MountUse;
   homeLimit: HomeLimit;
   /** The run configs of all workloads. */
   workloads: () => readonly RunConfig[];
@@ -108,6 +110,8 @@ export async function startLocalServer(
     const visible = await searches.run(() => visibleMounts(runConfig, mounts, options));
     if (!hasStarted) tellHidden(visible, runConfig, { warn, log });
     hasStarted = true;
+    const { learning } = runConfig;
+    if (learning !== undefined) await options.mountUse.begin(name, learning.since, mounts);
     const seen = { mounts: visible.mounts, hidden: visible.hidden };
     const started = await runtime.start({ ...launch, ...seen, source }, given);
     live.add(started);
@@ -130,6 +134,7 @@ export async function startLocalServer(
     stop: async () => {
       watching.abort();
       await instance.stop(options.timing.stopMs);
+      await options.mountUse.end(name);
     },
     firstAnswerMs: options.timing.startMs,
   };

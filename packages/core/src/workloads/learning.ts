@@ -1,15 +1,16 @@
 import { conflict } from '@toolhive/contract/failure';
-import type { ChangedPermissions, LearnedRules, LearningProposal } from '@toolhive/contract/network';
+import type { ChangedPermissions, LearningProposal, StopLearning } from '@toolhive/contract/network';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '../core.ts';
-import { proposalOf, requireProposed, withLearned } from '../network/learning.ts';
+import { proposalOf, requireProposed, withKept, withLearned } from '../network/learning.ts';
 import { entryOf } from '../registry/server-of.ts';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules } from '../permissions/network.ts';
 import { changeNetwork, getPermissions } from './permissions.ts';
 
 /**
- * Lets a server reach every public host from now on, and records each one. Has no effect on a workload that is
- * already learning.
+ * Lets a server reach every public host from now on, and records each one, and the mounts that it uses. Has no effect
+ * on a workload that is already learning.
  */
 export async function startLearning(
   core: Core,
@@ -25,43 +26,53 @@ export async function startLearning(
     since = runConfig.learning?.since ?? since;
     return { ...runConfig, learning: { since } };
   });
+  const { runConfig, condition } = core.workloads.require(name);
+  if (condition.status === 'running')
+    await core.mountUse.begin(name, since, await core.mounts.of(name, mountsOfRunConfig(runConfig)));
   return { since, restarted };
 }
 
 /**
- * The hosts that a server has reached in learning mode, as a profile. Throws `conflict` if it is not in learning
- * mode.
+ * What a server has used in learning mode, as a profile. Throws `conflict` if it is not in learning mode.
  */
-export function getLearning(core: Core, name: string): LearningProposal {
+export function getLearning(core: Core, name: string): Promise<LearningProposal> {
   return proposalFor(core, name, core.workloads.require(name).runConfig);
 }
 
-/** Ends learning mode, with rules out of the proposal or with the profile from before. */
+/** Ends learning mode, with rules out of the proposal and some of the mounts, or with the profile from before. */
 export async function stopLearning(
   core: Core,
   name: string,
-  network: LearnedRules | undefined,
+  { network, mounts }: StopLearning,
 ): Promise<ChangedPermissions> {
+  const { runConfig: current } = core.workloads.require(name);
+  const proposal = await proposalFor(core, name, current);
+  if (network !== undefined) requireProposed(network, proposal);
   const restarted = await changeNetwork(core, name, (runConfig) => {
-    const proposal = proposalFor(core, name, runConfig);
     const { learning: _, ...before } = runConfig;
-    if (network === undefined) return before;
-    requireProposed(network, proposal);
-    return withLearned(runConfig, network);
+    const learned = network === undefined ? before : withLearned(runConfig, network);
+    return mounts === undefined ? learned : withKept(learned, mounts);
   });
+  await core.mountUse.remove(name);
   return { permissions: getPermissions(core, name), restarted };
 }
 
-function proposalFor(core: Core, name: string, { learning, ...runConfig }: RunConfig): LearningProposal {
+async function proposalFor(
+  core: Core,
+  name: string,
+  { learning, ...runConfig }: RunConfig,
+): Promise<LearningProposal> {
   if (learning === undefined) {
     throw conflict(`${name} is not in learning mode`, {
       hint: `start learning mode: thv learn ${name}`,
     });
   }
+  const { since } = learning;
   return proposalOf(runConfig, {
-    since: learning.since,
+    since,
     decisions: core.decisions.list(name),
     entry: entryOf(core.registry.current, runConfig.image),
     limits: core.workloads.require(name).limits,
+    mountUse: await core.mountUse.of(name, since),
   });
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type {
   ChangedPermissions,
   NetworkDecision,
@@ -11,6 +12,7 @@ import { alwaysListening } from '@toolhive/runtime/egress';
 import { conflict } from '@toolhive/contract/failure';
 import type { Core } from '../core.ts';
 import { permissionsOf, withChange } from '../network/permissions.ts';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { isRemote } from './describe.ts';
@@ -56,8 +58,8 @@ export async function changePermissions(
 }
 
 /**
- * Changes a workload's network. Returns whether it was restarted, which is necessary only for another kind of network
- * or a new port. Throws `conflict` for a remote server.
+ * Changes a workload's network and mounts. Returns whether it was restarted, which is necessary only for another kind
+ * of network, a new port, or other mounts. Throws `conflict` for a remote server.
  */
 export async function changeNetwork(
   core: Core,
@@ -74,12 +76,17 @@ export async function changeNetwork(
   }
   let before = supervisor.runConfig;
   await core.workloads.amend(name, (runConfig) => change((before = runConfig)));
-  const needsRestart = isRunning(supervisor.condition.status) && !appliesAtOnce(before, supervisor.runConfig);
+  const after = supervisor.runConfig;
+  const needsRestart =
+    isRunning(supervisor.condition.status) && !(appliesAtOnce(before, after) && hasSameMounts(before, after));
   if (needsRestart) await supervisor.restart();
   return needsRestart;
 }
 
 const isRunning = (status: string): boolean => status !== 'stopped' && status !== 'removing';
+
+const hasSameMounts = (before: RunConfig, after: RunConfig): boolean =>
+  isDeepStrictEqual(mountsOfRunConfig(before), mountsOfRunConfig(after));
 
 function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
   const [old, grant] = [networkOf(before), networkOf(after)];

@@ -200,14 +200,24 @@ export class Workloads implements AsyncDisposable {
    * a remaining run config would be started again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {
-    const { logs, runConfigs, statuses, mounts, hiddenMemory, onRemoved, forgetRemote, removeHome } =
-      this.#options;
+    const {
+      logs,
+      runConfigs,
+      statuses,
+      mounts,
+      hiddenMemory,
+      mountUse,
+      onRemoved,
+      forgetRemote,
+      removeHome,
+    } = this.#options;
     if (runConfig?.remote_url) await forgetRemote(name);
     else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which contains the location
     await logs.remove(name);
     await runConfigs.remove(name);
     await mounts.remove(name);
     await hiddenMemory.remove(name);
+    await mountUse.remove(name);
     await statuses.remove(name);
     onRemoved(name);
     logs.endFollowing(name); // also for those who began while the files were being removed
@@ -215,8 +225,8 @@ export class Workloads implements AsyncDisposable {
 
   /** Removes the leftovers of interrupted removals. */
   async #sweep(known: ReadonlySet<string>): Promise<void> {
-    const { statuses, mounts, hiddenMemory, log } = this.#options;
-    for (const store of [statuses, mounts, hiddenMemory]) {
+    const { statuses, mounts, hiddenMemory, mountUse, log } = this.#options;
+    for (const store of [statuses, mounts, hiddenMemory, mountUse]) {
       for (const name of await store.names()) {
         if (known.has(name)) continue;
         await store

@@ -1,5 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
-import type { LearningProposal } from '@toolhive/contract/network';
+import type { LearnedMount, LearningProposal } from '@toolhive/contract/network';
+import { mountsInUse } from '@toolhive/contract/mounts-in-use';
 import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 import type { Page } from '../../out.ts';
@@ -16,6 +17,9 @@ export async function run(call: CommandCall): Promise<void> {
     signal,
   } = call;
   const [stops, discards] = [flags.has('stop'), flags.has('discard')];
+  if (flags.has('keep-mounts') && !stops) {
+    throw invalid('--keep-mounts is only for --stop', { hint: `thv learn ${name} --stop --keep-mounts` });
+  }
   if (stops && discards) {
     throw invalid('--stop and --discard cannot be used together', {
       hint: 'use only --discard to keep the previous profile',
@@ -44,18 +48,24 @@ async function stop({ flags, out, client, signal }: CommandCall, name: string): 
   const isJson = flags.text('format') === 'json';
   const isConfirmed = flags.has('yes');
   if (isJson && !isConfirmed) return out.result({ ...proposal, applied: false }, '');
-  if (!isJson) out.result(proposal, (page) => showProposal(page, proposal, name));
+  if (!isJson) {
+    out.result(proposal, (page) => {
+      showProposal(page, proposal, name);
+      if (!flags.has('keep-mounts')) showMounts(page, proposal.mounts);
+    });
+  }
   if (!isConfirmed && !canAsk()) {
     throw invalid(`the profile was not applied, and ${name} is still in learning mode`, {
       hint: `to apply the profile: thv learn ${name} --stop --yes. To end learning mode without it: thv learn ${name} --discard`,
     });
   }
   if (!isConfirmed) await confirm(`Apply this profile to ${name}?`, { signal });
-  const body = { network: proposal.network };
+  const mounts = flags.has('keep-mounts') ? undefined : mountsInUse(proposal.mounts);
+  const body = { network: proposal.network, ...(mounts === undefined ? {} : { mounts }) };
   const { permissions, restarted } = await daemon.stopLearning({ params: { name }, body }, { signal });
   if (isJson) return out.result({ ...proposal, applied: true, permissions, restarted }, '');
   out.note(`${name} is no longer in learning mode and uses this profile.`);
-  if (restarted) out.note(`${name} was restarted, because its network has changed.`);
+  if (restarted) out.note(`${name} was restarted, because its network or its mounts have changed.`);
 }
 
 function showProposal(page: Page, proposal: LearningProposal, name: string): void {
@@ -80,6 +90,24 @@ function showProposal(page: Page, proposal: LearningProposal, name: string): voi
       'The record is full, so hosts may be missing. Use `thv network NAME --denied` afterwards to find them.',
     );
   }
+}
+
+function showMounts(page: Page, mounts: readonly LearnedMount[]): void {
+  if (mounts.length === 0) return;
+  page.line('Mounts:');
+  for (const mount of mounts) page.line(`  ${printable(describeMount(mount))}`);
+}
+
+const shownFiles = 5;
+
+function describeMount({ target, granted, used, files, unknown }: LearnedMount): string {
+  const name = `mount ${target} (${granted === 'read' ? 'read-only' : 'read and write'})`;
+  if (unknown !== undefined) return `= ${name}: ${unknown}`;
+  if (used === 'none') return `- ${name}: not used`;
+  const more = files.length > shownFiles ? ', …' : '';
+  const where = files.length === 0 ? '' : `: ${files.slice(0, shownFiles).join(', ')}${more}`;
+  if (used === granted) return `= ${name}${where}`;
+  return `~ ${name}: only read, so it becomes read-only${where}`;
 }
 
 function linesOf(

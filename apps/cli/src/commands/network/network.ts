@@ -81,13 +81,14 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'learn',
-    summary: 'Generate a permission profile from recorded connections',
+    summary: 'Generate a permission profile from recorded use',
     description:
-      'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded hosts, shows the difference from the profile of the registry entry or the workload, and applies the profile after confirmation.',
+      'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port, and the mounts that are used. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded use, shows the difference from the profile of the registry entry or the workload, and applies the profile after confirmation. Recording the use of mounts requires inotifywait (package inotify-tools).',
     arguments: [workload],
     flags: [
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },
       { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the previous profile' },
+      { name: 'keep-mounts', kind: 'boolean', description: 'With --stop, leave the mounts as they are' },
       { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
     ],
     examples: ['thv learn github', 'thv learn github --stop', 'thv learn github --discard'],

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { LearningProposal, NetworkDecision } from '@toolhive/contract/network';
+import { mountsInUse } from '@toolhive/contract/mounts-in-use';
+import type { LearnedMount, LearningProposal, NetworkDecision } from '@toolhive/contract/network';
 import { client } from '../../api/client.ts';
 import { networkDecisions, permissions } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
@@ -143,6 +144,13 @@ function Decisions({
   );
 }
 
+function describeUse({ granted, used, unknown }: LearnedMount): string {
+  if (unknown !== undefined) return `kept, because its use is unknown (${unknown})`;
+  if (used === 'none') return 'not used';
+  if (used === granted) return used === 'read' ? 'read' : 'read and written';
+  return 'only read, so it becomes read-only';
+}
+
 /** Learning mode: everything public is allowed and recorded, until the user accepts the smallest profile. */
 function Learning({
   name,
@@ -158,7 +166,10 @@ function Learning({
     attempt('Cannot stop learning mode', async () => {
       await client.stopLearning({
         params: { name },
-        body: isAccepted && proposal !== undefined ? { network: proposal.network } : {},
+        body:
+          isAccepted && proposal !== undefined
+            ? { network: proposal.network, mounts: mountsInUse(proposal.mounts) }
+            : {},
       });
       setProposal(undefined);
       onChange();
@@ -184,7 +195,7 @@ function Learning({
             })
           }
         >
-          Learn which hosts it needs
+          Learn what it needs
         </Action>
       )}
       {proposal !== undefined && (
@@ -212,6 +223,16 @@ function Learning({
               ? 'The server reached no host, so it gets no network.'
               : `Ports: ${proposal.network.ports.join(', ')}`}
           </p>
+          {proposal.mounts.length > 0 && (
+            <ul className="plain">
+              {proposal.mounts.map((mount) => (
+                <li key={mount.target} className={mount.used === 'none' ? 'diff-removed' : ''}>
+                  {mount.used === 'none' && '− '}
+                  <ForeignText>{mount.target}</ForeignText>: {describeUse(mount)}
+                </li>
+              ))}
+            </ul>
+          )}
           <div className="buttons">
             <Action className="primary" onClick={() => void stop(true)}>
               Use this profile
