@@ -221,8 +221,6 @@ export interface OpenNetwork {
 export interface RulesNetwork {
   kind: 'rules';
   egress: Egress;
-  /** Whether the server must not start where the rules cannot be enforced. */
-  isRequired: boolean;
 }
 
 export interface ResourceLimits {

@@ -330,7 +330,7 @@ describe('learning mode', () => {
     expect(rules.forConnection({ address: '10.0.0.5' }, 5432)).toMatchObject({ mayBePrivate: false });
     expect(rules.listsAddress('10.0.0.5')).toBe(false);
     expect(rules.forConnection({ name: 'any.example' }, 4444)).toMatchObject({ isAllowed: false });
-    expect(networkOf(runConfig)).toMatchObject({ kind: 'rules', isRequired: true });
+    expect(networkOf(runConfig)).toMatchObject({ kind: 'rules' });
   });
 
   test('leaves the private addresses and the ports of the profile as they are', () => {
@@ -443,7 +443,6 @@ describe('learning mode', () => {
     expect(networkOf(applied)).toEqual({
       kind: 'rules',
       rules: { hosts: ['a.example'], ports: [443] },
-      isRequired: false,
     });
   });
 

@@ -15,17 +15,17 @@ describe('the network of a run config', () => {
     [
       'a host allowed',
       { network: { outbound: { allow_host: hosts } } },
-      { kind: 'rules', rules: { hosts, ports: web }, isRequired: false },
+      { kind: 'rules', rules: { hosts, ports: web } },
     ],
     [
       'a port allowed',
       { network: { outbound: { allow_port: [443] } } },
-      { kind: 'rules', rules: { ports: [443] }, isRequired: false },
+      { kind: 'rules', rules: { ports: [443] } },
     ],
     [
       'both',
       { network: { outbound: { allow_host: hosts, allow_port: [5432] } } },
-      { kind: 'rules', rules: { hosts, ports: [5432] }, isRequired: false },
+      { kind: 'rules', rules: { hosts, ports: [5432] } },
     ],
     ['mode none', { network: { mode: 'none', outbound: { insecure_allow_all: true } } }, { kind: 'none' }],
     ['mode bridge', { network: { mode: 'bridge', outbound: { insecure_allow_all: true } } }, publicHosts],
@@ -43,13 +43,13 @@ describe('the network of a run config', () => {
     expect(networkOf({ permission_profile })).toEqual(network);
   });
 
-  test('is open only if isolation is turned off, and required if it is turned on', () => {
+  test('is open only if isolation is turned off', () => {
     const permission_profile = { network: { outbound: { allow_host: hosts } } };
 
     expect(networkOf({ permission_profile, isolate_network: false })).toEqual({
       kind: 'open',
       privateAddresses: 'all',
     });
-    expect(networkOf({ permission_profile, isolate_network: true })).toMatchObject({ isRequired: true });
+    expect(networkOf({ permission_profile, isolate_network: true })).toMatchObject({ kind: 'rules' });
   });
 });

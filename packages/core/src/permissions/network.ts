@@ -7,8 +7,7 @@ import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 /** What a run config grants of the network. */
 export type NetworkGrant =
   | { kind: 'none' }
-  /** `isRequired`: the user requested isolation, so the server must not run without it. */
-  | { kind: 'rules'; rules: OutboundRules; isRequired: boolean }
+  | { kind: 'rules'; rules: OutboundRules }
   /**
    * `privateAddresses`: the listed private addresses that the server reaches in addition to every public address, or
    * all private addresses.
@@ -27,7 +26,7 @@ export function networkOf(
   if (runConfig.learning === undefined) return granted;
   const { hosts = [], ports } = granted.kind === 'rules' ? granted.rules : { ports: [] };
   const rules = { hosts, everyPublicHost: true, ports: [...new Set([...alwaysListening, ...ports])] };
-  return { kind: 'rules', rules, isRequired: true }; // nothing is recorded without a gateway
+  return { kind: 'rules', rules };
 }
 
 /**
@@ -50,7 +49,7 @@ export function grantedNetworkOf({
   if (isolate === false) return { kind: 'open', privateAddresses: 'all' };
   if (isOpen) return { kind: 'open', privateAddresses: hosts.filter(isAddressPattern) };
   const rules = { ...(hosts.length > 0 ? { hosts } : {}), ports: ports.length > 0 ? ports : webPorts };
-  return { kind: 'rules', rules, isRequired: isolate === true };
+  return { kind: 'rules', rules };
 }
 
 const isAddressPattern = (host: string): boolean => isIP(host.replace(/\/\d+$/, '')) !== 0;

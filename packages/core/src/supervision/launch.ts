@@ -77,5 +77,5 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
 }
 
 function launchNetwork(grant: NetworkGrant, egress: Egress): LaunchNetwork {
-  return grant.kind === 'rules' ? { kind: 'rules', egress, isRequired: grant.isRequired } : grant;
+  return grant.kind === 'rules' ? { kind: 'rules', egress } : grant;
 }

@@ -143,7 +143,7 @@ function ruleCases(socket: string): void {
   const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, recordsDir: tempDir, socket });
   const rules = () => {
     const egress = { rules: new Rules({ hosts: ['api.example'], ports: [443] }), record: () => undefined };
-    return { kind: 'rules', egress, isRequired: true } as const;
+    return { kind: 'rules', egress } as const;
   };
   const paused = async () => {
     const engine = await connectEngine(socket);

@@ -7,9 +7,9 @@ import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
 import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
-import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
+import { baseImagesOf, dockerfileOf, nodeImageOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
-import { fenceProblemOf, problemOf } from './egress.ts';
+import { fenceProblemOf } from './egress.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
@@ -65,7 +65,14 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     names: new Set(),
     network: undefined,
     withoutInit: new Set(),
-    egress: { place, env, spares: new Map(), problems: new Map() },
+    egress: {
+      place,
+      env,
+      spares: new Map(),
+      problems: new Map(),
+      relayed: new Set(),
+      relayImage: nodeImageOf(options.baseImages ?? {}),
+    },
     resolve: options.resolve ?? openResolver(),
     log,
   };
@@ -104,9 +111,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       try {
         const using = await engine(signal);
         if (report?.socket === using.socket && performance.now() < report.until) return report.value;
-        const rulesProblem = await problemOf(yard.egress, using);
         const fenceProblem = await fenceProblemOf(yard.egress, using);
-        const value = await reportOn(using, { rulesProblem, fenceProblem, signal });
+        const value = await reportOn(using, { fenceProblem, signal });
         report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
         return value;
       } catch (error) {

@@ -159,6 +159,10 @@ export function baseImagesOf(
   return { build: image, run: image };
 }
 
+/** The image in which programs of ours run that need Node.js, or its replacement. */
+export const nodeImageOf = (replaced: Partial<Record<PackageScheme, BaseImages>>): string =>
+  (replaced.npx ?? recipes.npx.base).run;
+
 /**
  * Writes the Dockerfile that builds a package's image. External input appears only in exec form arrays and, as an
  * image reference, after `FROM`, so it cannot reach a shell or add a line.

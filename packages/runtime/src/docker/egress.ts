@@ -13,12 +13,16 @@ import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { NAME_SERVER, type NetworkTools, OwnNetwork, findNetwork } from '../egress/user-network.ts';
 import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
+import type { GatewaySockets } from '../egress/gateway.ts';
 import { attach } from './attach.ts';
 import { fetchEnd, small } from './connector.ts';
 import { inspectContainer, removeContainer } from './container.ts';
 import { type Engine, callEngine, isFailure } from './engine.ts';
+import { prepareImage } from './images.ts';
+import { Ingress } from './ingress.ts';
 import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
 import { PAUSE_PROGRAM, ensurePauseImage } from './pause.ts';
+import { RelayedNetwork } from './relay.ts';
 
 /** What makes networks with an egress gateway for containers. */
 export interface ContainerEgress {
@@ -26,8 +30,12 @@ export interface ContainerEgress {
   env: NodeJS.ProcessEnv;
   /** One spare network for each engine, by its socket. */
   spares: Map<string, Spares<GuardedNetwork>>;
-  /** Why the daemon cannot guard the networks of an engine, by its socket. */
+  /** Why the daemon cannot fence the networks of an engine, by its socket. */
   problems: Map<string, string>;
+  /** The sockets of engines whose containers run on another machine. */
+  relayed: Set<string>;
+  /** An image with Node.js and the program `ip`. */
+  relayImage: string;
 }
 
 /** A container that only waits, and whose network a server joins. It ends with the daemon. */
@@ -109,16 +117,26 @@ const forwardingResolver: Resolver = { address: NAME_SERVER, options: [] };
  * The network of one container with rules: that of a pause container, whose only neighbor is the egress gateway. The
  * server joins this network, so the gateway exists before the server.
  */
-class GuardedNetwork implements AsyncDisposable {
+class GuardedNetwork implements TakenNetwork {
   readonly namespace: EgressNamespace;
-  /** Whether a server that joins finds the resolver of the gateway in its settings. */
   readonly hasResolver: boolean;
   readonly #pause: Pause;
+  readonly #tools: EgressTools;
 
-  private constructor(pause: Pause, { namespace, hasResolver }: Connected) {
+  private constructor(pause: Pause, { namespace, hasResolver }: Connected, tools: EgressTools) {
     this.#pause = pause;
     this.namespace = namespace;
     this.hasResolver = hasResolver;
+    this.#tools = tools;
+  }
+
+  get sockets(): GatewaySockets {
+    return this.namespace.sockets;
+  }
+
+  openIngress(place: SocketPlace, port: number): Promise<Ingress> {
+    const { network, user, side } = this.namespace;
+    return Ingress.open(place, this.#tools, { network, user, side, port });
   }
 
   get containerId(): string {
@@ -147,7 +165,7 @@ class GuardedNetwork implements AsyncDisposable {
         ? await enterNetwork(engine, tools, { pause, ports, signal })
         : await connectNetwork(engine, tools, { pause, ports, daemonId, signal });
     undo.move();
-    return new GuardedNetwork(pause, made);
+    return new GuardedNetwork(pause, made, tools);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -342,43 +360,69 @@ async function runsPause(pid: number, name: string): Promise<boolean> {
   }
 }
 
-/** Why the daemon cannot guard container networks. Undefined if no obstacle is known. */
-export async function problemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
-  const means = await meansFor(egress, engine);
-  return typeof means === 'string' ? means : egress.problems.get(engine.socket);
+/** A network from which a container reaches only the gateway's sockets. */
+export interface TakenNetwork extends AsyncDisposable {
+  /** The container whose network the server joins. */
+  readonly containerId: string;
+  readonly sockets: GatewaySockets;
+  /** Whether a server that joins finds the resolver of the gateway in its settings. */
+  readonly hasResolver: boolean;
+  /** Settles when the network has ended, if the server would not notice. Never rejects. */
+  readonly ended?: Promise<unknown>;
+  /** Opens the way to a port of the server, which has no port that the engine could publish. */
+  openIngress(place: SocketPlace, port: number): Promise<OpenIngress>;
 }
 
-export interface TakenNetwork {
-  network: GuardedNetwork;
-  tools: EgressTools;
+/** The Unix socket that leads to a server, and when the way has ended. */
+export interface OpenIngress extends AsyncDisposable {
+  readonly path: string;
+  readonly ended: Promise<unknown>;
 }
 
-/** Takes a network with listeners for the ports. Returns the reason if this daemon can never make one here. */
+interface Taking {
+  /** The ports that the rules allow. */
+  ports: readonly number[];
+  /** The port on which the server listens. */
+  ownPort: number | undefined;
+  signal: AbortSignal;
+}
+
+/** Takes a network with listeners for the ports. */
 export async function takeNetwork(
   egress: ContainerEgress,
   engine: Engine,
-  ports: readonly number[],
-): Promise<TakenNetwork | string> {
+  { ports, ownPort, signal }: Taking,
+): Promise<TakenNetwork> {
   const means = await meansFor(egress, engine);
-  if (typeof means === 'string') return means;
+  if (typeof means === 'string' || egress.relayed.has(engine.socket))
+    return relayNetwork(egress, engine, { ports, ownPort, signal });
   const spares = egress.spares.get(engine.socket) ?? new Spares<GuardedNetwork>();
   egress.spares.set(engine.socket, spares);
   const { daemonId } = egress.place;
   try {
-    const network = await spares.take(
+    return await spares.take(
       ports,
       (wanted) => GuardedNetwork.open(engine, { ...means, daemonId, ports: wanted }),
       { isUsable: ({ isRunning }) => isRunning, drop: discard },
     );
-    egress.problems.delete(engine.socket);
-    return { network, tools: means.tools };
   } catch (error) {
-    // Everything else may be gone the next time, and must not open the network.
+    // Everything else may be gone the next time.
     if (!isFailure(error, 'unsupported')) throw error;
-    const problem = messageOf(error);
-    egress.problems.set(engine.socket, problem);
-    return problem;
+    egress.relayed.add(engine.socket);
+    return relayNetwork(egress, engine, { ports, ownPort, signal });
   }
+}
+
+/** For an engine in a virtual machine, or with another owner, or on a machine without the programs. */
+async function relayNetwork(
+  { place: { daemonId }, env, relayImage }: ContainerEgress,
+  engine: Engine,
+  { ports, ownPort, signal }: Taking,
+): Promise<TakenNetwork> {
+  const source = { kind: 'image', image: relayImage } as const;
+  const { image } = await prepareImage(engine, source, { env, signal, report: () => {} });
+  const name = `toolhive-network-${randomUUID().slice(0, 13)}`;
+  return RelayedNetwork.open(engine, { image, name, daemonId, ports, ownPort, signal });
 }
 
 /** Why containers with an open network reach private addresses, and the fix if there is one. */

@@ -44,7 +44,7 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
     test('a server that speaks HTTP is reached, but not through its loopback address', async () => {
       await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
-      const network = { kind: 'rules', egress: new TestEgress(), isRequired: true } as const;
+      const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using server = await daemon.start(
         aLaunch(source, { ...http, env: { MCP_PORT: '8080' }, network }),
       );
@@ -56,7 +56,7 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
 
     test('no container with powers is left', async () => {
       await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
-      const network = { kind: 'rules', egress: new TestEgress(), isRequired: true } as const;
+      const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using _server = await daemon.start(aLaunch(source, { network }));
 
       const engine = await connectEngine(socket);

@@ -20,11 +20,9 @@ const EngineVersion = z.object({ Version: z.string() });
 export async function reportOn(
   engine: Engine,
   {
-    rulesProblem,
     fenceProblem,
     signal,
   }: {
-    rulesProblem: string | undefined;
     fenceProblem: string | undefined;
     signal: AbortSignal | undefined;
   },
@@ -51,16 +49,9 @@ export async function reportOn(
     limits: [
       ...limitsOf(engine, Version, info),
       ...(fenceProblem === undefined ? [] : [unfencedNetworks(fenceProblem)]),
-      ...(rulesProblem === undefined ? [] : [unenforcedRules(rulesProblem)]),
     ],
   };
 }
-
-/** The consequence of container networks that the daemon cannot guard. */
-export const unenforcedRules = (problem: string): RuntimeLimit => ({
-  concerns: 'servers with network rules',
-  text: `WARNING: the server reaches every host, because the hosts and ports in its profile cannot be enforced in containers on this machine: ${problem}`,
-});
 
 /** The consequence of container networks whose routes the daemon cannot set. */
 const unfencedNetworks = (problem: string): RuntimeLimit => ({

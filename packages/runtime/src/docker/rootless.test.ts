@@ -61,7 +61,7 @@ describe.runIf(canMakeNetworks && hasPodman)(
       await using daemon = await OrdinaryDaemon.start(user, engine.socket, async () => []);
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       const env = { MCP_PORT: '8080', MCP_HOST: '127.0.0.1' };
-      const network = { kind: 'rules', egress: new TestEgress(), isRequired: true } as const;
+      const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using server = await daemon.start(aLaunch(source, { ...http, env, network }));
 
       const status = await waitFor(() => statusOf(server));

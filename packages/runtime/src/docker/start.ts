@@ -20,13 +20,12 @@ import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, signalContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
-import { type ContainerEgress, type TakenNetwork, openFenced, resolverFile, takeNetwork } from './egress.ts';
+import { type ContainerEgress, type OpenIngress, openFenced, resolverFile, takeNetwork } from './egress.ts';
 import { exposedSecrets, hasShell, planHandover } from './handover.ts';
 import { ensureHomeVolumes } from './homes.ts';
 import { Ingress } from './ingress.ts';
 import { ensureExternalNetwork } from './network.ts';
 import { DAEMON_LABEL } from './ownership.ts';
-import { unenforcedRules } from './report.ts';
 import { containerSpec, publishedPort, requireReachable, type Blueprint } from './spec.ts';
 
 /** What all containers of one runtime have in common. */
@@ -49,22 +48,20 @@ export async function startContainer(
   engine: Engine,
   yard: Yard,
   {
-    launch: given,
+    launch,
     image,
     limits,
     signal,
   }: { launch: Launch; image: string; limits: readonly RuntimeLimit[]; signal: AbortSignal },
 ): Promise<Instance> {
-  requireReachable(given);
-  requireSecrets(given);
-  const name = reserveName(yard, given.workload);
+  requireReachable(launch);
+  requireSecrets(launch);
+  const name = reserveName(yard, launch.workload);
   await using undo = new AsyncDisposableStack();
   undo.defer(() => void yard.names.delete(name));
-  await verifyMounts(given);
+  await verifyMounts(launch);
   await clearName(engine, yard, name, signal);
-  const guard = undo.use(await openGuard(engine, yard, given));
-  // Where rules cannot be enforced, the server reaches everything, and its status says so.
-  const launch: Launch = guard.problem === undefined ? given : { ...given, network: { kind: 'open' } };
+  const guard = undo.use(await openGuard(engine, yard, launch, signal));
   if (launch.network.kind === 'open' && guard.place === undefined) {
     yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
     await yard.network;
@@ -84,16 +81,14 @@ interface Guard extends AsyncDisposable {
   /** What the container joins. */
   place?: Blueprint['guarded'];
   /** How an HTTP server is reached, which has no port that the engine could publish. */
-  ingress?: Ingress;
+  ingress?: OpenIngress;
   /** Settles when its way to the network has ended. Never rejects. */
   ended?: Promise<unknown>;
-  /** Why its rules cannot be enforced. */
-  problem?: string;
 }
 
-async function openGuard(engine: Engine, yard: Yard, launch: Launch): Promise<Guard> {
+async function openGuard(engine: Engine, yard: Yard, launch: Launch, signal: AbortSignal): Promise<Guard> {
   const { network } = launch;
-  if (network.kind === 'rules') return openRulesGuard(engine, yard, { ...launch, network });
+  if (network.kind === 'rules') return openRulesGuard(engine, yard, { ...launch, network, signal });
   if (network.kind === 'open' && network.privateAddresses !== 'all')
     return openFence(engine, yard, { ...launch, network });
   return unguarded();
@@ -103,19 +98,28 @@ const unguarded = (): Guard => ({ async [Symbol.asyncDispose]() {} });
 
 async function openRulesGuard(
   engine: Engine,
-  yard: Yard,
-  { network, transport }: Launch & { network: RulesNetwork },
+  { egress: containers, resolve }: Yard,
+  {
+    network: { egress },
+    transport,
+    signal,
+  }: Pick<Launch, 'transport'> & { network: RulesNetwork; signal: AbortSignal },
 ): Promise<Guard> {
   await using undo = new AsyncDisposableStack();
-  const guarded = await guardNetwork(engine, yard, network, undo);
-  if (typeof guarded === 'string') return { ...unguarded(), problem: guarded };
-  const {
-    tools,
-    network: { containerId, namespace, hasResolver },
-  } = guarded;
-  const ingress = await openIngress(yard, tools, transport, namespace, undo);
-  const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'gateway');
-  return guardOf({ containerId, ...(file !== undefined && { resolverFile: file }) }, ingress, undo.move());
+  const { place } = containers;
+  const ownPort = transport.kind === 'http' ? transport.targetPort : undefined;
+  const { ports } = egress.rules;
+  const network = undo.use(await takeNetwork(containers, engine, { ports, ownPort, signal }));
+  undo.use(new EgressGateway(network.sockets, egress, resolve));
+  const ingress = ownPort === undefined ? undefined : undo.use(await network.openIngress(place, ownPort));
+  const { containerId, hasResolver, ended } = network;
+  const file = hasResolver ? undefined : await resolverFile(place, 'gateway');
+  const guard = guardOf(
+    { containerId, ...(file !== undefined && { resolverFile: file }) },
+    ingress,
+    undo.move(),
+  );
+  return { ...guard, ...(ended && { ended }) };
 }
 
 /** A network that reaches public hosts. None where that cannot be made, which the status of the runtime says. */
@@ -137,7 +141,7 @@ async function openFence(
 
 const guardOf = (
   place: Guard['place'],
-  ingress: Ingress | undefined,
+  ingress: OpenIngress | undefined,
   resources: AsyncDisposableStack,
 ): Guard => ({
   ...(place && { place }),
@@ -155,25 +159,6 @@ async function openIngress(
   if (transport.kind === 'stdio') return undefined;
   const place = { network, user, side, port: transport.targetPort };
   return undo.use(await Ingress.open(yard.egress.place, tools, place));
-}
-
-/** A network with its gateway, or why there can be none. */
-async function guardNetwork(
-  engine: Engine,
-  { egress: containers, resolve }: Yard,
-  { egress, isRequired }: RulesNetwork,
-  undo: AsyncDisposableStack,
-): Promise<TakenNetwork | string> {
-  const taken = await takeNetwork(containers, engine, egress.rules.ports);
-  if (typeof taken !== 'string') {
-    undo.use(taken.network);
-    undo.use(new EgressGateway(taken.network.namespace.sockets, egress, resolve));
-    return taken;
-  }
-  if (!isRequired) return taken;
-  throw unsupported(`network rules cannot be enforced for containers here: ${taken}`, {
-    hint: 'omit --isolate-network, or run the server without a container engine',
-  });
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */
@@ -284,7 +269,6 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
         ...starting.limits,
         ...(isExposed ? [exposedSecrets] : []),
         ...(isVerified ? [] : [unverified]),
-        ...(guard.problem === undefined ? [] : [unenforcedRules(guard.problem)]),
       ],
       stopSignal,
       release,

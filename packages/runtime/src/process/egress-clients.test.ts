@@ -120,7 +120,7 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
     const rules = new Rules({ hosts: ['.example'], ports: [80, 443, 5432, 6379] });
     const egress = { rules, record: () => undefined };
     server = await talkTo(rig, {
-      network: { kind: 'rules', egress, isRequired: true },
+      network: { kind: 'rules', egress },
       mounts: await pinMounts([{ source: clients, target: '/clients', readOnly: true }]),
     });
   });

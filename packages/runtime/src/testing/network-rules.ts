@@ -117,7 +117,7 @@ export function describeNetworkRules(
     egress.reset({ hosts: ['api.example'], ports: [80, 443] });
   });
 
-  const network = () => ({ kind: 'rules', egress, isRequired: true }) as const;
+  const network = () => ({ kind: 'rules', egress }) as const;
 
   async function talk(changes: Partial<Launch>): Promise<Talk> {
     const workload = `rules-${crypto.randomUUID().slice(0, 8)}`;
@@ -489,7 +489,7 @@ for (let count = 0; count < 1200; count += 1)
     const gateways = Array.from({ length: 4 }, () => new TestEgress());
     for (const gateway of gateways) gateway.reset({ hosts: ['api.example'], ports: [80] });
     const servers = await Promise.all(
-      gateways.map((own) => talk({ network: { kind: 'rules', egress: own, isRequired: true } })),
+      gateways.map((own) => talk({ network: { kind: 'rules', egress: own } })),
     );
     const program =
       "fetch('http://api.example/').then((r) => r.text()).then(console.log, (e) => console.log(e.cause.code))";

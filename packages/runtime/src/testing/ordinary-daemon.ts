@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -36,7 +37,7 @@ export type Told =
   | { is: 'stopped'; id: number }
   | { is: 'swept' };
 
-const [socket = '', tempDir = ''] = process.argv.slice(2);
+const [socket = '', tempDir = '', image] = process.argv.slice(2);
 const tell = (told: Told): void => void process.send?.(told);
 
 const rules = new Map<number, Rules>();
@@ -45,11 +46,12 @@ const lookups = new Map<number, (addresses: readonly string[] | undefined) => vo
 let connections = 0;
 
 const runtime = openDockerRuntime({
-  daemonId: `ordinary-${process.pid}`,
+  daemonId: `ordinary-${randomUUID()}`,
   env: process.env,
   tempDir,
   recordsDir: tempDir,
   socket,
+  ...(image !== undefined && { baseImages: { npx: { build: image, run: image } } }),
   async resolve(name) {
     const { promise, resolve } = Promise.withResolvers<readonly string[] | undefined>();
     const id = ++connections;
@@ -95,7 +97,7 @@ async function start({ id, launch, rules: given, path }: Extract<Request, { is: 
       return (traffic: Traffic) => tell({ is: 'traffic', connection, traffic });
     },
   };
-  const network = { kind: 'rules', egress, isRequired: true } as const;
+  const network = { kind: 'rules', egress } as const;
   const instance = await runtime.start(
     { ...launch, secrets: {}, network, log: () => {} },
     new AbortController().signal,

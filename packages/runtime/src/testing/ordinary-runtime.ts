@@ -44,7 +44,15 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
     child.on('message', (told: Told) => void this.#receive(told));
   }
 
-  static async start(user: OrdinaryUser, socket: string, resolve: Resolve): Promise<OrdinaryDaemon> {
+  /**
+   * With an image for relays, the daemon sees no process of the engine, as if the engine were in a virtual machine.
+   */
+  static async start(
+    user: OrdinaryUser,
+    socket: string,
+    resolve: Resolve,
+    relayImage?: string,
+  ): Promise<OrdinaryDaemon> {
     const folder = await user.folder(`daemon-${randomUUID()}`.slice(0, 12));
     const source = join(import.meta.dirname, 'ordinary-daemon.ts');
     const [program, ...args] = user.command(
@@ -52,8 +60,11 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
       user.readable(source),
       socket,
       folder,
+      ...(relayImage === undefined ? [] : [relayImage]),
     );
-    const child = spawn(program, args, {
+    const apart = relayImage === undefined ? [] : ['unshare', '--pid', '--fork', '--mount-proc', '--'];
+    const [first = program, ...others] = [...apart, program, ...args];
+    const child = spawn(first, others, {
       env: { PATH: process.env.PATH, ...user.env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

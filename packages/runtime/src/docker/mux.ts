@@ -1,0 +1,167 @@
+import type { Duplex, Readable, Writable } from 'node:stream';
+
+/** One of many streams in a connection. Breaking it off is something else than ending it. */
+export interface Channel extends Duplex {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  /** Breaks the stream off on both sides. */
+  resetAndDestroy(): this;
+  /** Closes it after everything was written. */
+  destroySoon(): void;
+}
+
+export interface Mux {
+  /** Opens a stream, and tells the other side what for. */
+  open(purpose: object): Channel;
+  /** Sends a message with a number. */
+  send(number: number, message: Buffer): void;
+}
+
+export interface MuxOptions {
+  input: Readable;
+  output: Writable;
+  /** 1 on one side, and 2 on the other one. */
+  side: 1 | 2;
+  onOpen: (channel: Channel, purpose: unknown) => void;
+  onMessage: (number: number, message: Buffer) => void;
+}
+
+/**
+ * Carries many streams and messages over one connection. Each frame is a number and a length of 4 bytes each, a type,
+ * and the content. A side sends at most a window's bytes of a stream before the other side has read them.
+ *
+ * Its text is also sent to a container, so it uses nothing of this module.
+ */
+export function createMux(
+  DuplexStream: typeof Duplex,
+  { input, output, side, onOpen, onMessage }: MuxOptions,
+): Mux {
+  const types = { open: 0, data: 1, end: 2, reset: 3, read: 4, message: 5 };
+  const windowBytes = 256 * 1024;
+  const headerBytes = 9;
+  const nothing = Buffer.alloc(0);
+  const channels = new Map<number, Stream>();
+  let last = side - 2;
+
+  function write(number: number, type: number, content: Buffer): void {
+    if (output.destroyed) return;
+    const header = Buffer.allocUnsafe(headerBytes);
+    header.writeUInt32BE(number, 0);
+    header.writeUInt8(type, 4);
+    header.writeUInt32BE(content.length, 5);
+    output.write(Buffer.concat([header, content]));
+  }
+
+  class Stream extends DuplexStream implements Channel {
+    readonly number: number;
+    bytesRead = 0;
+    bytesWritten = 0;
+    credit = windowBytes;
+    unread = 0;
+    hasSentEnd = false;
+    hasReceivedEnd = false;
+    isBroken = false;
+    goOn: (() => void) | undefined;
+
+    constructor(number: number) {
+      super({ allowHalfOpen: true });
+      this.number = number;
+      channels.set(number, this);
+    }
+
+    override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+      this.bytesWritten += chunk.length;
+      this.credit -= chunk.length;
+      write(this.number, types.data, chunk);
+      if (this.credit > 0) done();
+      else this.goOn = done;
+    }
+
+    override _final(done: (error?: Error) => void): void {
+      this.hasSentEnd = true;
+      write(this.number, types.end, nothing);
+      done();
+    }
+
+    override _read(): void {
+      if (this.unread === 0) return;
+      const count = Buffer.allocUnsafe(4);
+      count.writeUInt32BE(this.unread);
+      this.unread = 0;
+      write(this.number, types.read, count);
+    }
+
+    override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+      channels.delete(this.number);
+      const hasEnded = this.hasSentEnd && this.hasReceivedEnd;
+      if (!hasEnded && !this.isBroken) write(this.number, types.reset, nothing);
+      done(error);
+    }
+
+    resetAndDestroy(): this {
+      return this.destroy();
+    }
+
+    destroySoon(): void {
+      if (this.writableFinished) this.destroy();
+      else this.end().once('finish', () => this.destroy());
+    }
+
+    receive(type: number, content: Buffer): void {
+      if (type === types.data) {
+        this.bytesRead += content.length;
+        this.unread += content.length;
+        this.push(content);
+      } else if (type === types.end) {
+        this.hasReceivedEnd = true;
+        this.push(null);
+      } else if (type === types.read && content.length === 4) {
+        this.credit += content.readUInt32BE();
+        if (this.credit <= 0) return;
+        const { goOn } = this;
+        this.goOn = undefined;
+        goOn?.();
+      } else if (type === types.reset) {
+        this.isBroken = true;
+        this.destroy(new Error('the other side broke the connection off'));
+      }
+    }
+  }
+
+  function receive(number: number, type: number, content: Buffer): void {
+    if (type === types.message) onMessage(number, content);
+    else if (type === types.open) onOpen(new Stream(number), JSON.parse(content.toString()));
+    else channels.get(number)?.receive(type, content);
+  }
+
+  let rest: Buffer = nothing;
+  input.on('data', (chunk: Buffer) => {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    while (rest.length >= headerBytes) {
+      const end = headerBytes + rest.readUInt32BE(5);
+      if (rest.length < end) break;
+      const [number, type, content] = [
+        rest.readUInt32BE(0),
+        rest.readUInt8(4),
+        rest.subarray(headerBytes, end),
+      ];
+      rest = rest.subarray(end);
+      receive(number, type, content);
+    }
+  });
+  input.on('close', () => {
+    for (const channel of channels.values()) {
+      channel.isBroken = true;
+      channel.destroy();
+    }
+  });
+
+  return {
+    open(purpose) {
+      last += 2;
+      write(last, types.open, Buffer.from(JSON.stringify(purpose)));
+      return new Stream(last);
+    },
+    send: (number, message) => write(number, types.message, message),
+  };
+}

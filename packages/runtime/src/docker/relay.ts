@@ -1,0 +1,301 @@
+import type { Socket as Datagrams } from 'node:dgram';
+import { EventEmitter, once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { type Server, type Socket, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { Duplex } from 'node:stream';
+import { unavailable } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import { type SocketPlace, socketFolder } from '../door.ts';
+import { alwaysListening } from '../egress.ts';
+import type { GatewaySockets } from '../egress/gateway.ts';
+import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import { attach } from './attach.ts';
+import { small } from './connector.ts';
+import { removeContainer } from './container.ts';
+import { type Engine, callEngine } from './engine.ts';
+import { type Channel, type Mux, createMux } from './mux.ts';
+import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
+
+/**
+ * Runs in the container whose network a server joins: listens on every address, and passes connections and name lookups
+ * to the daemon. Plain JavaScript, because it is an argument of the Node.js in an image.
+ */
+const relaySource = `'use strict';
+const dgram = require('node:dgram');
+const { once } = require('node:events');
+const net = require('node:net');
+const { Duplex } = require('node:stream');
+
+const [ports, resolver] = process.argv.slice(1);
+const createMux = ${createMux.toString()};
+const queries = new Map();
+let lastQuery = 0;
+
+const mux = createMux(Duplex, {
+  input: process.stdin,
+  output: process.stdout,
+  side: 1,
+  onOpen(channel, { port }) {
+    channel.on('error', () => {});
+    dial(channel, port, ['127.0.0.1', '::1']);
+  },
+  onMessage(number, message) {
+    const { port, address } = queries.get(number) ?? {};
+    queries.delete(number);
+    if (port !== undefined) datagrams.send(message, port, address, () => {});
+  },
+});
+
+function dial(channel, port, [host, ...others]) {
+  const socket = net.connect({ host, port, allowHalfOpen: true });
+  const fail = () => (others.length > 0 ? dial(channel, port, others) : channel.destroy());
+  socket.once('error', fail).once('connect', () => {
+    socket.off('error', fail);
+    join(socket, channel);
+  });
+}
+
+function join(socket, channel) {
+  socket.on('error', () => {}).on('close', (hasFailed) => hasFailed && channel.destroy());
+  channel.on('error', () => {}).on('close', () => {
+    if (!channel.hasSentEnd || !channel.hasReceivedEnd) socket.resetAndDestroy();
+  });
+  socket.pipe(channel).pipe(socket);
+}
+
+const take = (socket) => {
+  const { localAddress: address, localPort: port } = socket;
+  join(socket, mux.open({ address, port }));
+};
+const listen = (port, host) => net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, take).listen({ port, host });
+const datagrams = dgram.createSocket('udp4').bind(53, resolver);
+datagrams.on('message', (packet, from) => {
+  lastQuery = (lastQuery + 1) % 2 ** 32;
+  queries.set(lastQuery, from);
+  if (queries.size > 512) queries.delete(queries.keys().next().value);
+  mux.send(lastQuery, packet);
+});
+process.stdin.on('end', () => process.exit());
+const listeners = [listen(53, resolver), ...ports.split(',').map((port) => listen(Number(port), '0.0.0.0'))];
+Promise.all([datagrams, ...listeners].map((socket) => once(socket, 'listening'))).then(
+  () => mux.send(0, Buffer.from('ready')),
+  (error) => mux.send(0, Buffer.from(error.message)),
+);
+`;
+
+/** Makes every address local, and becomes the program in the arguments. */
+const script = 'ip link set lo up && ip route add local default dev lo && exec "$@"';
+
+/**
+ * The network of a container whose connections and lookups arrive at the daemon through the engine. It needs nothing of
+ * the machine that the containers run on, so it also works if that is a virtual machine. The price is a small Node.js
+ * for each server, and that the server cannot listen on the ports of the gateway.
+ */
+export class RelayedNetwork implements AsyncDisposable {
+  readonly containerId: string;
+  readonly sockets: GatewaySockets;
+  readonly hasResolver: boolean;
+  /** Settles when the server in it cannot reach anything any more. Never rejects. */
+  readonly ended: Promise<unknown>;
+  readonly #mux: Mux;
+  readonly #resources: AsyncDisposableStack;
+
+  private constructor(
+    {
+      containerId,
+      sockets,
+      hasResolver,
+      ended,
+    }: Omit<RelayedNetwork, typeof Symbol.asyncDispose | 'openIngress'>,
+    mux: Mux,
+    resources: AsyncDisposableStack,
+  ) {
+    this.containerId = containerId;
+    this.sockets = sockets;
+    this.hasResolver = hasResolver;
+    this.ended = ended;
+    this.#mux = mux;
+    this.#resources = resources;
+  }
+
+  /** The image contains Node.js, a shell, and `ip`. `ownPort` is the port on which the server itself listens. */
+  static async open(
+    engine: Engine,
+    { image, name, daemonId, ports, ownPort, signal }: RelayOptions,
+  ): Promise<RelayedNetwork> {
+    await using undo = new AsyncDisposableStack();
+    const listening = new Set([...alwaysListening, ...ports]);
+    if (ownPort !== undefined) listening.delete(ownPort);
+    const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
+      method: 'POST',
+      path: '/containers/create',
+      query: { name },
+      body: { json: relaySpec(image, daemonId, [...listening]) },
+      signal,
+    });
+    undo.defer(() => removeContainer(engine, containerId));
+    let said = '';
+    const log = (piece: Buffer): void => void (said = `${said}${piece.toString()}`.slice(-2000));
+    const attachment = await attach(engine, containerId, { speaksStdio: true, listens: true, log, signal });
+    undo.defer(() => attachment.close());
+    const { stdio, closed } = attachment;
+    if (stdio === undefined) throw unavailable('the container engine attached no streams');
+    const incoming = new Incoming();
+    const { promise: ready, resolve } = Promise.withResolvers<string>();
+    const mux = createMux(Duplex, {
+      input: stdio.output,
+      output: stdio.input,
+      side: 2,
+      onOpen: (channel, purpose) => incoming.take(channel, purpose),
+      onMessage: (number, message) =>
+        number === 0 ? resolve(message.toString()) : incoming.look(number, message),
+    });
+    incoming.datagrams.answer = (number, message) => mux.send(number, message);
+    await callEngine(engine, z.unknown(), {
+      method: 'POST',
+      path: `/containers/${containerId}/start`,
+      signal,
+    });
+    const outcome = await Promise.race([ready, closed.then(() => said.trim() || 'it ended')]);
+    if (outcome !== 'ready') throw unavailable(`the container for network rules did not start: ${outcome}`);
+    attachment.unref();
+    const network = {
+      containerId,
+      sockets: incoming.sockets,
+      hasResolver: engine.kind === 'docker',
+      ended: closed,
+    };
+    return new RelayedNetwork(network, mux, undo.move());
+  }
+
+  /** A Unix socket that leads to a port of the server. */
+  async openIngress(place: SocketPlace, port: number): Promise<RelayedIngress> {
+    const path = join(await socketFolder(place), 's');
+    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+      const channel = this.#mux.open({ port });
+      socket.on('error', () => {}).on('close', (hasFailed) => hasFailed && channel.destroy());
+      channel.on('error', () => {}).on('close', () => socket.destroySoon());
+      socket.pipe(channel).pipe(socket);
+    });
+    await once(server.listen(path), 'listening');
+    return {
+      path,
+      ended: this.ended,
+      async [Symbol.asyncDispose]() {
+        server.close();
+        await rm(dirname(path), { recursive: true, force: true });
+      },
+    };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#resources.disposeAsync();
+  }
+}
+
+interface RelayedIngress extends AsyncDisposable {
+  path: string;
+  ended: Promise<unknown>;
+}
+
+interface RelayOptions {
+  image: string;
+  name: string;
+  daemonId: string;
+  ports: readonly number[];
+  ownPort: number | undefined;
+  signal: AbortSignal;
+}
+
+const MEBIBYTE = 1024 ** 2;
+
+function relaySpec(image: string, daemonId: string, ports: readonly number[]): object {
+  const node = ['node', '--v8-pool-size=0', '--max-old-space-size=32', '-e', relaySource];
+  return {
+    Image: image,
+    Entrypoint: ['sh'],
+    Cmd: ['-c', script, 'sh', ...node, ports.join(), RESOLVER_ADDRESS],
+    User: '0:0',
+    Env: [],
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
+    HostConfig: {
+      ...small,
+      Memory: 128 * MEBIBYTE,
+      PidsLimit: 32,
+      CapAdd: ['NET_ADMIN', 'NET_BIND_SERVICE'],
+      NetworkMode: 'none',
+      Dns: [RESOLVER_ADDRESS],
+      DnsOptions: resolverSettings.options,
+      SecurityOpt: ['no-new-privileges'],
+    },
+  };
+}
+
+const Purpose = z.object({ address: z.string(), port: z.number() });
+
+/** What arrives from a relay, in the form of the sockets that a gateway takes it from. */
+class Incoming {
+  readonly datagrams = new RelayedDatagrams();
+  readonly #lookups = new RelayedListener();
+  readonly #connections = new RelayedListener();
+
+  get sockets(): GatewaySockets {
+    return {
+      datagrams: this.datagrams as unknown as Datagrams, // has all that a gateway uses
+      lookups: this.#lookups as unknown as Server,
+      listeners: [this.#connections as unknown as Server],
+    };
+  }
+
+  take(channel: Channel, purpose: unknown): void {
+    const { address, port } = Purpose.parse(purpose);
+    const isLookup = address === RESOLVER_ADDRESS && port === 53;
+    const socket = Object.assign(channel, {
+      localAddress: address,
+      localPort: port,
+      setTimeout(ms: number, onTimeout: () => void) {
+        const timer = setTimeout(onTimeout, ms).unref();
+        channel.on('close', () => clearTimeout(timer));
+      },
+    });
+    (isLookup ? this.#lookups : this.#connections).offer(socket as unknown as Socket);
+  }
+
+  look(number: number, packet: Buffer): void {
+    this.datagrams.emit('message', packet, { port: number, address: '' });
+  }
+}
+
+/** Stands for a listening socket in the container. */
+class RelayedListener extends EventEmitter {
+  maxConnections = Number.POSITIVE_INFINITY;
+  #open = 0;
+
+  offer(socket: Socket): void {
+    if (this.#open >= this.maxConnections) return void socket.on('error', () => {}).resetAndDestroy();
+    this.#open += 1;
+    socket.on('close', () => (this.#open -= 1));
+    this.emit('connection', socket);
+  }
+
+  close(): void {
+    this.removeAllListeners();
+  }
+}
+
+/** Stands for a UDP socket in the container. The port is the number of a query. */
+class RelayedDatagrams extends EventEmitter {
+  answer: (number: number, message: Buffer) => void = () => {};
+
+  send(message: Buffer, port: number): void {
+    this.answer(port, message);
+  }
+
+  close(): void {
+    this.removeAllListeners();
+  }
+}
