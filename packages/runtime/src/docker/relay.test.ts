@@ -58,7 +58,7 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
       await using daemon = await OrdinaryDaemon.start(user, shared, async () => [], relayImage);
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       await using server = await daemon.start(
-        aLaunch(source, { ...http, env: { MCP_PORT: '8080' }, network: network() }),
+        aLaunch(source, { workload: 'relayed-http', ...http, env: { MCP_PORT: '8080' }, network: network() }),
       );
 
       const status = await waitFor(() => statusOf(server));
@@ -78,7 +78,7 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
       };
       const before = await listed();
       const daemon = await OrdinaryDaemon.start(user, shared, async () => [], relayImage);
-      const server = await daemon.start(aLaunch(source, { network: network() }));
+      const server = await daemon.start(aLaunch(source, { workload: 'relayed', network: network() }));
       const [relay, ...others] = (await listed()).filter(({ Id }) => !before.some((one) => one.Id === Id));
 
       await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${relay?.Id}/kill` });
