@@ -208,3 +208,31 @@ test('the sessions of callers are listed and can be ended', async () => {
   expect(proxy.proxy.sessions()).toHaveLength(1);
   expect(proxy.faults).toEqual([]);
 });
+
+test('a request that waits for the description of a server is refused if the server is stopped meanwhile', async () => {
+  const held = Promise.withResolvers<void>();
+  const slow = createServer((request, response) => {
+    if (request.headers['x-backend-token'] === undefined) response.writeHead(401).end();
+    else held.resolve(); // and never answers
+  });
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  const { port } = slow.address() as AddressInfo;
+  await using server: TestServer = {
+    port,
+    seen: [],
+    async [Symbol.asyncDispose]() {
+      slow.closeAllConnections();
+      await new Promise((resolve) => slow.close(resolve));
+    },
+  };
+  await using proxy = await connectTo(server, 'modern', true);
+  const params = { name: 'whoami', arguments: {} };
+  const asking = postModern(proxy.url, 'tools/call', params, { headers: bearer('ann/reader/1') });
+  await held.promise;
+
+  proxy.proxy.disconnect('the server is being restarted', false);
+
+  const response = await asking;
+  expect(response.status).toBe(503);
+  expect(await response.text()).toContain('the server is being restarted');
+});

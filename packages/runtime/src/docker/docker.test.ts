@@ -60,6 +60,19 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
 describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   const socket = inject('dockerSocket');
 
+  test('runs a workload with a name of one character, which engines refuse', async () => {
+    const options = { daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket };
+    const runtime = openDockerRuntime(options);
+    await using instance = await runtime.start(aLaunch(testServers, { workload: 'd', ...http() }), never);
+    const engine = await connectEngine(socket);
+    const inspected = await callEngine(engine, z.object({ Name: z.string() }), {
+      method: 'GET',
+      path: `/containers/${instance.id}/json`,
+    });
+
+    expect(inspected.Name).toBe('/d-1');
+  });
+
   test('stops a container whose image names a stop signal that does not exist', async () => {
     const image = await imageWithStopSignal(socket, 'SIGNOTHING');
     const runtime = openDockerRuntime({

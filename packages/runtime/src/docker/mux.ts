@@ -37,7 +37,7 @@ export function createMux(
   { input, output, side, onOpen, onMessage }: MuxOptions,
 ): Mux {
   const types = { open: 0, data: 1, end: 2, reset: 3, read: 4, message: 5 };
-  const windowBytes = 256 * 1024;
+  const windowBytes = 64 * 1024;
   const headerBytes = 9;
   const nothing = Buffer.alloc(0);
   const channels = new Map<number, Stream>();
