@@ -28,6 +28,12 @@ export async function runningWorkload(workload: string, { client, signal }: Aski
   const found = await daemon.getWorkload({ params: { name: workload } }, { signal });
   if (found.status === 'running') return found;
   throw conflict(`${found.name} is not running: its status is ${found.status}`, {
-    hint: `run thv start ${found.name} to start it`,
+    hint: hintFor(found),
   });
+}
+
+function hintFor({ name, status }: Found): string {
+  if (status === 'starting') return `try again when it runs. thv logs ${name} --follow shows its progress`;
+  if (status === 'error' || status === 'unhealthy') return `run thv doctor ${name} to find the cause`;
+  return `run thv start ${name} to start it`;
 }
