@@ -90,7 +90,7 @@ function learnedMounts(runConfig: RunConfig, mountUse: Learned['mountUse']): Lea
   return mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => {
     const granted = readOnly ? 'read' : 'write';
     const use = Object.hasOwn(mountUse, source) ? mountUse[source] : undefined;
-    const gap = use === undefined ? 'the server has not been started since then' : use.gap;
+    const gap = use === undefined ? 'nothing was recorded since then' : use.gap;
     const used = use?.written === true && !readOnly ? 'write' : use?.read || use?.written ? 'read' : 'none';
     const unknown = gap === undefined ? {} : { unknown: gap };
     const files = [...(use?.files ?? [])];

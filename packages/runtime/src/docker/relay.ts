@@ -122,8 +122,9 @@ export class RelayedNetwork implements AsyncDisposable {
   /** The image contains Node.js, a shell, and `ip`. `ownPort` is the port on which the server itself listens. */
   static async open(
     engine: Engine,
-    { image, name, daemonId, ports, ownPort, signal }: RelayOptions,
+    { image, name, daemonId, ports, ownPort, signal: given }: RelayOptions,
   ): Promise<RelayedNetwork> {
+    const signal = AbortSignal.any([given, AbortSignal.timeout(START_TIMEOUT_MS)]);
     await using undo = new AsyncDisposableStack();
     const listening = new Set([...alwaysListening, ...ports]);
     if (ownPort !== undefined) listening.delete(ownPort);
@@ -157,7 +158,10 @@ export class RelayedNetwork implements AsyncDisposable {
       path: `/containers/${containerId}/start`,
       signal,
     });
+    const giveUp = (): void => attachment.close();
+    signal.addEventListener('abort', giveUp);
     const outcome = await Promise.race([ready, closed.then(() => said.trim() || 'it ended')]);
+    signal.removeEventListener('abort', giveUp);
     if (outcome !== 'ready') throw unavailable(`the container for network rules did not start: ${outcome}`);
     attachment.unref();
     const network = {
@@ -208,6 +212,7 @@ interface RelayOptions {
   signal: AbortSignal;
 }
 
+const START_TIMEOUT_MS = 60_000;
 const MEBIBYTE = 1024 ** 2;
 
 function relaySpec(image: string, daemonId: string, ports: readonly number[]): object {

@@ -18,22 +18,27 @@ const LONGEST_PAUSE_MS = 60_000;
  * for each port. A sandbox that opens connections faster than the daemon can accept them would fill it, so that the
  * others would have to try again. Its device is therefore taken down for a while, longer each time.
  */
-export class Entrance {
+export class Entrance implements Disposable {
   readonly #gateway: EgressGateway;
-  readonly #switch: (isUp: boolean) => Promise<void>;
+  readonly #switch: (isUp: boolean) => Promise<boolean>;
   readonly #limits: ConnectionLimits;
   #left: number;
   #countedAt = performance.now();
   #isShut = false;
+  #isClosed = false;
   #pauseMs = FIRST_PAUSE_MS;
   #openedAt = Number.NEGATIVE_INFINITY;
 
-  /** `setUp` takes the device of the sandbox up or down, if it still exists. */
-  constructor(gateway: EgressGateway, setUp: (isUp: boolean) => Promise<void>, limits: ConnectionLimits) {
+  /** `setUp` takes the device of the sandbox up or down, and returns whether it could. */
+  constructor(gateway: EgressGateway, setUp: (isUp: boolean) => Promise<boolean>, limits: ConnectionLimits) {
     this.#gateway = gateway;
     this.#switch = setUp;
     this.#limits = limits;
     this.#left = limits.burst;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
   }
 
   admit(inner: Socket): void {
@@ -66,8 +71,10 @@ export class Entrance {
   async #pause(pauseMs: number): Promise<void> {
     this.#isShut = true;
     await this.#switch(false);
-    await delay(pauseMs, undefined, { ref: false });
-    await this.#switch(true);
+    do {
+      await delay(pauseMs, undefined, { ref: false });
+      if (this.#isClosed) return;
+    } while (!(await this.#switch(true)));
     this.#openedAt = performance.now();
     this.#left = this.#limits.burst;
     this.#isShut = false;

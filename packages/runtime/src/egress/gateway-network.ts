@@ -75,8 +75,8 @@ export class GatewayNetwork {
     using undo = new DisposableStack();
     undo.defer(() => this.#taken.delete(address));
     undo.use(await this.#listen(tools, ports));
-    const setUp = (isUp: boolean): Promise<void> => this.#switch(tools, device, isUp);
-    this.#entrances.set(address, new Entrance(gateway, setUp, this.#limits));
+    const setUp = (isUp: boolean): Promise<boolean> => this.#switch(tools, device, isUp);
+    this.#entrances.set(address, undo.use(new Entrance(gateway, setUp, this.#limits)));
     undo.defer(() => this.#entrances.delete(address));
     return undo.move();
   }
@@ -118,14 +118,17 @@ export class GatewayNetwork {
     else entrance.admit(inner);
   }
 
-  /** Takes the device of a sandbox down or up. It may have gone. */
-  async #switch(tools: EgressTools, device: string, isUp: boolean): Promise<void> {
-    const { network, user } = await this.#open(tools);
+  /** Takes the device of a sandbox down or up. Returns whether that worked. Never rejects. */
+  async #switch(tools: EgressTools, device: string, isUp: boolean): Promise<boolean> {
     const setting = [tools.ip, 'link', 'set', device, isUp ? 'up' : 'down'];
     const args = [...entering, '--net=/proc/self/fd/4', '--', ...setting];
-    await exitOf(
-      spawnSealed(tools.nsenter, args, [undefined, undefined, undefined, undefined, network, user]),
-    );
+    try {
+      const { network, user } = await this.#open(tools);
+      const stdio = [undefined, undefined, undefined, undefined, network, user];
+      return (await exitOf(spawnSealed(tools.nsenter, args, stdio))).code === 0;
+    } catch {
+      return false; // for example because the daemon cannot open any more files
+    }
   }
 
   /** Listens on further ports until disposal. */
