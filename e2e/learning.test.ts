@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { canMakeNetworks } from '@toolhive/runtime/testing/stand-in-hosts';
 import { openWebHosts } from '@toolhive/runtime/testing/web-hosts';
 import type { WebHosts } from '@toolhive/runtime/testing/web-hosts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isInstalled } from '../scripts/machine.ts';
 import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
@@ -24,8 +25,6 @@ const ask = `
   Promise.all(JSON.parse(process.argv[1]).map((place) => answers(...place)))
     .then((all) => console.log(JSON.stringify(all)));
 `;
-
-const hasInotify = isInstalled('inotifywait');
 
 describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with iproute2)', () => {
   let user: User;
@@ -48,27 +47,9 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
 
   const run = (...flags: string[]) => user.mustThv('run', testServer, ...flags, '--', 'echo');
 
-  /** What a shell script in the server of a workload prints. */
-  async function executes(workload: string, script: string): Promise<string> {
-    await using client = await connectTo(await urlOf(workload));
-    const { text } = await client.call('execute', { command: 'sh', args: ['-c', script] });
-    return (JSON.parse(text) as { output: string }).output;
-  }
-
-  async function urlOf(workload: string): Promise<string> {
-    const { url } = await until(async () => {
-      const list = JSON.parse(await user.mustThv('list', '--format', 'json')) as {
-        name: string;
-        url: string;
-      }[];
-      return list.find(({ name }) => name === workload); // only those that run
-    });
-    return url;
-  }
-
   /** Whether the server of a workload gets an answer from each of the places. */
   async function reaches(workload: string, ...places: [host: string, port: number][]): Promise<boolean[]> {
-    await using client = await connectTo(await urlOf(workload));
+    await using client = await connectTo(await urlOf(user, workload));
     const { text } = await client.call('execute', {
       command: '/opt/toolhive/bin/node',
       args: ['-e', ask, JSON.stringify(places)],
@@ -136,95 +117,6 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     expect(after).toEqual([true, false, false]);
   });
 
-  test.runIf(hasInotify)(
-    'mounts that are not used are removed, and those that are only read become read-only',
-    async () => {
-      const folders = Object.fromEntries(
-        ['unused', 'scanned', 'edited', 'docs'].map((name) => [name, join(user.home, `mount-${name}`)]),
-      );
-      for (const folder of Object.values(folders)) {
-        await mkdir(folder);
-        await writeFile(join(folder, 'old.txt'), 'old');
-      }
-      const { unused = '', scanned = '', edited = '', docs = '' } = folders;
-      const profile = join(user.home, 'mounts.json');
-      await writeFile(
-        profile,
-        JSON.stringify({ read: [`${docs}:/docs`], write: [`${edited}:/edited`, `${scanned}:/scanned`] }),
-      );
-      const volumes = ['--volume', `${unused}:/unused`, '--volume', `${scanned}/old.txt:/single`];
-      await run('--name', 'tidy', '--permission-profile', profile, ...volumes, '--learn');
-
-      await executes('tidy', 'cat /docs/old.txt /scanned/old.txt /single && echo new > /edited/new.txt');
-      process.kill(await user.daemonPid());
-      await user.mustThv('list');
-      const { mounts, profile: proposed } = JSON.parse(
-        await until(async () => {
-          const proposal = await user.mustThv('learn', 'tidy', '--stop', '--format', 'json');
-          return proposal.includes('new.txt') ? proposal : undefined;
-        }),
-      );
-      const { stdout } = await user.thv('learn', 'tidy', '--stop', '--yes');
-      const permissions = await user.mustThv('permission', 'show', 'tidy');
-
-      expect(mounts).toEqual([
-        { source: docs, target: '/docs', granted: 'read', used: 'read', files: ['old.txt'] },
-        { source: edited, target: '/edited', granted: 'write', used: 'write', files: ['new.txt'] },
-        { source: scanned, target: '/scanned', granted: 'write', used: 'read', files: ['old.txt'] },
-        { source: unused, target: '/unused', granted: 'write', used: 'none', files: [] },
-        { source: `${scanned}/old.txt`, target: '/single', granted: 'write', used: 'read', files: [] },
-      ]);
-      expect(proposed).toMatchObject({
-        read: [`${docs}:/docs`, `${scanned}:/scanned`],
-        write: [`${edited}:/edited`],
-      });
-      expect(stdout).toContain(
-        [
-          'Mounts:',
-          '  = mount /docs (read-only): old.txt',
-          '  = mount /edited (read and write): new.txt',
-          '  ~ mount /scanned (read and write): only read, so it becomes read-only: old.txt',
-          '  - mount /unused (read and write): not used',
-          '  ~ mount /single (read and write): only read, so it becomes read-only',
-        ].join('\n'),
-      );
-      expect(permissions.split('\n').filter((line) => line.startsWith('Reads'))).toEqual([
-        `Reads ${docs} as /docs`,
-        `Reads ${scanned} as /scanned`,
-        `Reads and writes ${edited} as /edited`,
-        `Reads ${scanned}/old.txt as /single`,
-      ]);
-      expect(
-        await executes('tidy', 'ls /unused; echo more > /scanned/old.txt; echo more > /edited/new.txt'),
-      ).toMatch(/unused.*No such file[^]*\/scanned\/old.txt: Read-only file system\n$/);
-    },
-  );
-
-  test.runIf(hasInotify)('mounts of a running server are observed, and can be kept as they are', async () => {
-    const folder = join(user.home, 'mount-kept');
-    await mkdir(folder);
-    await run('--name', 'keeper', '--permission-profile', 'none', '--volume', `${folder}:/data`);
-    await executes('keeper', 'true');
-    await user.mustThv('learn', 'keeper');
-
-    await executes('keeper', 'ls /data');
-    const proposal = JSON.parse(
-      await until(async () => {
-        const shown = await user.mustThv('learn', 'keeper', '--stop', '--format', 'json');
-        return shown.includes('"used": "read"') ? shown : undefined;
-      }),
-    );
-    await user.mustThv('learn', 'keeper', '--stop', '--keep-mounts', '--yes');
-
-    expect(proposal.mounts).toMatchObject([{ target: '/data', granted: 'write', used: 'read', files: [] }]);
-    expect(await user.mustThv('permission', 'show', 'keeper')).toContain(
-      `Reads and writes ${folder} as /data`,
-    );
-    expect((await user.thv('learn', 'keeper', '--keep-mounts')).stderr).toContain(
-      '--keep-mounts is only for --stop',
-    );
-  });
-
   test('continues after the daemon was restarted, and can be given up', async () => {
     await run('--name', 'patient', '--permission-profile', 'none', '--learn');
     await reaches('patient', [first, 80]);
@@ -244,3 +136,141 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     expect(after).toEqual([false]);
   });
 });
+
+const dockerSocket = inject('dockerSocket');
+const runtimes = [
+  { name: 'the sandbox', source: testServer, env: {} },
+  {
+    name: 'Docker',
+    source: TEST_IMAGE,
+    env: { TOOLHIVE_RUNTIME: '', TOOLHIVE_DOCKER_SOCKET: dockerSocket },
+  },
+].filter(({ name }) => name !== 'Docker' || dockerSocket !== '');
+
+describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (with inotify-tools)', () => {
+  describe.each(runtimes)('in $name', ({ source, env }) => {
+    let user: User;
+
+    beforeAll(async () => {
+      user = await makeUser({ env });
+    });
+    afterAll(() => user[Symbol.asyncDispose]());
+
+    const start = (name: string, ...flags: string[]) =>
+      user.mustThv('run', source, '--name', name, ...flags, '--', 'echo');
+
+    test('mounts that are not used are removed, and those that are only read become read-only', async () => {
+      const folders = Object.fromEntries(
+        ['unused', 'scanned', 'edited', 'docs'].map((name) => [name, join(user.home, `mount-${name}`)]),
+      );
+      for (const folder of Object.values(folders)) {
+        await mkdir(folder);
+        await writeFile(join(folder, 'old.txt'), 'old');
+      }
+      const { unused = '', scanned = '', edited = '', docs = '' } = folders;
+      const single = join(user.home, 'single.txt');
+      await writeFile(single, 'alone');
+      const profile = join(user.home, 'mounts.json');
+      await writeFile(
+        profile,
+        JSON.stringify({ read: [`${docs}:/docs`], write: [`${edited}:/edited`, `${scanned}:/scanned`] }),
+      );
+      const volumes = ['--volume', `${unused}:/unused`, '--volume', `${single}:/single`];
+      await start('tidy', '--permission-profile', profile, ...volumes, '--learn');
+
+      await execute(
+        user,
+        'tidy',
+        'for file in /docs/old.txt /scanned/old.txt /single; do read -r line <$file; done; echo new >/edited/new.txt',
+      );
+      process.kill(await user.daemonPid());
+      await user.mustThv('list');
+      const { mounts, profile: proposed } = JSON.parse(
+        await until(async () => {
+          const proposal = await user.mustThv('learn', 'tidy', '--stop', '--format', 'json');
+          return proposal.includes('new.txt') ? proposal : undefined;
+        }),
+      );
+      const { stdout } = await user.thv('learn', 'tidy', '--stop', '--yes');
+      const permissions = await user.mustThv('permission', 'show', 'tidy');
+
+      expect(mounts).toEqual([
+        { source: docs, target: '/docs', granted: 'read', used: 'read', files: ['old.txt'] },
+        { source: edited, target: '/edited', granted: 'write', used: 'write', files: ['new.txt'] },
+        { source: scanned, target: '/scanned', granted: 'write', used: 'read', files: ['old.txt'] },
+        { source: unused, target: '/unused', granted: 'write', used: 'none', files: [] },
+        { source: single, target: '/single', granted: 'write', used: 'read', files: [] },
+      ]);
+      expect(proposed).toMatchObject({
+        read: [`${docs}:/docs`, `${scanned}:/scanned`],
+        write: [`${edited}:/edited`],
+      });
+      expect(stdout).toContain(
+        [
+          'Mounts:',
+          '  = mount /docs (read-only): old.txt',
+          '  = mount /edited (read and write): new.txt',
+          '  ~ mount /scanned (read and write): only read, so it becomes read-only: old.txt',
+          '  - mount /unused (read and write): not used',
+          '  ~ mount /single (read and write): only read, so it becomes read-only',
+        ].join('\n'),
+      );
+      expect(permissions.split('\n').filter((line) => line.startsWith('Reads'))).toEqual([
+        `Reads ${docs} as /docs`,
+        `Reads ${scanned} as /scanned`,
+        `Reads and writes ${edited} as /edited`,
+        `Reads ${single} as /single`,
+      ]);
+      expect(
+        await execute(
+          user,
+          'tidy',
+          'echo more >/unused/new.txt; echo more >/scanned/old.txt; echo more >/edited/new.txt',
+        ),
+      ).toMatch(/\/unused\/new.txt: Directory nonexistent[^]*\/scanned\/old.txt: Read-only file system\n$/);
+    });
+
+    test('mounts of a running server are observed, and can be kept as they are', async () => {
+      const folder = join(user.home, 'mount-kept');
+      await mkdir(folder);
+      await start('keeper', '--permission-profile', 'none', '--volume', `${folder}:/data`);
+      await execute(user, 'keeper', 'true');
+      await user.mustThv('learn', 'keeper');
+
+      await execute(user, 'keeper', 'echo /data/*');
+      const proposal = JSON.parse(
+        await until(async () => {
+          const shown = await user.mustThv('learn', 'keeper', '--stop', '--format', 'json');
+          return shown.includes('"used": "read"') ? shown : undefined;
+        }),
+      );
+      await user.mustThv('learn', 'keeper', '--stop', '--keep-mounts', '--yes');
+
+      expect(proposal.mounts).toMatchObject([{ target: '/data', granted: 'write', used: 'read', files: [] }]);
+      expect(await user.mustThv('permission', 'show', 'keeper')).toContain(
+        `Reads and writes ${folder} as /data`,
+      );
+      expect((await user.thv('learn', 'keeper', '--keep-mounts')).stderr).toContain(
+        '--keep-mounts is only for --stop',
+      );
+    });
+  });
+});
+
+/** What a shell script in the server of a workload prints. */
+async function execute(user: User, workload: string, script: string): Promise<string> {
+  await using client = await connectTo(await urlOf(user, workload));
+  const { text } = await client.call('execute', { command: 'sh', args: ['-c', script] });
+  return (JSON.parse(text) as { output: string }).output;
+}
+
+async function urlOf(user: User, workload: string): Promise<string> {
+  const { url } = await until(async () => {
+    const list = JSON.parse(await user.mustThv('list', '--format', 'json')) as {
+      name: string;
+      url: string;
+    }[];
+    return list.find(({ name }) => name === workload); // only those that run
+  });
+  return url;
+}
