@@ -1,4 +1,5 @@
 import type { Socket as Datagrams } from 'node:dgram';
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { type Server, type Socket, createServer } from 'node:net';
@@ -175,7 +176,7 @@ export class RelayedNetwork implements AsyncDisposable {
 
   /** A Unix socket that leads to a port of the server. */
   async openIngress(place: SocketPlace, port: number): Promise<RelayedIngress> {
-    const path = join(await socketFolder(place), 's');
+    const path = await ingressPath(place);
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
       const channel = this.#mux.open({ port });
       socket.on('error', () => {}).on('close', (hasFailed) => hasFailed && channel.destroy());
@@ -188,7 +189,7 @@ export class RelayedNetwork implements AsyncDisposable {
       ended: this.ended,
       async [Symbol.asyncDispose]() {
         server.close();
-        await rm(dirname(path), { recursive: true, force: true });
+        if (!isWindows) await rm(dirname(path), { recursive: true, force: true });
       },
     };
   }
@@ -196,6 +197,13 @@ export class RelayedNetwork implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#resources.disposeAsync();
   }
+}
+
+const isWindows = process.platform === 'win32';
+
+/** Node.js has named pipes in place of Unix sockets on Windows. */
+async function ingressPath(place: SocketPlace): Promise<string> {
+  return isWindows ? `\\\\.\\pipe\\toolhive-${randomUUID()}` : join(await socketFolder(place), 's');
 }
 
 interface RelayedIngress extends AsyncDisposable {
