@@ -5,6 +5,7 @@ import { testServer } from '@toolhive/core/testing';
 import { openChangingRuntime, says, serveChanging } from '@toolhive/core/testing/changing-server';
 import type { Says } from '@toolhive/core/testing/changing-server';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '@toolhive/runtime/free-port';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
 
@@ -120,7 +121,9 @@ describe.each(ways)('a $generation server over $transport, for a client of $vers
   async function openWay(said: Says, opened: AsyncDisposableStack, body: CreateWorkload): Promise<TestApi> {
     said.generation = way.generation;
     if (way.transport !== 'remote') {
-      const http = way.transport === 'stdio' ? {} : { cmd_arguments: ['http'] };
+      // Another port than the usual one, which a daemon on this machine uses.
+      const http =
+        way.transport === 'stdio' ? {} : { cmd_arguments: ['http'], target_port: await freePort() };
       return opened.use(await openMath(said, { transport: way.transport, ...http, ...body }));
     }
     const remote = await serveChanging(said, 0);
