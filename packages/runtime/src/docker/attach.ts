@@ -37,7 +37,7 @@ export async function attach(
   const query = { stream: '1', stdout: '1', stderr: '1', stdin: listens ? '1' : '0' };
   const path = `/containers/${containerId}/attach`;
   // Podman says that the container can be attached to before its monitor listens.
-  const { socket, head } = await withRetries(/attach socket/, () =>
+  const { socket, head } = await withRetries(/attach socket|can only attach/, () =>
     hijack(engine, { method: 'POST', path, query, signal }),
   );
 

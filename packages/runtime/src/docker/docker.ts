@@ -10,6 +10,7 @@ import { callEngine, connectEngine, type Engine } from './engine.ts';
 import { baseImagesOf, dockerfileOf, nodeImageOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
 import { fenceProblemOf } from './egress.ts';
+import { withRetries } from './retry.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
@@ -211,6 +212,15 @@ function tagOf(name: string): string {
 const Containers = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
 
 async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
+  await withRetries(changedMeanwhile, () => sweepContainers(engine, daemonId));
+  await sweepNetworks(engine, daemonId);
+  await sweepImages(engine, daemonId);
+}
+
+/** Podman fails to list a container that is being removed, and to remove one that another one has just joined. */
+const changedMeanwhile = /container not known|has dependent containers|dependency exists/;
+
+async function sweepContainers(engine: Engine, daemonId: string): Promise<void> {
   const query = { ...ownedBy(daemonId), all: '1' };
   const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
   // Podman removes no container that another one has joined.
@@ -218,8 +228,6 @@ async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
   for (const group of [joined.get(false), joined.get(true)]) {
     await Promise.all((group ?? []).map(({ Id }) => removeContainer(engine, Id)));
   }
-  await sweepNetworks(engine, daemonId);
-  await sweepImages(engine, daemonId);
 }
 
 const Images = z.array(z.object({ RepoTags: z.array(z.string()).nullish() }));

@@ -10,6 +10,7 @@ import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import * as z from 'zod';
 import { callEngine, connectEngine } from './engine.ts';
+import { withRetries } from './retry.ts';
 
 const source = { kind: 'image', image: TEST_IMAGE } as const;
 
@@ -55,18 +56,25 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
     });
 
     test('no container with powers is left', async () => {
+      const engine = await connectEngine(socket);
+      const connectors = async (): Promise<string[]> => {
+        const query = { all: '1' };
+        const listed = z.array(z.object({ Names: z.array(z.string()) }));
+        // Podman cannot list containers while others are removed.
+        const containers = await withRetries(/container not known/, () =>
+          callEngine(engine, listed, { method: 'GET', path: '/containers/json', query }),
+        );
+        return containers.flatMap(({ Names }) => Names).filter((name) => name.includes('toolhive-connector'));
+      };
+      const before = await connectors();
       await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
       const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using _server = await daemon.start(aLaunch(source, { network }));
 
-      const engine = await connectEngine(socket);
-      const containers = await callEngine(engine, z.array(z.object({ Names: z.array(z.string()) })), {
-        method: 'GET',
-        path: '/containers/json',
-        query: { all: '1' },
-      });
+      // The daemon is making a spare network meanwhile, for which it also needs one.
+      const isGone = await waitFor(async () => (await connectors()).every((name) => before.includes(name)));
 
-      expect(containers.flatMap(({ Names }) => Names).join()).not.toContain('toolhive-connector');
+      expect(isGone).toBe(true);
     });
   });
 });

@@ -11,6 +11,7 @@ import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import * as z from 'zod';
 import { callEngine, connectEngine } from './engine.ts';
+import { withRetries } from './retry.ts';
 
 const source = { kind: 'image', image: TEST_IMAGE } as const;
 const relayImage = 'toolhive-test-relay:1';
@@ -69,10 +70,11 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
     test('only the container of the gateway has a power, and nothing is left of it', async () => {
       const engine = await connectEngine(socket);
       const listed = async () => {
-        const containers = await callEngine(
-          engine,
-          z.array(z.object({ Id: z.string(), Image: z.string(), Names: z.array(z.string()) })),
-          { method: 'GET', path: '/containers/json', query: { all: '1' } },
+        const shape = z.array(z.object({ Id: z.string(), Image: z.string(), Names: z.array(z.string()) }));
+        const query = { all: '1' };
+        // Podman cannot list containers while others are removed.
+        const containers = await withRetries(/container not known/, () =>
+          callEngine(engine, shape, { method: 'GET', path: '/containers/json', query }),
         );
         return containers.filter(({ Image }) => Image.includes('toolhive-test-relay'));
       };
