@@ -2,6 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { until } from '../testing/thv.ts';
 import { openWorld, useBrowser } from './world.ts';
 import { proves } from '../promises.ts';
 
@@ -36,7 +37,10 @@ test('leads from an empty daemon to a tool call and a connected client with the 
 
   expect(clicks).toBeLessThanOrEqual(maxClicks);
   expect(await page.locator('.foreign').innerText()).toContain('Hello from ToolHive');
-  const file = JSON.parse(await readFile(join(world.user.home, '.cursor/mcp.json'), 'utf8')) as object;
+  // The page shows the decision, and the file follows.
+  const path = join(world.user.home, '.cursor/mcp.json');
+  const text = await until(() => readFile(path, 'utf8').catch(() => undefined));
+  const file = JSON.parse(text) as object;
   expect(file).toMatchObject({
     mcpServers: { everything: { url: expect.stringContaining('http://localhost:') } },
   });
