@@ -104,6 +104,7 @@ test('menus can be used with the keyboard, and give the focus back', async () =>
 
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Open tools' }).waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Open tools');
   await page.keyboard.press('End');
   await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Remove');
   await page.keyboard.press('Escape');
