@@ -26,7 +26,7 @@ async function throughGateway(address: string): Promise<ChildProcess> {
   const rules = new Rules({ hosts: [address], ports: [80] });
   const refuse = () => Promise.reject(new Error('no name is needed'));
   const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
-  await gateways.enter(tools, sandbox, { gateway, ports: [] });
+  gateways.enter(tools, sandbox, gateway);
   const entering = [`--net=/proc/${process.pid}/fd/${sandbox.namespace.network}`, '--', process.execPath];
   return spawn(tools.nsenter, [...entering, ...command(`http://${address}`)], { stdio: 'ignore' });
 }

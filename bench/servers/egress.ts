@@ -42,7 +42,7 @@ async function gateways(): Promise<Way> {
   for (let made = 0; made < Number(count); made++) {
     const sandbox = await network.makeNamespace(tools);
     const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
-    await network.enter(tools, sandbox, { gateway, ports: [] });
+    network.enter(tools, sandbox, gateway);
     namespaces.push(`/proc/${process.pid}/fd/${sandbox.namespace.network}`);
   }
   return { namespaces, url: `http://${address}` };

@@ -44,7 +44,8 @@ describe.runIf(canMakeNetworks)('sandboxes that share a gateway network (as root
       place.egress.reset({ hosts: [], ports: [80] });
       const refuse = () => Promise.reject(new Error('no name is needed'));
       const gateway = resources.use(new EgressGateway(sandbox.namespace.sockets, place.egress, refuse));
-      resources.use(await network.enter(tools, sandbox, { gateway, ports }));
+      resources.use(network.enter(tools, sandbox, gateway));
+      resources.use(await network.listen(tools, ports));
       undo.move();
       return place;
     }

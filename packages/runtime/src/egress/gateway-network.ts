@@ -63,22 +63,18 @@ export class GatewayNetwork {
     this.#taken.delete(address);
   }
 
-  /**
-   * Passes connections from a sandbox to its gateway, until disposal. The ports are those that the rules allow. Takes
-   * ownership of the address, even if it throws.
-   */
-  async enter(
+  /** Passes connections from a sandbox to its gateway, until disposal, which also frees the address. */
+  enter(
     tools: EgressTools,
     { address, device }: Pick<SandboxNamespace, 'address' | 'device'>,
-    { gateway, ports }: { gateway: EgressGateway; ports: readonly number[] },
-  ): Promise<Disposable> {
-    using undo = new DisposableStack();
-    undo.defer(() => this.#taken.delete(address));
-    undo.use(await this.#listen(tools, ports));
+    gateway: EgressGateway,
+  ): Disposable {
+    const resources = new DisposableStack();
+    resources.defer(() => this.#taken.delete(address));
     const setUp = (isUp: boolean): Promise<boolean> => this.#switch(tools, device, isUp);
-    this.#entrances.set(address, undo.use(new Entrance(gateway, setUp, this.#limits)));
-    undo.defer(() => this.#entrances.delete(address));
-    return undo.move();
+    this.#entrances.set(address, resources.use(new Entrance(gateway, setUp, this.#limits)));
+    resources.defer(() => this.#entrances.delete(address));
+    return resources;
   }
 
   /** Addresses are used in turn, because a namespace that has just ended may not be gone yet. */
@@ -131,8 +127,8 @@ export class GatewayNetwork {
     }
   }
 
-  /** Listens on further ports until disposal. */
-  async #listen(tools: EgressTools, wanted: readonly number[]): Promise<Disposable> {
+  /** Listens on the ports that the rules of a sandbox allow, beside the usual ones, until disposal. */
+  async listen(tools: EgressTools, wanted: readonly number[]): Promise<Disposable> {
     const ports = [...new Set(wanted)].filter((port) => !alwaysListening.has(port));
     const added = ports.filter((port) => !this.#listeners.has(port));
     const opening = added.length === 0 ? undefined : this.#openListeners(tools, added);

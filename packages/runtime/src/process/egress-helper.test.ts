@@ -17,7 +17,7 @@ const port = 54_321;
 const daemon = `
 import { GatewayNetwork } from ${JSON.stringify(new URL('../egress/gateway-network.ts', import.meta.url).href)};
 import { findEgressTools } from ${JSON.stringify(new URL('../egress/tools.ts', import.meta.url).href)};
-await new GatewayNetwork().enter(await findEgressTools(process.env), { address: '', device: '' }, { ports: [${port}] });
+await new GatewayNetwork().listen(await findEgressTools(process.env), [${port}]);
 `;
 
 describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with iproute2)', () => {

@@ -126,13 +126,16 @@ async function openEgress({
   }
   const { tools } = machine.egress;
   const { egress } = launch.network;
-  const sandbox = await namespaces.take([], () => gateways.makeNamespace(tools));
-  const { namespace } = sandbox;
   using undo = new DisposableStack();
-  undo.use(namespace);
+  const listening = gateways.listen(tools, egress.rules.ports); // at the same time
+  listening.catch(() => {}); // the error appears again below
+  undo.defer(() => void listening.then((ports) => ports[Symbol.dispose]()).catch(() => {}));
+  const sandbox = await namespaces.take([], () => gateways.makeNamespace(tools));
+  const namespace = undo.use(sandbox.namespace);
   const resources = undo.use(new DisposableStack());
   const gateway = resources.use(new EgressGateway(namespace.sockets, egress, resolve));
-  resources.use(await gateways.enter(tools, sandbox, { gateway, ports: egress.rules.ports }));
+  resources.use(gateways.enter(tools, sandbox, gateway));
+  resources.use(await listening);
   undo.move();
   const { network, user } = namespace;
   return { namespace, resources, entering: { nsenter: tools.nsenter, network, user } };
