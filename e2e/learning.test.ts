@@ -210,9 +210,9 @@ describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (wi
           'Mounts:',
           '  = mount /docs (read-only): old.txt',
           '  = mount /edited (read and write): new.txt',
-          '  ~ mount /scanned (read and write): only read, so it becomes read-only: old.txt',
+          '  ~ mount /scanned (read and write): only read, and read-only from now on: old.txt',
           '  - mount /unused (read and write): not used',
-          '  ~ mount /single (read and write): only read, so it becomes read-only',
+          '  ~ mount /single (read and write): only read, and read-only from now on',
         ].join('\n'),
       );
       expect(permissions.split('\n').filter((line) => line.startsWith('Reads'))).toEqual([
@@ -257,7 +257,7 @@ describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (wi
   });
 });
 
-/** What a shell script in the server of a workload prints. */
+/** Runs a shell script inside a server, and returns the output. */
 async function execute(user: User, workload: string, script: string): Promise<string> {
   await using client = await connectTo(await urlOf(user, workload));
   const { text } = await client.call('execute', { command: 'sh', args: ['-c', script] });

@@ -18,7 +18,7 @@ interface WatchTools {
   setpriv: string;
 }
 
-const ESTABLISHING_MS = 30_000;
+const ESTABLISHING_MS = 10_000;
 /** How much the observing program may write in a second. A server can cause any number of accesses. */
 const MAX_BYTES_PER_SECOND = 1024 * 1024;
 

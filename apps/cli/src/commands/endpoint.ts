@@ -33,7 +33,7 @@ export async function runningWorkload(workload: string, { client, signal }: Aski
 }
 
 function hintFor({ name, status }: Found): string {
-  if (status === 'starting') return `try again when it runs. thv logs ${name} --follow shows its progress`;
+  if (status === 'starting') return `wait until ${name} runs, and try again: thv logs ${name} --follow`;
   if (status === 'error' || status === 'unhealthy') return `run thv doctor ${name} to find the cause`;
   return `run thv start ${name} to start it`;
 }

@@ -10,7 +10,7 @@ import { mountsInUse } from '@toolhive/contract/mounts-in-use';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
-import type { MountUsed } from '../permissions/mount-use.ts';
+import type { MountUses } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig, withMounts } from '../permissions/mounts.ts';
 import { coveringRules, listedHosts } from './covering-rules.ts';
 import { maxRemembered } from './decisions.ts';
@@ -29,8 +29,7 @@ interface Learned {
   /** The server's registry entry. */
   entry: Entry | undefined;
   limits: readonly RuntimeLimit[];
-  /** How mounts were used, by source. */
-  mountUse: Readonly<Record<string, MountUsed>>;
+  mountUse: MountUses;
 }
 
 /** The smallest profile that covers everything that a server has used since learning began. */
@@ -86,7 +85,7 @@ export function withKept(runConfig: RunConfig, kept: readonly KeptMount[]): RunC
   return withMounts(runConfig, new Map(kept.map(({ target, access }) => [target, access])));
 }
 
-function learnedMounts(runConfig: RunConfig, mountUse: Learned['mountUse']): LearnedMount[] {
+function learnedMounts(runConfig: RunConfig, mountUse: MountUses): LearnedMount[] {
   return mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => {
     const granted = readOnly ? 'read' : 'write';
     const use = Object.hasOwn(mountUse, source) ? mountUse[source] : undefined;

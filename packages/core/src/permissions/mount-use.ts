@@ -20,10 +20,17 @@ const Use = z.object({
   gap: z.string().optional(),
 });
 type Use = z.infer<typeof Use>;
-export type MountUsed = Readonly<Omit<Use, 'files'>> & { readonly files: readonly string[] };
+type MountUsed = Readonly<Omit<Use, 'files'>> & { readonly files: readonly string[] };
+/** How the mounts of a workload were used, by source. */
+export type MountUses = Readonly<Record<string, MountUsed>>;
 
 /** The mounts of one workload by source, since learning mode began. */
-const Uses = z.object({ since: z.string(), mounts: z.record(z.string(), Use) });
+const Uses = z.object({
+  since: z.string(),
+  /** True while more is being recorded, and after a daemon that was killed meanwhile. */
+  isOpen: z.boolean(),
+  mounts: z.record(z.string(), Use),
+});
 type Uses = z.infer<typeof Uses>;
 
 interface MountUseOptions {
@@ -40,7 +47,7 @@ interface Observed {
 }
 
 const maxFiles = 20;
-/** How soon changes are saved. After a crash, the next start of the server records most accesses again. */
+/** How soon changes are saved. A record that was not closed afterwards suggests nothing. */
 const saveMs = 1_000;
 
 /** Records which mounts servers use in learning mode. Accesses by other programs count, too. */
@@ -57,9 +64,20 @@ export class MountUse implements AsyncDisposable {
   async begin(workload: string, since: string, mounts: readonly PinnedMount[]): Promise<void> {
     if (mounts.length === 0) return;
     await this.#turns.run(workload, async () => {
+      const known = this.#observed.get(workload);
+      if (known !== undefined && known.uses.since !== since) await this.#close(workload, known);
       const observed = this.#observed.get(workload) ?? (await this.#load(workload, since));
       this.#observed.set(workload, observed);
-      await Promise.all(mounts.map((mount) => this.#observe(workload, observed, mount)));
+      observed.uses.isOpen = true;
+      for (const { source } of mounts) useOf(observed, source);
+      const unsaved = await this.#save(workload, observed);
+      const bySource = Map.groupBy(mounts, ({ source }) => source);
+      const observing = [...bySource].map(async ([source, same]) => {
+        const isReadOnly = same.every(({ readOnly }) => readOnly);
+        await this.#observe(workload, observed, { source, path: same[0]?.pin.path ?? source, isReadOnly });
+        if (unsaved !== undefined) lose(observed, source, unsaved);
+      });
+      await Promise.all(observing);
     });
   }
 
@@ -67,16 +85,12 @@ export class MountUse implements AsyncDisposable {
   async end(workload: string): Promise<void> {
     await this.#turns.run(workload, async () => {
       const observed = this.#observed.get(workload);
-      if (observed === undefined) return;
-      this.#observed.delete(workload);
-      clearTimeout(observed.timer);
-      for (const watch of observed.watches.values()) watch[Symbol.dispose]();
-      await this.#save(workload, observed);
+      if (observed !== undefined) await this.#close(workload, observed);
     });
   }
 
   /** How the mounts of a workload were used, by source. Empty if nothing was recorded since then. */
-  async of(workload: string, since: string): Promise<Readonly<Record<string, MountUsed>>> {
+  async of(workload: string, since: string): Promise<MountUses> {
     const { uses } = this.#observed.get(workload) ?? (await this.#load(workload, since));
     return uses.since === since ? uses.mounts : {};
   }
@@ -96,46 +110,57 @@ export class MountUse implements AsyncDisposable {
     for (const workload of this.#observed.keys()) await this.end(workload);
   }
 
+  async #close(workload: string, observed: Observed): Promise<void> {
+    this.#observed.delete(workload);
+    clearTimeout(observed.timer);
+    for (const watch of observed.watches.values()) watch[Symbol.dispose]();
+    observed.uses.isOpen = false;
+    await this.#save(workload, observed);
+  }
+
   async #observe(
     workload: string,
     observed: Observed,
-    { source, pin, readOnly }: PinnedMount,
+    { source, path, isReadOnly }: { source: string; path: string; isReadOnly: boolean },
   ): Promise<void> {
-    const use = (observed.uses.mounts[source] ??= { read: false, written: false, files: [] });
+    const use = useOf(observed, source);
     const isKnown = (): boolean =>
-      use.gap !== undefined || ((use.written || readOnly) && use.files.length >= maxFiles);
+      use.gap !== undefined || ((use.written || isReadOnly) && use.files.length >= maxFiles);
     if (observed.watches.has(source) || isKnown()) return;
-    const saveSoon = (): void => {
-      observed.timer ??= setTimeout(() => {
-        observed.timer = undefined;
-        void this.#save(workload, observed);
-      }, saveMs).unref();
-    };
-    const lose = (gap: string): void => {
-      use.gap = gap;
-      observed.watches.delete(source);
-      saveSoon();
+    const losing = (gap: string): void => {
+      lose(observed, source, gap);
+      this.#saveSoon(workload, observed);
     };
     try {
-      const watch = await MountWatch.open(pin.path, this.#options.env, (access) => {
-        if (count(use, access)) saveSoon();
+      const watch = await MountWatch.open(path, this.#options.env, (access) => {
+        if (count(use, access)) this.#saveSoon(workload, observed);
         if (isKnown()) observed.watches.get(source)?.[Symbol.dispose]();
       });
       observed.watches.set(source, watch);
-      void watch.ended.then((reason) => (reason === undefined ? undefined : lose(reason)));
+      void watch.ended.then((reason) => (reason === undefined ? undefined : losing(reason)));
     } catch (error) {
       const hint = error instanceof ThvError ? error.hint : undefined;
-      lose(hint === undefined ? messageOf(error) : `${messageOf(error)}: ${hint}`);
+      losing(hint === undefined ? messageOf(error) : `${messageOf(error)}: ${hint}`);
     }
   }
 
+  #saveSoon(workload: string, observed: Observed): void {
+    observed.timer ??= setTimeout(() => {
+      observed.timer = undefined;
+      const save = () =>
+        this.#observed.get(workload) === observed ? this.#save(workload, observed) : undefined;
+      void this.#turns.run(workload, save);
+    }, saveMs).unref();
+  }
+
   async #load(workload: string, since: string): Promise<Observed> {
-    const uses = await this.#read(workload);
-    return {
-      uses: uses?.since === since ? uses : { since, mounts: {} },
-      watches: new Map(),
-      timer: undefined,
-    };
+    const stored = await this.#read(workload);
+    const uses = stored?.since === since ? stored : { since, isOpen: false, mounts: {} };
+    const observed: Observed = { uses, watches: new Map(), timer: undefined };
+    if (uses.isOpen)
+      for (const source of Object.keys(uses.mounts))
+        lose(observed, source, 'the daemon ended unexpectedly, so accesses may be missing');
+    return observed;
   }
 
   async #read(workload: string): Promise<Uses | undefined> {
@@ -148,15 +173,30 @@ export class MountUse implements AsyncDisposable {
     }
   }
 
-  async #save(workload: string, { uses }: Observed): Promise<void> {
-    await writeWhole(this.#path(workload), `${JSON.stringify(uses, null, 2)}\n`).catch((error: unknown) =>
-      this.#options.log.warn({ workload, err: error }, 'the use of its mounts could not be saved'),
-    );
+  /** Returns the problem if the record could not be saved. */
+  async #save(workload: string, { uses }: Observed): Promise<string | undefined> {
+    try {
+      await writeWhole(this.#path(workload), `${JSON.stringify(uses, null, 2)}\n`);
+      return undefined;
+    } catch (error) {
+      this.#options.log.warn({ workload, err: error }, 'the use of its mounts could not be saved');
+      return messageOf(error);
+    }
   }
 
   #path(workload: string): string {
     return join(this.#options.directory, `${workload}.json`);
   }
+}
+
+const useOf = ({ uses }: Observed, source: string): Use =>
+  (uses.mounts[source] ??= { read: false, written: false, files: [] });
+
+/** Remembers why accesses to a mount are missing. The first reason stays. */
+function lose(observed: Observed, source: string, gap: string): void {
+  useOf(observed, source).gap ??= gap;
+  observed.watches.get(source)?.[Symbol.dispose]();
+  observed.watches.delete(source);
 }
 
 /** Adds an access. Returns whether it told anything new. */

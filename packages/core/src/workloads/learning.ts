@@ -4,9 +4,10 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '../core.ts';
 import { proposalOf, requireProposed, withKept, withLearned } from '../network/learning.ts';
 import { entryOf } from '../registry/server-of.ts';
+import type { MountUses } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules } from '../permissions/network.ts';
-import { changeNetwork, getPermissions } from './permissions.ts';
+import { changeNetwork, getPermissions, isRunning } from './permissions.ts';
 
 /**
  * Lets a server reach every public host from now on, and records each one, and the mounts that it uses. Has no effect
@@ -27,7 +28,7 @@ export async function startLearning(
     return { ...runConfig, learning: { since } };
   });
   const { runConfig, condition } = core.workloads.require(name);
-  if (condition.status === 'running')
+  if (isRunning(condition.status))
     await core.mountUse.begin(name, since, await core.mounts.of(name, mountsOfRunConfig(runConfig)));
   return { since, restarted };
 }
@@ -35,8 +36,10 @@ export async function startLearning(
 /**
  * What a server has used in learning mode, as a profile. Throws `conflict` if it is not in learning mode.
  */
-export function getLearning(core: Core, name: string): Promise<LearningProposal> {
-  return proposalFor(core, name, core.workloads.require(name).runConfig);
+export async function getLearning(core: Core, name: string): Promise<LearningProposal> {
+  const { runConfig } = core.workloads.require(name);
+  const { since } = requireLearning(runConfig);
+  return proposalFor(core, runConfig, await core.mountUse.of(name, since));
 }
 
 /** Ends learning mode, with rules out of the proposal and some of the mounts, or with the profile from before. */
@@ -45,10 +48,9 @@ export async function stopLearning(
   name: string,
   { network, mounts }: StopLearning,
 ): Promise<ChangedPermissions> {
-  const { runConfig: current } = core.workloads.require(name);
-  const proposal = await proposalFor(core, name, current);
-  if (network !== undefined) requireProposed(network, proposal);
   const restarted = await changeNetwork(core, name, (runConfig) => {
+    requireLearning(runConfig);
+    if (network !== undefined) requireProposed(network, proposalFor(core, runConfig, {}));
     const { learning: _, ...before } = runConfig;
     const learned = network === undefined ? before : withLearned(runConfig, network);
     return mounts === undefined ? learned : withKept(learned, mounts);
@@ -57,22 +59,19 @@ export async function stopLearning(
   return { permissions: getPermissions(core, name), restarted };
 }
 
-async function proposalFor(
-  core: Core,
-  name: string,
-  { learning, ...runConfig }: RunConfig,
-): Promise<LearningProposal> {
-  if (learning === undefined) {
-    throw conflict(`${name} is not in learning mode`, {
-      hint: `start learning mode: thv learn ${name}`,
-    });
-  }
-  const { since } = learning;
-  return proposalOf(runConfig, {
-    since,
+function proposalFor(core: Core, runConfig: RunConfig, mountUse: MountUses): LearningProposal {
+  const { name } = runConfig;
+  const { learning: _, ...others } = runConfig;
+  return proposalOf(others, {
+    since: requireLearning(runConfig).since,
     decisions: core.decisions.list(name),
     entry: entryOf(core.registry.current, runConfig.image),
     limits: core.workloads.require(name).limits,
-    mountUse: await core.mountUse.of(name, since),
+    mountUse,
   });
+}
+
+function requireLearning({ name, learning }: RunConfig): NonNullable<RunConfig['learning']> {
+  if (learning !== undefined) return learning;
+  throw conflict(`${name} is not in learning mode`, { hint: `start learning mode: thv learn ${name}` });
 }

@@ -83,7 +83,8 @@ export async function changeNetwork(
   return needsRestart;
 }
 
-const isRunning = (status: string): boolean => status !== 'stopped' && status !== 'removing';
+/** Whether a server may be running. */
+export const isRunning = (status: string): boolean => status !== 'stopped' && status !== 'removing';
 
 const hasSameMounts = (before: RunConfig, after: RunConfig): boolean =>
   isDeepStrictEqual(mountsOfRunConfig(before), mountsOfRunConfig(after));

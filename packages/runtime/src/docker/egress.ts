@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,12 +14,18 @@ import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import type { GatewaySockets } from '../egress/gateway.ts';
 import { attach } from './attach.ts';
-import { fetchEnd, small } from './connector.ts';
+import { fetchEnd } from './connector.ts';
 import { inspectContainer, removeContainer } from './container.ts';
 import { type Engine, callEngine, isFailure } from './engine.ts';
 import { prepareImage } from './images.ts';
 import { Ingress } from './ingress.ts';
-import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
+import {
+  type Resolver,
+  forwardingResolver,
+  gatewayResolver,
+  networkName,
+  withoutNetwork,
+} from './network-container.ts';
 import { PAUSE_PROGRAM, ensurePauseImage } from './pause.ts';
 import { RelayedNetwork } from './relay.ts';
 
@@ -71,7 +76,7 @@ class Pause implements AsyncDisposable {
     { daemonId, resolver, signal }: { daemonId: string; resolver: Resolver; signal: AbortSignal },
   ): Promise<Pause> {
     const image = await ensurePauseImage(engine, signal);
-    const name = `toolhive-network-${randomUUID().slice(0, 13)}`;
+    const name = networkName();
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
@@ -103,15 +108,6 @@ class Pause implements AsyncDisposable {
     this.#close();
   }
 }
-
-/** Where the servers in a network resolve names. */
-interface Resolver {
-  address: string;
-  options: readonly string[];
-}
-
-const gatewayResolver: Resolver = { address: RESOLVER_ADDRESS, options: resolverSettings.options };
-const forwardingResolver: Resolver = { address: NAME_SERVER, options: [] };
 
 /**
  * The network of one container with rules: that of a pause container, whose only neighbor is the egress gateway. The
@@ -239,21 +235,14 @@ function pauseSpec(
     resolver,
   }: { name: string; engine: Engine; daemonId: string; resolver: Resolver },
 ): Record<string, unknown> {
+  const waiting = withoutNetwork(daemonId, resolver);
   return {
     Image: image,
     Entrypoint: [PAUSE_PROGRAM],
     Cmd: [name], // which the program ignores, and by which its process is recognized
-    OpenStdin: true,
-    StdinOnce: true,
-    AttachStdin: true,
-    Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
+    ...waiting,
     HostConfig: {
-      ...small,
-      NetworkMode: 'none',
-      // A server shares these settings, unless the engine ignores them without a network, as Podman does.
-      Dns: [resolver.address],
-      DnsOptions: resolver.options,
-      SecurityOpt: ['no-new-privileges'],
+      ...waiting.HostConfig,
       // Podman would remove the container at the same time, and one removal would fail. The next sweep removes any
       // remains.
       AutoRemove: kind === 'docker',
@@ -421,8 +410,7 @@ async function relayNetwork(
 ): Promise<TakenNetwork> {
   const source = { kind: 'image', image: relayImage } as const;
   const { image } = await prepareImage(engine, source, { env, signal, report: () => {} });
-  const name = `toolhive-network-${randomUUID().slice(0, 13)}`;
-  return RelayedNetwork.open(engine, { image, name, daemonId, ports, ownPort, signal });
+  return RelayedNetwork.open(engine, { image, daemonId, ports, ownPort, signal });
 }
 
 /** Why containers with an open network reach private addresses, and the fix if there is one. */

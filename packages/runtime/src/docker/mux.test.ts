@@ -119,6 +119,20 @@ test('all streams break with the connection', async () => {
   expect(far.readableEnded).toBe(false);
 });
 
+test.each([
+  ['a frame that is too long', Buffer.from([0, 0, 0, 1, 1, 0xff, 0, 0, 0])],
+  ['a purpose that is not JSON', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 1, 0x7b])],
+])('%s ends the connection, and nothing else', async (_what, bytes) => {
+  const input = new PassThrough();
+  const mux = createMux(Duplex, { input, output: new PassThrough(), side: 1, onOpen() {}, onMessage() {} });
+  const channel = mux.open({}).on('error', () => {});
+
+  input.write(bytes);
+
+  await waitFor(() => channel.destroyed);
+  expect(input.destroyed).toBe(true);
+});
+
 test('its text works on its own, as in a container', () => {
   // oxlint-disable-next-line no-implied-eval -- as in the container
   const rebuilt = new Function(`return ${createMux.toString()}`)() as typeof createMux;

@@ -1,9 +1,12 @@
+import type { Socket } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** One of many streams in a connection. Breaking it off is something else than ending it. */
 export interface Channel extends Duplex {
   readonly bytesRead: number;
   readonly bytesWritten: number;
+  /** Whether both sides have ended it. */
+  readonly hasEnded: boolean;
   /** Breaks the stream off on both sides. */
   resetAndDestroy(): this;
   /** Closes it after everything was written. */
@@ -39,6 +42,7 @@ export function createMux(
   const types = { open: 0, data: 1, end: 2, reset: 3, read: 4, message: 5 };
   const windowBytes = 64 * 1024;
   const headerBytes = 9;
+  const longestContent = 1024 * 1024;
   const nothing = Buffer.alloc(0);
   const channels = new Map<number, Stream>();
   let last = side - 2;
@@ -93,9 +97,12 @@ export function createMux(
 
     override _destroy(error: Error | null, done: (error: Error | null) => void): void {
       channels.delete(this.number);
-      const hasEnded = this.hasSentEnd && this.hasReceivedEnd;
-      if (!hasEnded && !this.isBroken) write(this.number, types.reset, nothing);
+      if (!this.hasEnded && !this.isBroken) write(this.number, types.reset, nothing);
       done(error);
+    }
+
+    get hasEnded(): boolean {
+      return this.hasSentEnd && this.hasReceivedEnd;
     }
 
     resetAndDestroy(): this {
@@ -130,15 +137,19 @@ export function createMux(
 
   function receive(number: number, type: number, content: Buffer): void {
     if (type === types.message) onMessage(number, content);
-    else if (type === types.open) onOpen(new Stream(number), JSON.parse(content.toString()));
-    else channels.get(number)?.receive(type, content);
+    else if (type === types.open) {
+      const purpose: unknown = JSON.parse(content.toString());
+      onOpen(new Stream(number), purpose);
+    } else channels.get(number)?.receive(type, content);
   }
 
   let rest: Buffer = nothing;
-  input.on('data', (chunk: Buffer) => {
+  function look(chunk: Buffer): void {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     while (rest.length >= headerBytes) {
-      const end = headerBytes + rest.readUInt32BE(5);
+      const length = rest.readUInt32BE(5);
+      if (length > longestContent) throw new Error('a frame is too long');
+      const end = headerBytes + length;
       if (rest.length < end) break;
       const [number, type, content] = [
         rest.readUInt32BE(0),
@@ -147,6 +158,13 @@ export function createMux(
       ];
       rest = rest.subarray(end);
       receive(number, type, content);
+    }
+  }
+  input.on('data', (chunk: Buffer) => {
+    try {
+      look(chunk);
+    } catch {
+      input.destroy(); // behind a frame that makes no sense, no other one can be found
     }
   });
   input.on('close', () => {
@@ -164,4 +182,18 @@ export function createMux(
     },
     send: (number, message) => write(number, types.message, message),
   };
+}
+
+/**
+ * Passes everything between a socket and a channel. `breakOff` breaks the socket off when the channel breaks. Its text is
+ * also sent to a container.
+ */
+export function joinChannel(socket: Socket, channel: Channel, breakOff: () => void): void {
+  socket.on('error', () => {}).on('close', (hasFailed) => void (hasFailed && channel.destroy()));
+  channel
+    .on('error', () => {})
+    .on('close', () => {
+      if (!channel.hasEnded) breakOff();
+    });
+  socket.pipe(channel).pipe(socket);
 }

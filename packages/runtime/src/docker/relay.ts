@@ -10,13 +10,12 @@ import * as z from 'zod';
 import { type SocketPlace, socketFolder } from '../door.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from '../egress/gateway.ts';
-import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import { RESOLVER_ADDRESS } from '../egress/helper.ts';
 import { attach } from './attach.ts';
-import { small } from './connector.ts';
 import { removeContainer } from './container.ts';
 import { type Engine, callEngine } from './engine.ts';
-import { type Channel, type Mux, createMux } from './mux.ts';
-import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
+import { type Channel, type Mux, createMux, joinChannel } from './mux.ts';
+import { gatewayResolver, networkName, withoutNetwork } from './network-container.ts';
 
 /**
  * Runs in the container whose network a server joins: listens on every address, and passes connections and name lookups
@@ -30,6 +29,8 @@ const { Duplex } = require('node:stream');
 
 const [ports, resolver] = process.argv.slice(1);
 const createMux = ${createMux.toString()};
+const joinChannel = ${joinChannel.toString()};
+const longestQuery = 4096;
 const queries = new Map();
 let lastQuery = 0;
 
@@ -57,14 +58,7 @@ function dial(channel, port, [host, ...others]) {
   });
 }
 
-function join(socket, channel) {
-  socket.on('error', () => {}).on('close', (hasFailed) => hasFailed && channel.destroy());
-  channel.on('error', () => {}).on('close', () => {
-    if (!channel.hasSentEnd || !channel.hasReceivedEnd) socket.resetAndDestroy();
-  });
-  socket.pipe(channel).pipe(socket);
-}
-
+const join = (socket, channel) => joinChannel(socket, channel, () => socket.resetAndDestroy());
 const take = (socket) => {
   const { localAddress: address, localPort: port } = socket;
   join(socket, mux.open({ address, port }));
@@ -72,6 +66,7 @@ const take = (socket) => {
 const listen = (port, host) => net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, take).listen({ port, host });
 const datagrams = dgram.createSocket('udp4').bind(53, resolver);
 datagrams.on('message', (packet, from) => {
+  if (packet.length > longestQuery) return;
   lastQuery = (lastQuery + 1) % 2 ** 32;
   queries.set(lastQuery, from);
   if (queries.size > 512) queries.delete(queries.keys().next().value);
@@ -123,7 +118,7 @@ export class RelayedNetwork implements AsyncDisposable {
   /** The image contains Node.js, a shell, and `ip`. `ownPort` is the port on which the server itself listens. */
   static async open(
     engine: Engine,
-    { image, name, daemonId, ports, ownPort, signal: given }: RelayOptions,
+    { image, daemonId, ports, ownPort, signal: given }: RelayOptions,
   ): Promise<RelayedNetwork> {
     const signal = AbortSignal.any([given, AbortSignal.timeout(START_TIMEOUT_MS)]);
     await using undo = new AsyncDisposableStack();
@@ -132,7 +127,7 @@ export class RelayedNetwork implements AsyncDisposable {
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
-      query: { name },
+      query: { name: networkName() },
       body: { json: relaySpec(image, daemonId, [...listening]) },
       signal,
     });
@@ -178,10 +173,7 @@ export class RelayedNetwork implements AsyncDisposable {
   async openIngress(place: SocketPlace, port: number): Promise<RelayedIngress> {
     const path = await ingressPath(place);
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
-      const channel = this.#mux.open({ port });
-      socket.on('error', () => {}).on('close', (hasFailed) => hasFailed && channel.destroy());
-      channel.on('error', () => {}).on('close', () => socket.destroySoon());
-      socket.pipe(channel).pipe(socket);
+      joinChannel(socket, this.#mux.open({ port }), () => socket.destroySoon());
     });
     await once(server.listen(path), 'listening');
     return {
@@ -213,7 +205,6 @@ interface RelayedIngress extends AsyncDisposable {
 
 interface RelayOptions {
   image: string;
-  name: string;
   daemonId: string;
   ports: readonly number[];
   ownPort: number | undefined;
@@ -224,26 +215,19 @@ const START_TIMEOUT_MS = 60_000;
 const MEBIBYTE = 1024 ** 2;
 
 function relaySpec(image: string, daemonId: string, ports: readonly number[]): object {
+  const waiting = withoutNetwork(daemonId, gatewayResolver);
   const node = ['node', '--v8-pool-size=0', '--max-old-space-size=32', '-e', relaySource];
   return {
     Image: image,
     Entrypoint: ['sh'],
     Cmd: ['-c', script, 'sh', ...node, ports.join(), RESOLVER_ADDRESS],
     User: '0:0',
-    Env: [],
-    OpenStdin: true,
-    StdinOnce: true,
-    AttachStdin: true,
-    Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
+    ...waiting,
     HostConfig: {
-      ...small,
+      ...waiting.HostConfig,
       Memory: 128 * MEBIBYTE,
       PidsLimit: 32,
       CapAdd: ['NET_ADMIN', 'NET_BIND_SERVICE'],
-      NetworkMode: 'none',
-      Dns: [RESOLVER_ADDRESS],
-      DnsOptions: resolverSettings.options,
-      SecurityOpt: ['no-new-privileges'],
     },
   };
 }

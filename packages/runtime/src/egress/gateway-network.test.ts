@@ -187,7 +187,7 @@ setTimeout(() => process.exit(), 60_000);
       const found = await runIn(descriptor, tools.ip, 'link', 'show', device).catch(() => '');
       if (found !== '') return descriptor;
     }
-    throw new Error('there is no shared namespace');
+    throw new Error('the shared namespace was not found');
   }
 
   async function runIn(descriptor: number, program: string, ...args: string[]): Promise<string> {
@@ -209,6 +209,6 @@ function isNetwork(descriptor: number): boolean {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith('net:');
   } catch {
-    return false; // it has just been closed
+    return false; // just closed
   }
 }

@@ -107,14 +107,14 @@ export class GatewayNetwork {
     });
   }
 
-  /** The kernel checked the source of the packets, so the address of the peer is that of its sandbox. */
+  /** The remote address identifies the sandbox, because the kernel has checked each packet's source. */
   #accept(inner: Socket): void {
     const entrance = this.#entrances.get(inner.remoteAddress ?? '');
     if (entrance === undefined) inner.on('error', () => {}).resetAndDestroy();
     else entrance.admit(inner);
   }
 
-  /** Takes the device of a sandbox down or up. Returns whether that worked. Never rejects. */
+  /** Takes a sandbox's device down or up. Returns whether that worked. Never rejects. */
   async #switch(tools: EgressTools, device: string, isUp: boolean): Promise<boolean> {
     const setting = [tools.ip, 'link', 'set', device, isUp ? 'up' : 'down'];
     const args = [...entering, '--net=/proc/self/fd/4', '--', ...setting];

@@ -1,7 +1,7 @@
 /** Where a server resolves names: the gateway address of a container, and a loopback address in a sandbox. */
 export const RESOLVER_ADDRESS = '198.18.0.1';
 
-/** The address of a container with a gateway of its own. */
+/** The address of a container in the network with its gateway. */
 export const SERVER_ADDRESS = '198.18.0.2';
 
 /** The address of the gateway that all sandboxes share. */

@@ -4,12 +4,9 @@ const MAX_NAMES = 4096;
 const FIRST = (198 << 24) | (18 << 16);
 /** The first addresses are the gateway's own. */
 const RESERVED = 256;
-/** The upper quarter is for the sandboxes themselves. */
-const SANDBOXES = 2 ** 15;
-const COUNT = 2 ** 17 - SANDBOXES - RESERVED;
-
-/** How many sandboxes can have an address at once. */
-export const MAX_SANDBOXES = SANDBOXES;
+/** How many sandboxes can have an address at once. The upper quarter is for them. */
+export const MAX_SANDBOXES = 2 ** 15;
+const COUNT = 2 ** 17 - MAX_SANDBOXES - RESERVED;
 
 /** The address of a sandbox with a number below `MAX_SANDBOXES`. */
 export const sandboxAddress = (number: number): string => dotted(FIRST + RESERVED + COUNT + number);

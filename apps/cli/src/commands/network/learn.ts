@@ -107,7 +107,7 @@ function describeMount({ target, granted, used, files, unknown }: LearnedMount):
   const more = files.length > shownFiles ? ', …' : '';
   const where = files.length === 0 ? '' : `: ${files.slice(0, shownFiles).join(', ')}${more}`;
   if (used === granted) return `= ${name}${where}`;
-  return `~ ${name}: only read, so it becomes read-only${where}`;
+  return `~ ${name}: only read, and read-only from now on${where}`;
 }
 
 function linesOf(

@@ -83,7 +83,7 @@ export const networkCommands: readonly Command[] = [
     path: 'learn',
     summary: 'Generate a permission profile from recorded use',
     description:
-      'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port, and the mounts that are used. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded use, shows the difference from the profile of the registry entry or the workload, and applies the profile after confirmation. Recording the use of mounts requires inotifywait (package inotify-tools).',
+      'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port, and the mounts that are used. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded use, compares that profile with the registry entry or the current profile, and applies the profile after confirmation. Recording the use of mounts requires inotifywait (package inotify-tools).',
     arguments: [workload],
     flags: [
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },

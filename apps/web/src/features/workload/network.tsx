@@ -145,10 +145,10 @@ function Decisions({
 }
 
 function describeUse({ granted, used, unknown }: LearnedMount): string {
-  if (unknown !== undefined) return `kept, because its use is unknown (${unknown})`;
+  if (unknown !== undefined) return `kept, because the use is unknown (${unknown})`;
   if (used === 'none') return 'not used';
   if (used === granted) return used === 'read' ? 'read' : 'read and written';
-  return 'only read, so it becomes read-only';
+  return 'only read, and read-only from now on';
 }
 
 /** Learning mode: everything public is allowed and recorded, until the user accepts the smallest profile. */
@@ -195,7 +195,7 @@ function Learning({
             })
           }
         >
-          Learn what it needs
+          Learn the required access
         </Action>
       )}
       {proposal !== undefined && (
