@@ -102,10 +102,15 @@ export class EgressNamespace implements Disposable {
 export type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
 
 /** Opens the namespaces of a helper that has not ended. */
-export const namespacesOf = (pid: number): Descriptors => {
+export function namespacesOf(pid: number): Descriptors {
   const user = openSync(`/proc/${pid}/ns/user`, 'r');
-  return { network: openSync(`/proc/${pid}/ns/net`, 'r'), user };
-};
+  try {
+    return { network: openSync(`/proc/${pid}/ns/net`, 'r'), user };
+  } catch (error) {
+    closeSync(user);
+    throw error;
+  }
+}
 
 /**
  * The arguments with which `nsenter` enters a container network. Users other than root must enter through the owning
