@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
+import { gatewayFile } from '@toolhive/runtime/gateway-command';
 import { build, transform } from 'esbuild';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
 import { buildUi, uiFolder } from './build-ui.ts';
@@ -19,7 +20,9 @@ export async function buildCli(): Promise<void> {
   const fresh = `${outdir}-${process.pid}`;
   try {
     const plugins = bundling.plugins.filter((plugin) => plugin !== builtinsByNeed); // CommonJS takes them by need anyway
-    const metafile = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {}, plugins });
+    const program = join(root, 'packages/runtime/src/egress/gateway-main.ts');
+    const entries = { thv: `${cli}src/main.ts`, [basename(gatewayFile, '.js')]: program };
+    const metafile = await bundle(entries, fresh, { banner: {}, plugins });
     await toCommonJs(fresh, chunksOfOurs(metafile));
     await cp(uiFolder, `${fresh}/ui`, { recursive: true, filter: (path) => !basename(path).startsWith('.') });
     const inputs = [...filesOf(metafile), `${uiFolder}/.inputs`];

@@ -114,8 +114,12 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     why: 'transports the messages of a client',
   },
   'apps/cli/src/executable.ts': {
-    allowed: ['@toolhive/core/keyring-helper'],
-    why: 'also the helper, because the single executable contains no other program',
+    allowed: [
+      '@toolhive/core/keyring-helper',
+      '@toolhive/runtime/gateway-command',
+      '@toolhive/runtime/gateway-program',
+    ],
+    why: 'also the helpers, because the single executable contains no other program',
   },
   'apps/cli/src/commands/workloads/asked.ts': {
     allowed: ['@toolhive/core/pasted', '@toolhive/core/pasted-command', '@toolhive/core/pasted-path'],

@@ -2,10 +2,10 @@
 // fast as it can: `node downloading.ts gateway ADDRESS`. With `url URL`, the server downloads without a gateway, and with
 // `nothing`, not at all.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { EgressGateway } from '../../packages/runtime/src/egress/gateway.ts';
 import { GatewayNetwork } from '../../packages/runtime/src/egress/gateway-network.ts';
+import { GatewayProcess } from '../../packages/runtime/src/egress/gateway-process.ts';
 import { findEgressTools } from '../../packages/runtime/src/egress/tools.ts';
-import { Rules } from '../../packages/runtime/src/outbound-rules.ts';
+import { TestEgress } from '../../packages/runtime/src/testing/test-egress.ts';
 import { serveParent } from '../child.ts';
 import { openProxy } from './open-proxy.ts';
 import { startStdio } from './stdio-instance.ts';
@@ -21,12 +21,11 @@ const command = (url: string): string[] => [script, url, 'stream', '1000000'];
 async function throughGateway(address: string): Promise<ChildProcess> {
   const tools = await findEgressTools(process.env);
   if ('problem' in tools) throw new Error(tools.problem);
-  const gateways = new GatewayNetwork();
+  const gateways = new GatewayNetwork(new GatewayProcess());
   const sandbox = await gateways.makeNamespace(tools);
-  const rules = new Rules({ hosts: [address], ports: [80] });
-  const refuse = () => Promise.reject(new Error('no name is needed'));
-  const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
-  gateways.enter(tools, sandbox, gateway);
+  const egress = new TestEgress();
+  egress.change({ hosts: [address], ports: [80] });
+  await gateways.openGateway(tools, sandbox, egress);
   const entering = [`--net=/proc/${process.pid}/fd/${sandbox.namespace.network}`, '--', process.execPath];
   return spawn(tools.nsenter, [...entering, ...command(`http://${address}`)], { stdio: 'ignore' });
 }

@@ -2,10 +2,10 @@
 // server with network rules, a pipe the least that could be there instead. Says how a client gets to the host.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { EgressGateway } from '../../packages/runtime/src/egress/gateway.ts';
 import { GatewayNetwork } from '../../packages/runtime/src/egress/gateway-network.ts';
+import { GatewayProcess } from '../../packages/runtime/src/egress/gateway-process.ts';
 import { findEgressTools } from '../../packages/runtime/src/egress/tools.ts';
-import { Rules } from '../../packages/runtime/src/outbound-rules.ts';
+import { TestEgress } from '../../packages/runtime/src/testing/test-egress.ts';
 import { serveParent } from '../child.ts';
 
 /** The information that a client needs to reach the host. */
@@ -35,14 +35,13 @@ async function pipe(): Promise<Way> {
 async function gateways(): Promise<Way> {
   const tools = await findEgressTools(process.env);
   if ('problem' in tools) throw new Error(tools.problem);
-  const rules = new Rules({ hosts: [address], ports: [80] });
-  const refuse = () => Promise.reject(new Error('no name is needed'));
   const namespaces: string[] = [];
-  const network = new GatewayNetwork();
+  const network = new GatewayNetwork(new GatewayProcess());
   for (let made = 0; made < Number(count); made++) {
     const sandbox = await network.makeNamespace(tools);
-    const gateway = new EgressGateway(sandbox.namespace.sockets, { rules, record: () => undefined }, refuse);
-    network.enter(tools, sandbox, gateway);
+    const egress = new TestEgress();
+    egress.change({ hosts: [address], ports: [80] });
+    await network.openGateway(tools, sandbox, egress);
     namespaces.push(`/proc/${process.pid}/fd/${sandbox.namespace.network}`);
   }
   return { namespaces, url: `http://${address}` };

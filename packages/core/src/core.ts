@@ -6,6 +6,7 @@ import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
+import { GatewayProcess } from '@toolhive/runtime/gateway-process';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { identifyCallers } from '@toolhive/proxy/in-process-server';
@@ -44,6 +45,7 @@ import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { NetworkDecisions } from './network/decisions.ts';
+import { RuleWatchers } from './network/rule-watchers.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
 import { PackageInspection } from './provenance/package-inspection.ts';
 import { PackageRecords } from './provenance/package-records.ts';
@@ -223,12 +225,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     ownDirectories: [paths.config, paths.state, paths.data, paths.cache],
     log,
   });
+  const ruleWatchers = new RuleWatchers();
   const egressOf: LocalServerOptions['egressOf'] = (runConfig, note) =>
     new WorkloadEgress(
       runConfig,
       {
         decisions,
         current: (name) => workloads.find(name)?.runConfig,
+        watch: ruleWatchers.watch,
         onDenial(name, decision) {
           events.emit({ type: 'network.denied', name, host: decision.host });
           recordEgressDenial(audit, name, decision);
@@ -287,6 +291,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       now,
       onProgress: (name, message) => progress.of(name)(message),
       onChange(supervisor) {
+        ruleWatchers.changed(supervisor.runConfig.name);
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
       },
@@ -472,21 +477,26 @@ function workloadEvent({ runConfig, condition }: Supervisor): EventToSend {
 
 /** A container engine if there is one, else sandboxed processes. */
 function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
-  return (daemonId: string, paths: StatePaths): Runtime[] => [
-    openDockerRuntime({
-      daemonId,
-      tempDir: paths.temp,
-      recordsDir: paths.images,
-      env,
-      log: (message, fields) => log.debug(fields ?? {}, message),
-    }),
-    openProcessRuntime({
-      daemonId,
-      cacheDir: `${paths.cache}/packages`,
-      tempDir: paths.temp,
-      homesDir: paths.homes,
-      env,
-      log: (message, fields) => log.debug(fields ?? {}, message),
-    }),
-  ];
+  return (daemonId: string, paths: StatePaths): Runtime[] => {
+    const gateways = new GatewayProcess({ log: (message, fields) => log.warn(fields, message) });
+    return [
+      openDockerRuntime({
+        gateways,
+        daemonId,
+        tempDir: paths.temp,
+        recordsDir: paths.images,
+        env,
+        log: (message, fields) => log.debug(fields ?? {}, message),
+      }),
+      openProcessRuntime({
+        gateways,
+        daemonId,
+        cacheDir: `${paths.cache}/packages`,
+        tempDir: paths.temp,
+        homesDir: paths.homes,
+        env,
+        log: (message, fields) => log.debug(fields ?? {}, message),
+      }),
+    ];
+  };
 }

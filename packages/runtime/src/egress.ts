@@ -4,8 +4,13 @@ import type { MissingRule, Rules } from './outbound-rules.ts';
 export interface Egress {
   /** The current rules. A change applies to the next lookup and connection. */
   readonly rules: Rules;
-  /** Receives each decision, and returns the callback for the end of an allowed connection. Must not throw. */
-  record: (decision: EgressDecision) => ((traffic: Traffic) => void) | undefined;
+  /** Calls back after each change of the rules, until disposal. */
+  watchRules: (changed: () => void) => Disposable;
+  /**
+   * Receives each decision, with how often it was made, and returns the callback for the end of an allowed connection. Must
+   * not throw.
+   */
+  record: (decision: EgressDecision, times?: number) => ((traffic: Traffic) => void) | undefined;
 }
 
 export interface EgressDecision {

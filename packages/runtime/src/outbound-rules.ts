@@ -21,12 +21,16 @@ export type Verdict =
 
 /** The outbound rules of one workload, ready to be asked. */
 export class Rules {
+  /** The rules as data. */
+  readonly outbound: OutboundRules;
   readonly ports: readonly number[];
   readonly #patterns: readonly HostPattern[] | undefined;
   readonly #everyPublicHost: boolean;
 
   /** Throws `invalid` for a host that is none. */
-  constructor({ hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules) {
+  constructor(outbound: OutboundRules) {
+    const { hosts, everyPublicHost = hosts === undefined, ports } = outbound;
+    this.outbound = outbound;
     this.ports = ports;
     this.#patterns = hosts?.map(parseHostPattern);
     this.#everyPublicHost = everyPublicHost;

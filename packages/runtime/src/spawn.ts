@@ -1,4 +1,4 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SerializationType, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { unavailable } from '@toolhive/contract/failure';
 
@@ -6,13 +6,14 @@ import { unavailable } from '@toolhive/contract/failure';
 export const openFilesHint = 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
 
 /**
- * Starts a program that inherits nothing from the daemon: no environment, and only the descriptors named, of which
+ * Starts a program that inherits nothing from the daemon: no environment but the given one, and only the descriptors named, of which
  * the undefined ones are `/dev/null`.
  */
 export function spawnSealed(
   program: string,
   args: readonly string[],
   given: readonly (Exclude<StdioOptions, string>[number] | undefined)[],
+  { serialization = 'json', env = {} }: { serialization?: SerializationType; env?: NodeJS.ProcessEnv } = {},
 ): ChildProcess {
   const nothing = openSync('/dev/null', 'r+');
   try {
@@ -21,10 +22,11 @@ export function spawnSealed(
     const highest = Math.max(stdio.length - 1, ...inherited);
     while (stdio.length <= highest) stdio.push(inherited.includes(stdio.length) ? nothing : 'ignore');
     const child = spawn(program, args, {
-      env: {},
+      env,
       cwd: '/',
       detached: true, // Ctrl-C for the daemon must not reach its child processes
       stdio,
+      serialization,
     });
     if (child.pid === undefined) requireStreams(child, program);
     return child;

@@ -4,7 +4,7 @@ import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import type { Logger } from 'pino';
 
 /** The outbound rules of one server, with a log line for each decision. */
-export class LoggedEgress implements Egress {
+export class LoggedEgress implements Pick<Egress, 'rules' | 'record'> {
   readonly rules: Rules;
   readonly #log: Logger;
 

@@ -48,11 +48,12 @@ export class NetworkDecisions implements Disposable {
     });
   }
 
-  /** Counts a decision. Returns the decision and whether it is the first of its kind. */
+  /** Counts a decision that was made several times. Returns the decision and whether it is the first of its kind. */
   record(
     workload: string,
     { host, port, verdict, rule, reason }: EgressDecision,
     fix: string | undefined,
+    times = 1,
   ): { decision: NetworkDecision; isNew: boolean } {
     const known = this.#of(workload);
     const key = `${verdict} ${host} ${port ?? ''}`;
@@ -65,7 +66,7 @@ export class NetworkDecisions implements Disposable {
       ...(rule === undefined ? {} : { rule }),
       ...(reason === undefined ? {} : { reason }),
       ...(fix === undefined ? {} : { fix }),
-      count: (before?.count ?? 0) + 1,
+      count: (before?.count ?? 0) + times,
       first_at: before?.first_at ?? now,
       last_at: now,
       sent_bytes: before?.sent_bytes ?? 0,

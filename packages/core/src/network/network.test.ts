@@ -112,7 +112,12 @@ describe('the egress of a workload', () => {
   test('follows the run config as it is', async () => {
     using decisions = await NetworkDecisions.open(path, log);
     let current = withHosts('a.example');
-    const options = { decisions, current: () => current, onDenial: () => {} };
+    const options = {
+      decisions,
+      watch: () => ({ [Symbol.dispose]() {} }),
+      current: () => current,
+      onDenial: () => {},
+    };
     const egress = new WorkloadEgress(current, options, () => {});
     const before = egress.rules.forName('b.example').isAllowed;
 
@@ -124,7 +129,12 @@ describe('the egress of a workload', () => {
   test('keeps its rules when the workload goes, or gets another kind of network', async () => {
     using decisions = await NetworkDecisions.open(path, log);
     let current: RunConfig | undefined = withHosts('a.example');
-    const options = { decisions, current: () => current, onDenial: () => {} };
+    const options = {
+      decisions,
+      watch: () => ({ [Symbol.dispose]() {} }),
+      current: () => current,
+      onDenial: () => {},
+    };
     const egress = new WorkloadEgress(withHosts('a.example'), options, () => {});
 
     for (const next of [undefined, aRunConfig({ permission_profile: {} })]) {
@@ -140,6 +150,7 @@ describe('the egress of a workload', () => {
     const denials: string[] = [];
     const options = {
       decisions,
+      watch: () => ({ [Symbol.dispose]() {} }),
       current: () => undefined,
       onDenial: (name: string, { host }: { host: string }) => void denials.push(`${name} ${host}`),
     };
@@ -207,7 +218,12 @@ describe('the egress of a workload', () => {
 test('a server that tries any number of hosts fills neither its log nor the events', async () => {
   using decisions = await NetworkDecisions.open(path, log);
   let [lines, denials] = [0, 0];
-  const options = { decisions, current: () => undefined, onDenial: () => void (denials += 1) };
+  const options = {
+    decisions,
+    watch: () => ({ [Symbol.dispose]() {} }),
+    current: () => undefined,
+    onDenial: () => void (denials += 1),
+  };
   const egress = new WorkloadEgress(aRunConfig(), options, () => void (lines += 1));
 
   for (let index = 0; index < 5_000; index++) egress.record({ ...denied, host: `h${index}.example` });
@@ -319,7 +335,12 @@ describe('learning mode', () => {
   ])('lets a server %s reach every public host, and nothing else', async (_what, profile, more) => {
     using decisions = await NetworkDecisions.open(path, log);
     const runConfig = learning(profile, more);
-    const options = { decisions, current: () => runConfig, onDenial: () => {} };
+    const options = {
+      decisions,
+      watch: () => ({ [Symbol.dispose]() {} }),
+      current: () => runConfig,
+      onDenial: () => {},
+    };
 
     const { rules } = new WorkloadEgress(runConfig, options, () => {});
 

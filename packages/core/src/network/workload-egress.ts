@@ -11,6 +11,8 @@ export interface WorkloadEgressOptions {
   decisions: NetworkDecisions;
   /** The workload's current run config. Undefined if the workload no longer exists. */
   current: (name: string) => RunConfig | undefined;
+  /** Calls back after each change of a workload, until disposal. */
+  watch: (name: string, changed: () => void) => Disposable;
   /** Called for the first denial of each host and port. */
   onDenial: (name: string, decision: EgressDecision) => void;
 }
@@ -46,11 +48,21 @@ export class WorkloadEgress implements Egress {
     return this.#known.rules;
   }
 
-  readonly record = (decision: EgressDecision): ((traffic: Traffic) => void) | undefined => {
+  readonly watchRules = (changed: () => void): Disposable => {
+    let { rules } = this;
+    return this.#options.watch(this.#runConfig.name, () => {
+      const before = rules;
+      ({ rules } = this);
+      if (rules !== before) changed();
+    });
+  };
+
+  readonly record = (decision: EgressDecision, times = 1): ((traffic: Traffic) => void) | undefined => {
     const { name } = this.#runConfig;
     const { decisions, onDenial } = this.#options;
     const isDenied = decision.verdict === 'denied';
-    const { isNew } = decisions.record(name, decision, isDenied ? fixFor(name, decision) : undefined);
+    const fix = isDenied ? fixFor(name, decision) : undefined;
+    const { isNew } = decisions.record(name, decision, fix, times);
     if (isDenied) {
       // Both are limited: a server can try any number of names.
       const isExplained = this.#explain(name, decision);

@@ -5,6 +5,6 @@ import type { LaunchParts } from '../supervision/launch.ts';
 export const launchParts: LaunchParts = {
   mounts: [],
   secrets: {},
-  egress: { rules: new Rules({ hosts: [], ports: [] }), record: () => undefined },
+  egress: { rules: new Rules({ hosts: [], ports: [] }), watchRules: () => ({ [Symbol.dispose]() {} }), record: () => undefined },
   log: () => {},
 };

@@ -11,12 +11,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinishe
 import { z } from 'zod';
 import { proves } from '../../../../e2e/promises.ts';
 import { pinMounts } from '../mount-source.ts';
-import { Rules } from '../outbound-rules.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
 import { Conversation } from '../testing/talk.ts';
@@ -139,7 +140,7 @@ async function imageWithStopSignal(socket: string, signal: string): Promise<stri
 }
 
 function ruleCases(socket: string): void {
-  describeNetworkRules({ node: 'node' }, async (resolve) => {
+  describeNetworkRules({ node: 'node' }, async (nameServer) => {
     const daemonId = newDaemonId();
     const runtime = openDockerRuntime({
       daemonId,
@@ -147,7 +148,7 @@ function ruleCases(socket: string): void {
       tempDir,
       recordsDir: tempDir,
       socket,
-      resolve,
+      gateways: new GatewayProcess({ nameServers: [nameServer] }),
     });
     return { runtime, source: testServers, [Symbol.asyncDispose]: () => runtime.sweep() };
   });
@@ -155,7 +156,8 @@ function ruleCases(socket: string): void {
   const daemonId = newDaemonId();
   const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, recordsDir: tempDir, socket });
   const rules = () => {
-    const egress = { rules: new Rules({ hosts: ['api.example'], ports: [443] }), record: () => undefined };
+    const egress = new TestEgress();
+    egress.reset({ hosts: ['api.example'], ports: [443] });
     return { kind: 'rules', egress } as const;
   };
   const paused = async () => {

@@ -1,7 +1,7 @@
 import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import * as z from 'zod';
-import { type Resolve, openResolver } from '../egress/resolver.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import type { PrepareOptions, Runtime, RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
@@ -43,8 +43,8 @@ export interface DockerRuntimeOptions {
   tempDir: string;
   /** The daemon's records of the images that it built. */
   recordsDir: string;
-  /** Resolves the names of hosts that servers with network rules connect to. */
-  resolve?: Resolve;
+  /** Where the egress gateways of servers run. Runtimes can share one. */
+  gateways?: GatewayProcess;
   /** Other base images for packages than the ones of their ecosystem. */
   baseImages?: Partial<Record<PackageScheme, BaseImages>>;
   log?: (message: string, fields: Record<string, unknown>) => void;
@@ -73,8 +73,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       problems: new Map(),
       relayed: new Set(),
       relayImage: nodeImageOf(options.baseImages ?? {}),
+      gateways: options.gateways ?? new GatewayProcess(),
     },
-    resolve: options.resolve ?? openResolver(),
     log,
   };
   const { baseImages = {} } = options;

@@ -5,14 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
+import type { Egress } from '../egress.ts';
 import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import type { GatewaySockets } from '../egress/gateway.ts';
+import { type GatewayProcess, type OpenGateway, closeSockets } from '../egress/gateway-process.ts';
 import { EgressNamespace, enteringUser } from '../egress/namespace.ts';
 import { Spares } from '../egress/spares.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { NAME_SERVER, type NetworkTools, OwnNetwork, findNetwork } from '../egress/user-network.ts';
 import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
-import type { GatewaySockets } from '../egress/gateway.ts';
 import { attach } from './attach.ts';
 import { fetchEnd } from './connector.ts';
 import { inspectContainer, removeContainer } from './container.ts';
@@ -41,6 +43,8 @@ export interface ContainerEgress {
   relayed: Set<string>;
   /** An image with Node.js and the program `ip`. */
   relayImage: string;
+  /** Where the gateways run. */
+  gateways: GatewayProcess;
 }
 
 /** A container that only waits, and whose network a server joins. It ends with the daemon. */
@@ -126,8 +130,10 @@ class GuardedNetwork implements TakenNetwork {
     this.#tools = tools;
   }
 
-  get sockets(): GatewaySockets {
-    return this.namespace.sockets;
+  openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway> {
+    const { namespace } = this;
+    const reopen = (): Promise<GatewaySockets> => namespace.reopen(this.#tools);
+    return gateways.open(egress, { kind: 'sockets', sockets: namespace.sockets, reopen });
   }
 
   openIngress(place: SocketPlace, port: number): Promise<Ingress> {
@@ -349,11 +355,12 @@ async function runsPause(pid: number, name: string): Promise<boolean> {
   }
 }
 
-/** A network from which a container reaches only the gateway's sockets. */
+/** A network from which a container reaches only its gateway. */
 export interface TakenNetwork extends AsyncDisposable {
   /** The container whose network the server joins. */
   readonly containerId: string;
-  readonly sockets: GatewaySockets;
+  /** Opens the gateway that everything in the network leads to. */
+  openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway>;
   /** Whether a server that joins finds the resolver of the gateway in its settings. */
   readonly hasResolver: boolean;
   /** Settles when the network has ended, if the server would not notice. Never rejects. */
@@ -404,13 +411,13 @@ export async function takeNetwork(
 
 /** For an engine in a virtual machine, or with another owner, or on a machine without the programs. */
 async function relayNetwork(
-  { place: { daemonId }, env, relayImage }: ContainerEgress,
+  { place: { daemonId }, env, relayImage, gateways }: ContainerEgress,
   engine: Engine,
   { ports, ownPort, signal }: Taking,
 ): Promise<TakenNetwork> {
   const source = { kind: 'image', image: relayImage } as const;
   const { image } = await prepareImage(engine, source, { env, signal, report: () => {} });
-  return RelayedNetwork.open(engine, { image, daemonId, ports, ownPort, signal });
+  return RelayedNetwork.open(engine, { gateways, image, daemonId, ports, ownPort, signal });
 }
 
 /** Why containers with an open network reach private addresses, and the fix if there is one. */
@@ -455,7 +462,7 @@ async function meansToFence(
 
 /** Closes a network that no container has joined. Its container has ended, or the next sweep removes it. */
 function discard(network: GuardedNetwork): void {
-  network.namespace.closeSockets();
+  closeSockets(network.namespace.sockets);
   network[Symbol.asyncDispose]().catch(() => {});
 }
 

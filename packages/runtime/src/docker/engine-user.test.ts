@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
-import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
+import { describeNetworkRules } from '../testing/network-rules.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -36,14 +37,14 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
 
     // The engines differ only in how they start containers, so that one of them is enough for all cases.
     if (name === 'docker') {
-      describeNetworkRules({ node: 'node' }, async (resolve) => {
-        const daemon = await OrdinaryDaemon.start(user, shared, resolve);
+      describeNetworkRules({ node: 'node' }, async (nameServer) => {
+        const daemon = await OrdinaryDaemon.start(user, shared, { nameServer });
         return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
       });
     }
 
     test('a server that speaks HTTP is reached, but not through its loopback address', async () => {
-      await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
+      await using daemon = await OrdinaryDaemon.start(user, shared);
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using server = await daemon.start(
@@ -67,7 +68,7 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
         return containers.flatMap(({ Names }) => Names).filter((name) => name.includes('toolhive-connector'));
       };
       const before = await connectors();
-      await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
+      await using daemon = await OrdinaryDaemon.start(user, shared);
       const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using _server = await daemon.start(aLaunch(source, { network }));
 

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findProgram } from '../programs.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../testing/docker-engine.ts';
-import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
+import { describeNetworkRules } from '../testing/network-rules.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -47,8 +48,8 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
     });
 
     if (name === 'docker') {
-      describeNetworkRules({ node: 'node' }, async (resolve) => {
-        const daemon = await OrdinaryDaemon.start(user, shared, resolve, relayImage);
+      describeNetworkRules({ node: 'node' }, async (nameServer) => {
+        const daemon = await OrdinaryDaemon.start(user, shared, { nameServer, relayImage });
         return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
       });
     }
@@ -56,7 +57,7 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
     const network = () => ({ kind: 'rules', egress: new TestEgress() }) as const;
 
     test('a server that speaks HTTP is reached, also on a usual port', async () => {
-      await using daemon = await OrdinaryDaemon.start(user, shared, async () => [], relayImage);
+      await using daemon = await OrdinaryDaemon.start(user, shared, { relayImage });
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       await using server = await daemon.start(
         aLaunch(source, { workload: 'relayed-http', ...http, env: { MCP_PORT: '8080' }, network: network() }),
@@ -79,7 +80,7 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
         return containers.filter(({ Image }) => Image.includes('toolhive-test-relay'));
       };
       const before = await listed();
-      const daemon = await OrdinaryDaemon.start(user, shared, async () => [], relayImage);
+      const daemon = await OrdinaryDaemon.start(user, shared, { relayImage });
       const server = await daemon.start(aLaunch(source, { workload: 'relayed', network: network() }));
       const [relay, ...others] = (await listed()).filter(({ Id }) => !before.some((one) => one.Id === Id));
 

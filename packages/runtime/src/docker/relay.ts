@@ -1,20 +1,16 @@
-import type { Socket as Datagrams } from 'node:dgram';
 import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { type Server, type Socket, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { Duplex } from 'node:stream';
 import { unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { type SocketPlace, socketFolder } from '../door.ts';
-import { alwaysListening } from '../egress.ts';
-import type { GatewaySockets } from '../egress/gateway.ts';
+import { type Egress, alwaysListening } from '../egress.ts';
+import type { GatewayProcess, OpenGateway, OpenRelay } from '../egress/gateway-process.ts';
 import { RESOLVER_ADDRESS } from '../egress/helper.ts';
+import { createMux, joinChannel } from '../egress/mux.ts';
 import { attach } from './attach.ts';
 import { removeContainer } from './container.ts';
 import { type Engine, callEngine } from './engine.ts';
-import { type Channel, type Mux, createMux, joinChannel } from './mux.ts';
 import { gatewayResolver, networkName, withoutNetwork } from './network-container.ts';
 
 /**
@@ -84,41 +80,34 @@ Promise.all([datagrams, ...listeners].map((socket) => once(socket, 'listening'))
 const script = 'ip link set lo up && ip route add local default dev lo && exec "$@"';
 
 /**
- * The network of a container whose connections and lookups arrive at the daemon through the engine. It needs nothing of
+ * The network of a container whose connections and lookups arrive at the gateway through the engine. It needs nothing of
  * the machine that the containers run on, so it also works if that is a virtual machine. The price is a small Node.js
  * for each server, and that the server cannot listen on the ports of the gateway.
  */
 export class RelayedNetwork implements AsyncDisposable {
   readonly containerId: string;
-  readonly sockets: GatewaySockets;
   readonly hasResolver: boolean;
   /** Settles when the server in it cannot reach anything any more. Never rejects. */
   readonly ended: Promise<unknown>;
-  readonly #mux: Mux;
+  readonly #relay: OpenRelay;
   readonly #resources: AsyncDisposableStack;
 
   private constructor(
-    {
-      containerId,
-      sockets,
-      hasResolver,
-      ended,
-    }: Omit<RelayedNetwork, typeof Symbol.asyncDispose | 'openIngress'>,
-    mux: Mux,
+    { containerId, hasResolver, ended }: Pick<RelayedNetwork, 'containerId' | 'hasResolver' | 'ended'>,
+    relay: OpenRelay,
     resources: AsyncDisposableStack,
   ) {
     this.containerId = containerId;
-    this.sockets = sockets;
     this.hasResolver = hasResolver;
     this.ended = ended;
-    this.#mux = mux;
+    this.#relay = relay;
     this.#resources = resources;
   }
 
   /** The image contains Node.js, a shell, and `ip`. `ownPort` is the port on which the server itself listens. */
   static async open(
     engine: Engine,
-    { image, daemonId, ports, ownPort, signal: given }: RelayOptions,
+    { gateways, image, daemonId, ports, ownPort, signal: given }: RelayOptions,
   ): Promise<RelayedNetwork> {
     const signal = AbortSignal.any([given, AbortSignal.timeout(START_TIMEOUT_MS)]);
     await using undo = new AsyncDisposableStack();
@@ -133,22 +122,27 @@ export class RelayedNetwork implements AsyncDisposable {
     });
     undo.defer(() => removeContainer(engine, containerId));
     let said = '';
-    const log = (piece: Buffer): void => void (said = `${said}${piece.toString()}`.slice(-2000));
+    const log = (piece: Buffer): void => {
+      said = `${said}${piece.toString()}`.slice(-2000);
+    };
     const attachment = await attach(engine, containerId, { speaksStdio: true, listens: true, log, signal });
     undo.defer(() => attachment.close());
     const { stdio, closed } = attachment;
     if (stdio === undefined) throw unavailable('the container engine attached no streams');
-    const incoming = new Incoming();
-    const { promise: ready, resolve } = Promise.withResolvers<string>();
-    const mux = createMux(Duplex, {
-      input: stdio.output,
-      output: stdio.input,
-      side: 2,
-      onOpen: (channel, purpose) => incoming.take(channel, purpose),
-      onMessage: (number, message) =>
-        number === 0 ? resolve(message.toString()) : incoming.look(number, message),
+    const { input, output } = stdio;
+    const { promise: ready, resolve: onSaid } = Promise.withResolvers<string>();
+    const relay = undo.use(
+      await gateways.openRelay({
+        write: (bytes) => {
+          if (input.writable) input.write(bytes);
+        },
+        onSaid,
+        onLost: () => attachment.close(),
+      }),
+    );
+    output.on('data', (bytes: Buffer) => {
+      if (!relay.receive(bytes, () => output.resume())) output.pause();
     });
-    incoming.datagrams.answer = (number, message) => mux.send(number, message);
     await callEngine(engine, z.unknown(), {
       method: 'POST',
       path: `/containers/${containerId}/start`,
@@ -160,27 +154,23 @@ export class RelayedNetwork implements AsyncDisposable {
     signal.removeEventListener('abort', giveUp);
     if (outcome !== 'ready') throw unavailable(`the container for network rules did not start: ${outcome}`);
     attachment.unref();
-    const network = {
-      containerId,
-      sockets: incoming.sockets,
-      hasResolver: engine.kind === 'docker',
-      ended: closed,
-    };
-    return new RelayedNetwork(network, mux, undo.move());
+    const network = { containerId, hasResolver: engine.kind === 'docker', ended: closed };
+    return new RelayedNetwork(network, relay, undo.move());
+  }
+
+  openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway> {
+    return gateways.open(egress, { kind: 'relay', relay: this.#relay });
   }
 
   /** A Unix socket that leads to a port of the server. */
   async openIngress(place: SocketPlace, port: number): Promise<RelayedIngress> {
     const path = await ingressPath(place);
-    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
-      joinChannel(socket, this.#mux.open({ port }), () => socket.destroySoon());
-    });
-    await once(server.listen(path), 'listening');
+    const ingress = await this.#relay.openIngress(path, port);
     return {
       path,
       ended: this.ended,
       async [Symbol.asyncDispose]() {
-        server.close();
+        ingress[Symbol.dispose]();
         if (!isWindows) await rm(dirname(path), { recursive: true, force: true });
       },
     };
@@ -204,6 +194,7 @@ interface RelayedIngress extends AsyncDisposable {
 }
 
 interface RelayOptions {
+  gateways: GatewayProcess;
   image: string;
   daemonId: string;
   ports: readonly number[];
@@ -230,69 +221,4 @@ function relaySpec(image: string, daemonId: string, ports: readonly number[]): o
       CapAdd: ['NET_ADMIN', 'NET_BIND_SERVICE'],
     },
   };
-}
-
-const Purpose = z.object({ address: z.string(), port: z.number() });
-
-/** What arrives from a relay, in the form of the sockets that a gateway takes it from. */
-class Incoming {
-  readonly datagrams = new RelayedDatagrams();
-  readonly #lookups = new RelayedListener();
-  readonly #connections = new RelayedListener();
-
-  get sockets(): GatewaySockets {
-    return {
-      datagrams: this.datagrams as unknown as Datagrams, // has all that a gateway uses
-      lookups: this.#lookups as unknown as Server,
-      listeners: [this.#connections as unknown as Server],
-    };
-  }
-
-  take(channel: Channel, purpose: unknown): void {
-    const { address, port } = Purpose.parse(purpose);
-    const isLookup = address === RESOLVER_ADDRESS && port === 53;
-    const socket = Object.assign(channel, {
-      localAddress: address,
-      localPort: port,
-      setTimeout(ms: number, onTimeout: () => void) {
-        const timer = setTimeout(onTimeout, ms).unref();
-        channel.on('close', () => clearTimeout(timer));
-      },
-    });
-    (isLookup ? this.#lookups : this.#connections).offer(socket as unknown as Socket);
-  }
-
-  look(number: number, packet: Buffer): void {
-    this.datagrams.emit('message', packet, { port: number, address: '' });
-  }
-}
-
-/** Stands for a listening socket in the container. */
-class RelayedListener extends EventEmitter {
-  maxConnections = Number.POSITIVE_INFINITY;
-  #open = 0;
-
-  offer(socket: Socket): void {
-    if (this.#open >= this.maxConnections) return void socket.on('error', () => {}).resetAndDestroy();
-    this.#open += 1;
-    socket.on('close', () => (this.#open -= 1));
-    this.emit('connection', socket);
-  }
-
-  close(): void {
-    this.removeAllListeners();
-  }
-}
-
-/** Stands for a UDP socket in the container. The port is the number of a query. */
-class RelayedDatagrams extends EventEmitter {
-  answer: (number: number, message: Buffer) => void = () => {};
-
-  send(message: Buffer, port: number): void {
-    this.answer(port, message);
-  }
-
-  close(): void {
-    this.removeAllListeners();
-  }
 }

@@ -7,7 +7,8 @@ import {
   buildTestImage,
   startRootlessPodman,
 } from '../testing/docker-engine.ts';
-import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
+import { describeNetworkRules } from '../testing/network-rules.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -36,8 +37,8 @@ describe.runIf(canMakeNetworks && hasPodman)(
       await user[Symbol.asyncDispose]();
     });
 
-    describeNetworkRules({ node: 'node' }, async (resolve) => {
-      const daemon = await OrdinaryDaemon.start(user, engine.socket, resolve);
+    describeNetworkRules({ node: 'node' }, async (nameServer) => {
+      const daemon = await OrdinaryDaemon.start(user, engine.socket, { nameServer });
       return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
     });
 
@@ -58,7 +59,7 @@ describe.runIf(canMakeNetworks && hasPodman)(
     });
 
     test('a server that speaks HTTP is reached', async () => {
-      await using daemon = await OrdinaryDaemon.start(user, engine.socket, async () => []);
+      await using daemon = await OrdinaryDaemon.start(user, engine.socket);
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       const env = { MCP_PORT: '8080', MCP_HOST: '127.0.0.1' };
       const network = { kind: 'rules', egress: new TestEgress() } as const;

@@ -3,9 +3,7 @@ import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive
 import * as z from 'zod';
 import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
-import { EgressGateway } from '../egress/gateway.ts';
 import type { EgressNamespace } from '../egress/namespace.ts';
-import type { Resolve } from '../egress/resolver.ts';
 import type { EgressTools } from '../egress/tools.ts';
 import type {
   Instance,
@@ -39,7 +37,6 @@ export interface Yard {
   withoutInit: Set<string>;
   /** The egress gateways of servers with network rules. */
   egress: ContainerEgress;
-  resolve: Resolve;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -98,7 +95,7 @@ const unguarded = (): Guard => ({ async [Symbol.asyncDispose]() {} });
 
 async function openRulesGuard(
   engine: Engine,
-  { egress: containers, resolve }: Yard,
+  { egress: containers }: Yard,
   {
     network: { egress },
     transport,
@@ -110,7 +107,7 @@ async function openRulesGuard(
   const ownPort = transport.kind === 'http' ? transport.targetPort : undefined;
   const { ports } = egress.rules;
   const network = undo.use(await takeNetwork(containers, engine, { ports, ownPort, signal }));
-  undo.use(new EgressGateway(network.sockets, egress, resolve));
+  const gateway = undo.use(await network.openGateway(containers.gateways, egress));
   const ingress = ownPort === undefined ? undefined : undo.use(await network.openIngress(place, ownPort));
   const { containerId, hasResolver, ended } = network;
   const file = hasResolver ? undefined : await resolverFile(place, 'gateway');
@@ -119,7 +116,7 @@ async function openRulesGuard(
     ingress,
     undo.move(),
   );
-  return { ...guard, ...(ended && { ended }) };
+  return { ...guard, ended: Promise.race([gateway.failed, ...(ended ? [ended] : [])]) };
 }
 
 /** A network that reaches public hosts. None where that cannot be made, which the status of the runtime says. */

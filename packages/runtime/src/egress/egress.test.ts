@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { addressInReverse, parseQuery, responseCode, responseTo } from './dns.ts';
 import { Names } from './names.ts';
-import { hostIn, serverNameIn } from './peek.ts';
+import { peeks } from './peek.ts';
 
 /** A query as a resolver library writes it. */
 function query(name: string, type = 1): Buffer {
@@ -80,10 +80,27 @@ describe('names', () => {
   });
 });
 
+/** The name in bytes that arrive in pieces of a size. */
+function nameIn(port: number, bytes: Buffer, size = bytes.length): string | null | undefined {
+  const peek = peeks[port]?.();
+  for (let at = 0; at < bytes.length; at += size) {
+    const name = peek?.add(bytes.subarray(at, at + size));
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+const hostIn = (bytes: Buffer) => nameIn(80, bytes);
+const serverNameIn = (bytes: Buffer) => nameIn(443, bytes);
+
 describe('the first bytes of a connection', () => {
   test.each<[string, string | null | undefined]>([
     ['GET / HTTP/1.1\r\nHost: a.example\r\n\r\n', 'a.example'],
-    ['GET / HTTP/1.1\r\nHOST : A.Example:8080 \r\nX: y\r\n\r\n', 'a.example'],
+    ['GET / HTTP/1.1\r\nHOST: A.Example:8080 \r\nX: y\r\n\r\n', 'a.example'],
+    ['GET / HTTP/1.1\r\nHost : a.example\r\n\r\n', null],
+    ['GET / HTTP/1.1\r\nHost: a.example\r\n b.example\r\n\r\n', null],
+    ['GET / HTTP/1.1\r\nX: y\r\n Host: b.example\r\nHost: a.example\r\n\r\n', null],
+    ['GET / HTTP/1.1\r\nHost: a.example\rHost: b.example\r\n\r\n', null],
+    ['GET / HTTP/1.1\r\nHost: a.example\r\nHost\0: b.example\r\n\r\n', null],
     ['GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n', 'a.example'],
     ['OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n', 'a.example'],
     ['GET / HTTP/1.1\nHost: a.example\n\n', 'a.example'],
@@ -98,12 +115,14 @@ describe('the first bytes of a connection', () => {
     ['\r\n\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n', null],
   ])('%j names the host %j', (text, host) => {
     expect(hostIn(Buffer.from(text))).toBe(host);
+    expect(nameIn(80, Buffer.from(text), 1)).toBe(host);
   });
 
   test('name the server in TLS, however few of them have come', async () => {
     const hello = await clientHello('a.example');
 
     expect(serverNameIn(hello)).toBe('a.example');
+    for (const size of [1, 2, 3, 7, 64]) expect(nameIn(443, hello, size)).toBe('a.example');
     for (let length = 1; length < hello.length; length += 7) {
       expect(serverNameIn(hello.subarray(0, length))).toBeUndefined();
     }

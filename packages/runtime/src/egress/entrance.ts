@@ -43,13 +43,14 @@ export class Entrance implements Disposable {
 
   admit(inner: Socket): void {
     if (this.#isShut) return void inner.on('error', () => {}).resetAndDestroy(); // it was in the queue
-    if (this.#hasBudget()) return void this.#gateway.accept(inner);
+    if (this.#hasBudget()) return this.#gateway.accept(inner);
     const pauseMs = this.#nextPause();
     this.#gateway.refuse(
       inner,
       `the server opened too many connections at once, and has no network for ${pauseMs / 1000} s`,
     );
-    void this.#pause(pauseMs);
+    this.#isShut = true;
+    this.#pause(pauseMs).catch(() => this.#open()); // its device was never switched
   }
 
   #hasBudget(): boolean {
@@ -69,12 +70,15 @@ export class Entrance implements Disposable {
   }
 
   async #pause(pauseMs: number): Promise<void> {
-    this.#isShut = true;
     await this.#switch(false);
     do {
       await delay(pauseMs, undefined, { ref: false });
       if (this.#isClosed) return;
     } while (!(await this.#switch(true)));
+    this.#open();
+  }
+
+  #open(): void {
     this.#openedAt = performance.now();
     this.#left = this.#limits.burst;
     this.#isShut = false;

@@ -14,7 +14,7 @@ const REQUEST_MS = 10_000;
 export interface ForwardProxyOptions {
   host: string;
   port: number;
-  egress: Egress;
+  egress: Pick<Egress, 'rules' | 'record'>;
   /** Replaces the resolvers of this machine, in tests. */
   resolve?: Resolve;
 }
@@ -26,7 +26,7 @@ export interface ForwardProxyOptions {
  * first bytes, and every address.
  */
 export class ForwardProxy implements AsyncDisposable {
-  readonly #egress: Egress;
+  readonly #egress: ForwardProxyOptions['egress'];
   readonly #resolve: Resolve;
   readonly #server: Server;
   readonly #tunnels = new Set<Socket>();

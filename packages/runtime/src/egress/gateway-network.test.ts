@@ -3,10 +3,10 @@ import { readlinkSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { waitFor } from '../testing/conformance.ts';
-import { TestEgress } from '../testing/network-rules.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
-import { EgressGateway } from './gateway.ts';
 import { GatewayNetwork, type SandboxNamespace } from './gateway-network.ts';
+import { GatewayProcess } from './gateway-process.ts';
 import { type EgressTools, findEgressTools } from './tools.ts';
 
 const limits = { burst: 200, perSecond: 50 };
@@ -19,7 +19,7 @@ describe.runIf(canMakeNetworks)('sandboxes that share a gateway network (as root
     const found = await findEgressTools(process.env);
     if ('problem' in found) throw new Error(found.problem);
     tools = found;
-    network = new GatewayNetwork(limits);
+    network = new GatewayNetwork(new GatewayProcess({ limits }));
   });
 
   /** A network namespace with a gateway, in which this test has more power than a server. */
@@ -42,9 +42,7 @@ describe.runIf(canMakeNetworks)('sandboxes that share a gateway network (as root
         resources,
       );
       place.egress.reset({ hosts: [], ports: [80] });
-      const refuse = () => Promise.reject(new Error('no name is needed'));
-      const gateway = resources.use(new EgressGateway(sandbox.namespace.sockets, place.egress, refuse));
-      resources.use(network.enter(tools, sandbox, gateway));
+      resources.use(await network.openGateway(tools, sandbox, place.egress));
       resources.use(await network.listen(tools, ports));
       undo.move();
       return place;
@@ -77,8 +75,8 @@ setTimeout(() => { console.log('timeout'); process.exit(); }, 1000);
     expect(await one.dial('9.9.9.1', 80)).toBe('ECONNRESET');
     expect(await other.dial('9.9.9.2', 80)).toBe('ECONNRESET');
 
-    expect(one.egress.denied).toEqual(['9.9.9.1:80: no rule allows this host']);
-    expect(other.egress.denied).toEqual(['9.9.9.2:80: no rule allows this host']);
+    await expect.poll(() => one.egress.denied).toEqual(['9.9.9.1:80: no rule allows this host']);
+    await expect.poll(() => other.egress.denied).toEqual(['9.9.9.2:80: no rule allows this host']);
   });
 
   test('reach no address of each other, even if the machine forwards packets', async () => {
@@ -115,7 +113,9 @@ setTimeout(() => { console.log('timeout'); process.exit(); }, 1000);
     expect(await one.dial('9.9.9.3', 80)).toBe('ECONNRESET');
 
     const addresses = ['9.9.9.1', '9.9.9.3'];
-    expect(one.egress.denied).toEqual(addresses.map((address) => `${address}:80: no rule allows this host`));
+    await expect
+      .poll(() => one.egress.denied)
+      .toEqual(addresses.map((address) => `${address}:80: no rule allows this host`));
     expect(other.egress.decisions).toEqual([]);
   });
 
@@ -167,7 +167,7 @@ setTimeout(() => process.exit(), 60_000);
     expect(await other.dial('9.9.9.2', 80)).toBe('ECONNRESET');
     await waitFor(isUp);
     await waitFor(async () => (await flooding.dial('9.9.9.3', 80)) === 'ECONNRESET');
-    expect(flooding.egress.denied.at(-1)).toBe('9.9.9.3:80: no rule allows this host');
+    await expect.poll(() => flooding.egress.denied.at(-1)).toBe('9.9.9.3:80: no rule allows this host');
   });
 
   test('get no answer before they have a gateway', async () => {

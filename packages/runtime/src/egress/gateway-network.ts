@@ -1,12 +1,18 @@
-import type { Server, Socket } from 'node:net';
+import type { Server } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
-import { alwaysListening } from '../egress.ts';
-import { type ConnectionLimits, Entrance, connectionLimits } from './entrance.ts';
-import { type EgressGateway, takeConnections } from './gateway.ts';
+import { type Egress, alwaysListening } from '../egress.ts';
+import { exitOf, spawnSealed } from '../spawn.ts';
+import { type GatewayProcess, type OpenGateway, closeSockets } from './gateway-process.ts';
 import { RESOLVER_ADDRESS, joiningScript, listeningScript, sharingScript } from './helper.ts';
 import { MAX_SANDBOXES, sandboxAddress } from './names.ts';
-import { type Descriptors, EgressNamespace, namespacesOf, openSockets, withResolver } from './namespace.ts';
-import { exitOf, spawnSealed } from '../spawn.ts';
+import {
+  type Descriptors,
+  EgressNamespace,
+  enteringOwner,
+  namespacesOf,
+  openSockets,
+  withResolver,
+} from './namespace.ts';
 import type { EgressTools } from './tools.ts';
 
 /** The network namespace of a sandbox. */
@@ -19,35 +25,36 @@ export interface SandboxNamespace {
 }
 
 /**
- * The network namespace to which all connections of sandboxes with rules lead, and its listeners. A second namespace for
- * each sandbox would take as much memory as everything else that a sandbox needs. It is made when it is first needed,
- * and exists as long as the daemon.
+ * The network namespace to which all connections of sandboxes with rules lead, and its listeners, which belong to the process
+ * of the gateways. A second namespace for each sandbox would take as much memory as everything else that a sandbox needs. It
+ * is made when it is first needed, and exists as long as the daemon.
  */
 export class GatewayNetwork {
+  readonly #gateways: GatewayProcess;
   #shared: Promise<Descriptors> | undefined;
+  /** By port. */
   readonly #listeners = new Map<number, SharedListener>();
-  readonly #entrances = new Map<string, Entrance>();
   /** The addresses of namespaces that no gateway has entered yet, too. */
   readonly #taken = new Set<string>();
-  readonly #limits: ConnectionLimits;
   #next = 0;
 
-  constructor(limits = connectionLimits) {
-    this.#limits = limits;
+  constructor(gateways: GatewayProcess) {
+    this.#gateways = gateways;
   }
 
-  /** Makes a namespace that leads here. Nothing answers its connections before `enter`. */
+  /** Makes a namespace that leads here. Nothing answers its connections before `openGateway`. */
   async makeNamespace(tools: EgressTools): Promise<SandboxNamespace> {
     const shared = await this.#open(tools);
     const { address, device } = this.#takeAddress();
-    const before = [tools.nsenter, ...entering, '--', tools.unshare, '--net', '--'];
+    const before = [tools.nsenter, ...enteringOwner, '--', tools.unshare, '--net', '--'];
     const opening = { before, script: joiningScript(address, device), ports: [] };
     const inherited = [shared.network, shared.user];
+    const gateway = { entering: enteringOwner, ports: [] };
     try {
       const namespace = await openSockets(
         tools,
         { ...opening, inherited, resolver: RESOLVER_ADDRESS },
-        (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid)),
+        (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid), gateway),
       );
       return { namespace, address, device };
     } catch (error) {
@@ -56,25 +63,32 @@ export class GatewayNetwork {
     }
   }
 
-  /** Frees the address of a namespace that no gateway has entered. */
+  /** Frees a namespace that no gateway has entered. */
   drop({ namespace, address }: SandboxNamespace): void {
-    namespace.closeSockets();
+    closeSockets(namespace.sockets);
     namespace[Symbol.dispose]();
     this.#taken.delete(address);
   }
 
-  /** Passes connections from a sandbox to its gateway, until disposal, which also frees the address. */
-  enter(
+  /** Opens the gateway of a namespace. Disposal also frees the address. */
+  async openGateway(
     tools: EgressTools,
-    { address, device }: Pick<SandboxNamespace, 'address' | 'device'>,
-    gateway: EgressGateway,
-  ): Disposable {
-    const resources = new DisposableStack();
-    resources.defer(() => this.#taken.delete(address));
-    const setUp = (isUp: boolean): Promise<boolean> => this.#switch(tools, device, isUp);
-    this.#entrances.set(address, resources.use(new Entrance(gateway, setUp, this.#limits)));
-    resources.defer(() => this.#entrances.delete(address));
-    return resources;
+    { namespace, address, device }: SandboxNamespace,
+    egress: Egress,
+  ): Promise<OpenGateway> {
+    using undo = new DisposableStack();
+    undo.defer(() => this.#taken.delete(address));
+    const gateway = undo.use(
+      await this.#gateways.open(egress, {
+        kind: 'sockets',
+        sockets: namespace.sockets,
+        reopen: () => namespace.reopen(tools),
+        source: address,
+        setUp: (isUp) => this.#switch(tools, device, isUp),
+      }),
+    );
+    const opened = undo.move();
+    return { failed: gateway.failed, [Symbol.dispose]: () => opened.dispose() };
   }
 
   /** Addresses are used in turn, because a namespace that has just ended may not be gone yet. */
@@ -99,25 +113,33 @@ export class GatewayNetwork {
 
   async #make(tools: EgressTools): Promise<Descriptors> {
     const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
-    const ports = [...alwaysListening];
-    const opening = { before, script: sharingScript, inherited: [], ports };
-    return openSockets(tools, opening, ({ listeners }, pid) => {
-      for (const listener of listeners) takeConnections(listener, (inner) => this.#accept(inner));
-      return namespacesOf(pid);
-    });
+    const opening = { before, script: sharingScript, inherited: [], ports: [...alwaysListening] };
+    const made = await openSockets(tools, opening, ({ listeners }, pid) => ({
+      listeners,
+      descriptors: namespacesOf(pid),
+    }));
+    await this.#gateways.share(made.listeners, () => this.#reopen(tools));
+    return made.descriptors;
   }
 
-  /** The remote address identifies the sandbox, because the kernel has checked each packet's source. */
-  #accept(inner: Socket): void {
-    const entrance = this.#entrances.get(inner.remoteAddress ?? '');
-    if (entrance === undefined) inner.on('error', () => {}).resetAndDestroy();
-    else entrance.admit(inner);
+  /** Opens all listeners again. */
+  async #reopen(tools: EgressTools): Promise<readonly Server[]> {
+    return this.#shared === undefined
+      ? []
+      : this.#listenOn(tools, [...alwaysListening, ...this.#listeners.keys()]);
+  }
+
+  async #listenOn(tools: EgressTools, ports: readonly number[]): Promise<Server[]> {
+    const { network, user } = await this.#open(tools);
+    const before = [tools.nsenter, ...enteringOwner, '--net=/proc/self/fd/4', '--'];
+    const opening = { before, script: listeningScript, inherited: [network, user], ports };
+    return openSockets(tools, opening, ({ listeners }) => listeners);
   }
 
   /** Takes a sandbox's device down or up. Returns whether that worked. Never rejects. */
   async #switch(tools: EgressTools, device: string, isUp: boolean): Promise<boolean> {
     const setting = [tools.ip, 'link', 'set', device, isUp ? 'up' : 'down'];
-    const args = [...entering, '--net=/proc/self/fd/4', '--', ...setting];
+    const args = [...enteringOwner, '--net=/proc/self/fd/4', '--', ...setting];
     try {
       const { network, user } = await this.#open(tools);
       const stdio = [undefined, undefined, undefined, undefined, network, user];
@@ -139,18 +161,13 @@ export class GatewayNetwork {
     undo.defer(() => {
       for (const port of ports) this.#release(port);
     });
+    this.#gateways.prepare();
     await Promise.all(used.map((listener) => listener.opening));
     return undo.move();
   }
 
-  async #openListeners(tools: EgressTools, ports: readonly number[]): Promise<Map<number, Server>> {
-    const { network, user } = await this.#open(tools);
-    const before = [tools.nsenter, ...entering, '--net=/proc/self/fd/4', '--'];
-    const opening = { before, script: listeningScript, inherited: [network, user], ports };
-    return openSockets(tools, opening, ({ listeners }) => {
-      for (const listener of listeners) takeConnections(listener, (inner) => this.#accept(inner));
-      return new Map(listeners.map((listener) => [portOf(listener), listener]));
-    });
+  async #openListeners(tools: EgressTools, ports: readonly number[]): Promise<void> {
+    await this.#gateways.share(await this.#listenOn(tools, ports), () => this.#reopen(tools));
   }
 
   #release(port: number): void {
@@ -160,7 +177,9 @@ export class GatewayNetwork {
     if (listener.uses > 0) return;
     this.#listeners.delete(port);
     listener.opening.then(
-      (opened) => opened.get(port)?.close(),
+      () => {
+        if (!this.#listeners.has(port)) this.#gateways.closeShared(port);
+      },
       () => {}, // the callers that waited have received the error
     );
   }
@@ -168,14 +187,6 @@ export class GatewayNetwork {
 
 /** A listener that sandboxes use, and further ones that were opened with it. */
 interface SharedListener {
-  opening: Promise<ReadonlyMap<number, Server>>;
+  opening: Promise<void>;
   uses: number;
-}
-
-/** The arguments with which `nsenter` gains power over the shared namespace and those of all sandboxes. */
-const entering = ['--user=/proc/self/fd/5', '--preserve-credentials'];
-
-function portOf(listener: Server): number {
-  const address = listener.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -1,11 +1,12 @@
-import type { Socket as Datagrams } from 'node:dgram';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Socket as Datagrams, RemoteInfo } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import type { Egress } from '../egress.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
-import { Refused, addressesOf, join, reach, requireNamed, verdictOn } from './outbound.ts';
+import { ConnectionEnded, Refused, addressesOf, join, reach, requireNamed, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
 /** The sockets that the programs of one server reach. */
@@ -24,9 +25,56 @@ export function takeConnections(listener: Server, accept: (inner: Socket) => voi
 }
 
 const MAX_CONNECTIONS = 1024;
+const FEWEST_CONNECTIONS = 16;
+/** What the process itself opens, and what a connection opens. */
+const OWN_FILES = 32;
+const FILES_PER_CONNECTION = 2;
+
+/**
+ * The connections that all gateways of a process may have together, and each of them. They derive from the number of files
+ * that the process can have open, so that no server can use up all of them.
+ */
+export class ConnectionPlaces {
+  readonly perGateway: number;
+  #free: number;
+
+  constructor(openFiles: number) {
+    const usable = Math.floor(openFiles * 0.75) - OWN_FILES;
+    this.#free = Math.max(FEWEST_CONNECTIONS, Math.floor(usable / FILES_PER_CONNECTION));
+    this.perGateway = Math.min(MAX_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, Math.floor(this.#free / 4)));
+  }
+
+  take(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
+  release(): void {
+    this.#free += 1;
+  }
+}
+
 const MAX_LOOKUPS = 128;
 const MAX_LOOKUP_CONNECTIONS = 32;
 const LOOKUP_CONNECTION_MS = 10_000;
+/** Longer than any query with one question and its options. */
+const MAX_QUERY_BYTES = 4096;
+/** Of responses, after which a client that reads none is cut off. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+
+export interface GatewayOptions {
+  sockets: GatewaySockets;
+  egress: Pick<Egress, 'rules' | 'record'>;
+  resolve: Resolve;
+  /** Receives mistakes of this program, which end only this gateway. */
+  onFault: (error: unknown) => void;
+  /** Names with the addresses that programs of the server may still use. */
+  names?: readonly (readonly [name: string, address: string])[];
+  /** Receives each new name. */
+  onName?: (name: string, address: string) => void;
+  places?: ConnectionPlaces;
+}
 
 /**
  * A server's only route to the network. It answers lookups of allowed names with synthetic addresses, and forwards
@@ -34,36 +82,71 @@ const LOOKUP_CONNECTION_MS = 10_000;
  * each connection. It refuses everything else immediately.
  */
 export class EgressGateway implements Disposable {
-  readonly #egress: Egress;
+  readonly #egress: GatewayOptions['egress'];
   readonly #resolve: Resolve;
   readonly #sockets: GatewaySockets;
+  readonly #onFault: GatewayOptions['onFault'];
+  readonly #places: ConnectionPlaces;
   readonly #connections = new Map<Socket, string | undefined>();
-  readonly #names = new Names((name) => this.#isInUse(name));
+  readonly #names: Names;
   #lookups = 0;
+  #isClosed = false;
 
-  constructor(sockets: GatewaySockets, egress: Egress, resolve: Resolve) {
+  constructor({ sockets, egress, resolve, onFault, names, onName, places }: GatewayOptions) {
     this.#sockets = sockets;
     this.#egress = egress;
     this.#resolve = resolve;
-    sockets.datagrams.on('message', (packet: Buffer, { port, address }) => {
-      void this.#answerDatagram(packet, port, address);
+    this.#onFault = onFault;
+    this.#places = places ?? new ConnectionPlaces(Number.POSITIVE_INFINITY);
+    this.#names = new Names((name) => this.#isInUse(name), { known: names, onName });
+    const { datagrams, lookups, listeners } = sockets;
+    // The kernel reports errors of single datagrams or connections. The socket goes on, or closes.
+    for (const socket of [datagrams, lookups, ...listeners]) socket.on('error', () => {});
+    const look = AsyncLocalStorage.bind((packet: Buffer, { port, address }: RemoteInfo) => {
+      this.#answerDatagram(packet, port, address).catch(onFault);
     });
-    sockets.lookups.maxConnections = MAX_LOOKUP_CONNECTIONS;
-    sockets.lookups.on('connection', (client: Socket) => void this.#answerStream(client));
-    for (const listener of sockets.listeners) takeConnections(listener, (inner) => void this.accept(inner));
+    datagrams.on('message', look);
+    const answer = AsyncLocalStorage.bind((client: Socket) => {
+      this.#answerStream(client).catch(onFault);
+    });
+    lookups.maxConnections = MAX_LOOKUP_CONNECTIONS;
+    lookups.on('connection', answer);
+    for (const listener of listeners) takeConnections(listener, this.accept);
   }
 
-  /** Ends all connections and closes the sockets. */
+  /** Ends all connections and closes the sockets. Can be repeated. */
   [Symbol.dispose](): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     const { datagrams, lookups, listeners } = this.#sockets;
     datagrams.close();
     for (const listener of [lookups, ...listeners]) listener.close();
     for (const connection of this.#connections.keys()) connection.destroy();
   }
 
+  /**
+   * Forwards a connection of the server to the host that it is for, or refuses it. Runs in the asynchronous context in which
+   * the gateway was made, by which its owner recognizes it.
+   */
+  readonly accept = AsyncLocalStorage.bind((inner: Socket): void => {
+    this.#forward(inner).catch((error: unknown) => {
+      inner.destroy();
+      this.#onFault(error);
+    });
+  });
+
+  /** Refuses a connection for a reason that no rule can change, and records that. */
+  refuse(inner: Socket, reason: string): void {
+    const { localAddress = '', localPort: port = 0 } = inner;
+    inner.on('error', () => {}).resetAndDestroy();
+    const host = this.#names.nameOf(localAddress) ?? localAddress;
+    this.#egress.record({ host, port, verdict: 'denied', reason, missing: 'nothing' });
+  }
+
   async #answerDatagram(packet: Buffer, port: number, address: string): Promise<void> {
     const response = await this.#answer(packet);
-    if (response !== undefined) this.#sockets.datagrams.send(response, port, address, () => {});
+    if (response === undefined || this.#isClosed) return;
+    this.#sockets.datagrams.send(response, port, address, () => {}); // the client asks again
   }
 
   async #answer(packet: Buffer): Promise<Buffer | undefined> {
@@ -108,39 +191,40 @@ export class EgressGateway implements Disposable {
 
   /** Over TCP, each packet follows its length (RFC 1035, section 4.2.2). */
   async #answerStream(client: Socket): Promise<void> {
+    client.on('error', () => {});
+    if (this.#isClosed) return void client.destroy();
     this.#connections.set(client, undefined);
-    client.on('error', () => {}).on('close', () => this.#connections.delete(client));
-    client.setTimeout(LOOKUP_CONNECTION_MS, () => client.destroy());
-    let bytes = Buffer.alloc(0);
+    client.on('close', () => this.#connections.delete(client));
+    const timer = setTimeout(() => client.destroy(), LOOKUP_CONNECTION_MS);
     try {
-      for await (const chunk of client) {
-        bytes = Buffer.concat([bytes, chunk as Buffer]);
-        for (let end = endOfPacket(bytes); end <= bytes.length; end = endOfPacket(bytes)) {
-          const response = await this.#answer(bytes.subarray(2, end));
-          bytes = bytes.subarray(end);
-          if (response === undefined) return;
-          const length = Buffer.alloc(2);
-          length.writeUInt16BE(response.length);
-          client.write(Buffer.concat([length, response]));
-        }
+      for await (const query of queriesIn(client)) {
+        const response = await this.#answer(query);
+        if (response === undefined || client.destroyed || client.writableLength > MAX_UNREAD_BYTES) return;
+        const length = Buffer.alloc(2);
+        length.writeUInt16BE(response.length);
+        client.write(Buffer.concat([length, response]));
       }
-    } catch {
-      // the client has gone
+    } catch (error) {
+      if (!client.destroyed) throw error; // otherwise the client has gone
     } finally {
+      clearTimeout(timer);
       client.end();
     }
   }
 
-  /** Forwards a connection of the server to the host that it is for, or refuses it. Never rejects. */
-  async accept(inner: Socket): Promise<void> {
+  async #forward(inner: Socket): Promise<void> {
     inner.on('error', () => {});
     const { localAddress = '', localPort: port = 0 } = inner;
     const name = this.#names.nameOf(localAddress);
     const destination = name === undefined ? { address: localAddress } : { name };
     const host = name ?? localAddress;
-    if (this.#connections.size >= MAX_CONNECTIONS) return void inner.resetAndDestroy();
+    const isFull = this.#connections.size >= this.#places.perGateway;
+    if (this.#isClosed || isFull || !this.#places.take()) return void inner.resetAndDestroy();
     this.#connections.set(inner, name);
-    inner.on('close', () => this.#connections.delete(inner));
+    inner.on('close', () => {
+      this.#connections.delete(inner);
+      this.#places.release();
+    });
     try {
       const verdict = this.#verdictOn(destination, port);
       if (!verdict.isAllowed) throw new Refused(verdict.reason, verdict.missing);
@@ -153,16 +237,8 @@ export class EgressGateway implements Disposable {
       if (error instanceof Refused) {
         const { message: reason, missing, address } = error;
         this.#egress.record({ host, port, verdict: 'denied', reason, missing, ...(address && { address }) });
-      }
+      } else if (!isOfNetwork(error)) throw error;
     }
-  }
-
-  /** Refuses a connection for a reason that no rule can change, and records that. */
-  refuse(inner: Socket, reason: string): void {
-    const { localAddress = '', localPort: port = 0 } = inner;
-    inner.on('error', () => {}).resetAndDestroy();
-    const host = this.#names.nameOf(localAddress) ?? localAddress;
-    this.#egress.record({ host, port, verdict: 'denied', reason, missing: 'nothing' });
   }
 
   #verdictOn(destination: Destination, port: number): Verdict {
@@ -192,6 +268,30 @@ interface Connection {
   verdict: Extract<Verdict, { isAllowed: true }>;
 }
 
-function endOfPacket(bytes: Buffer): number {
-  return bytes.length < 2 ? Number.POSITIVE_INFINITY : 2 + bytes.readUInt16BE(0);
+/** Whether the network, or the end of one side, is the reason, and not a mistake of this program. */
+function isOfNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  const isMistake = code === '' || code.startsWith('ERR_INVALID');
+  return error instanceof ConnectionEnded || error.name === 'AbortError' || !isMistake;
+}
+
+/** The queries of a client. Ends with the first one that is too long. Every byte is looked at once. */
+async function* queriesIn(client: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const query = Buffer.alloc(2 + MAX_QUERY_BYTES);
+  let filled = 0;
+  for await (const chunk of client) {
+    for (let at = 0; at < chunk.length;) {
+      const wanted = filled < 2 ? 2 : 2 + query.readUInt16BE(0);
+      const taken = chunk.copy(query, filled, at, Math.min(chunk.length, at + wanted - filled));
+      filled += taken;
+      at += taken;
+      if (filled < 2) continue;
+      const end = 2 + query.readUInt16BE(0);
+      if (end > query.length) return;
+      if (filled < end) continue;
+      yield Buffer.from(query.subarray(2, end));
+      filled = 0;
+    }
+  }
 }

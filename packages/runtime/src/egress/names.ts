@@ -1,5 +1,5 @@
 /** How many names a server can have looked up at once. */
-const MAX_NAMES = 4096;
+export const MAX_NAMES = 4096;
 /** 198.18.0.0/15 is for benchmarks of networks (RFC 2544), so that no real host has one of its addresses. */
 const FIRST = (198 << 24) | (18 << 16);
 /** The first addresses are the gateway's own. */
@@ -11,16 +11,26 @@ const COUNT = 2 ** 17 - MAX_SANDBOXES - RESERVED;
 /** The address of a sandbox with a number below `MAX_SANDBOXES`. */
 export const sandboxAddress = (number: number): string => dotted(FIRST + RESERVED + COUNT + number);
 
+interface KnownNames {
+  /** What programs may still use, the least recently used first. */
+  known?: readonly (readonly [name: string, address: string])[] | undefined;
+  onName?: ((name: string, address: string) => void) | undefined;
+}
+
 /** One synthetic address per resolved name, which identifies the name of a connection. */
 export class Names {
   readonly #addresses = new Map<string, string>();
   readonly #names = new Map<string, string>();
   readonly #isInUse: (name: string) => boolean;
+  readonly #onName: (name: string, address: string) => void;
   #next = 0;
 
-  /** A name that `isInUse` keeps its address when there are too many. */
-  constructor(isInUse: (name: string) => boolean) {
+  /** A name that `isInUse` keeps its address when there are too many. Each new name goes to `onName`. */
+  constructor(isInUse: (name: string) => boolean, { known = [], onName = () => {} }: KnownNames = {}) {
     this.#isInUse = isInUse;
+    this.#onName = onName;
+    for (const [name, address] of known) this.#assign(name, address);
+    this.#next = known.length;
   }
 
   /** The address of a name. Undefined if too many names are in use. */
@@ -36,13 +46,18 @@ export class Names {
     let address: string;
     do address = dotted(FIRST + RESERVED + (this.#next++ % COUNT));
     while (this.#names.has(address));
-    this.#addresses.set(name, address);
-    this.#names.set(address, name);
+    this.#assign(name, address);
+    this.#onName(name, address);
     return address;
   }
 
   nameOf(address: string): string | undefined {
     return this.#names.get(address);
+  }
+
+  #assign(name: string, address: string): void {
+    this.#addresses.set(name, address);
+    this.#names.set(address, name);
   }
 
   #dropOne(): boolean {

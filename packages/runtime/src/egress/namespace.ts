@@ -1,17 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket as Datagrams } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';
-import { Server } from 'node:net';
+import { Server, type Socket } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from './gateway.ts';
-import { RESOLVER_ADDRESS, connectingScript, helperSource, outcomes, preparingScript } from './helper.ts';
+import {
+  RESOLVER_ADDRESS,
+  connectingScript,
+  helperSource,
+  listeningScript,
+  outcomes,
+  preparingScript,
+} from './helper.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
  * A network namespace from which a server reaches only its gateway, and the sockets for it. It exists as long as a
- * process or a descriptor uses it.
+ * process or a descriptor uses it. Whoever takes the sockets owns them.
  */
 export class EgressNamespace implements Disposable {
   readonly sockets: GatewaySockets;
@@ -20,17 +27,29 @@ export class EgressNamespace implements Disposable {
   readonly user: number;
   /** Whose network namespace the descriptor is. */
   readonly side: 'server' | 'gateway';
+  readonly #gateway: GatewaySide;
   #isClosed = false;
 
   constructor(
     sockets: GatewaySockets,
     { network, user }: Descriptors,
+    gateway: GatewaySide,
     side: EgressNamespace['side'] = 'server',
   ) {
     this.sockets = sockets;
     this.network = network;
     this.user = user;
+    this.#gateway = gateway;
     this.side = side;
+  }
+
+  /** Opens the same sockets again, whose owner has ended. */
+  reopen(tools: EgressTools): Promise<GatewaySockets> {
+    const { network = this.network, entering, ports } = this.#gateway;
+    const before = [tools.nsenter, ...entering, '--net=/proc/self/fd/4', '--'];
+    const inherited = [network, this.user];
+    const opening = { before, script: listeningScript, inherited, ports, resolver: RESOLVER_ADDRESS };
+    return openSockets(tools, opening, withResolver);
   }
 
   /**
@@ -52,11 +71,11 @@ export class EgressNamespace implements Disposable {
         '--',
       ];
       const parts = { before, script: connectingScript, inherited: [network, user], ...own(wanted) };
-      return await openSockets(
-        tools,
-        parts,
-        (sockets) => new EgressNamespace(withResolver(sockets), descriptors),
-      );
+      return await openSockets(tools, parts, (sockets, pid) => {
+        const opened = withResolver(sockets);
+        const gateway = { network: openSync(`/proc/${pid}/ns/net`, 'r'), entering, ports: parts.ports };
+        return new EgressNamespace(opened, descriptors, gateway);
+      });
     } catch (error) {
       for (const descriptor of Object.values(descriptors)) closeSync(descriptor);
       throw error;
@@ -76,18 +95,13 @@ export class EgressNamespace implements Disposable {
     const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
     const parts = { before, script: preparingScript(name), inherited: [], ...own(wanted) };
     const fetch = (pid: number): Promise<void> => fetchEnd({ pid, name });
+    const gateway = { entering: enteringOwner, ports: parts.ports };
     return openSockets(
       tools,
       parts,
-      (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid), 'gateway'),
+      (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid), gateway, 'gateway'),
       fetch,
     );
-  }
-
-  /** Closes the sockets of a namespace that no gateway uses. */
-  closeSockets(): void {
-    const { datagrams, lookups, listeners } = this.sockets;
-    for (const socket of [datagrams, lookups, ...listeners]) socket.close();
   }
 
   /** Closes the descriptors, which the processes and sockets in the namespace do not need. */
@@ -96,8 +110,21 @@ export class EgressNamespace implements Disposable {
     this.#isClosed = true;
     closeSync(this.network);
     closeSync(this.user);
+    if (this.#gateway.network !== undefined) closeSync(this.#gateway.network);
   }
 }
+
+/** Where the sockets of a gateway are opened. */
+interface GatewaySide {
+  /** A descriptor of the network namespace, if it is not the one of the server. */
+  network?: number;
+  /** The arguments with which `nsenter` gains power over it, with the user namespace as descriptor 5. */
+  entering: readonly string[];
+  ports: readonly number[];
+}
+
+/** The arguments with which `nsenter` gains power over the namespaces that belong to the user namespace of descriptor 5. */
+export const enteringOwner = ['--user=/proc/self/fd/5', '--preserve-credentials'];
 
 export type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
 
@@ -217,6 +244,8 @@ async function takeSockets(helper: ReturnType<typeof spawnSealed>, count: number
     else if (what === 'listener' && handle instanceof Server) opened.listeners.push(handle);
     else return reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
     (handle as Datagrams | Server).unref();
+    // Sockets are passed on. What arrives before that has to come again.
+    if (handle instanceof Server) handle.on('connection', (early: Socket) => early.resetAndDestroy());
     left -= 1;
     if (left === 0) resolve(opened);
   });

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { type LookupFunction, type OnReadOpts, type Socket, connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { isLoopbackAddress, refusalOf } from '../addresses.ts';
 import type { Traffic } from '../egress.ts';
 import type { Destination, MissingRule, Rules, Verdict } from '../outbound-rules.ts';
@@ -9,6 +11,9 @@ import type { Resolve } from './resolver.ts';
 
 /** How long a server may take to name its destination, and a destination to accept. */
 const PATIENCE_MS = 10_000;
+/** How much of what a server sent appears in a reason. */
+const LONGEST_NAME = 253;
+const MOST_TOLD = 8;
 
 /** The rules' verdict on a connection. Names the missing rule only if a rule could allow the connection. */
 export function verdictOn(rules: Rules, destination: Destination, port: number): Verdict {
@@ -23,11 +28,13 @@ export function verdictOn(rules: Rules, destination: Destination, port: number):
  * host. The bytes stay in the stream.
  */
 export async function requireNamed(inner: Socket, name: string, port: number): Promise<void> {
-  const peek = peeks[port];
-  const named = peek === undefined ? name : await readName(inner, peek);
+  const openPeek = peeks[port];
+  const named = openPeek === undefined ? name : await readName(inner, openPeek());
   if (named === name) return;
   throw new Refused(
-    named === null ? 'the connection names no host' : `the connection is for ${JSON.stringify(named)}`,
+    named === null
+      ? 'the connection names no host'
+      : `the connection is for ${JSON.stringify(named.slice(0, LONGEST_NAME))}`,
     'nothing',
   );
 }
@@ -53,7 +60,7 @@ export async function addressesOf(
   if (addresses.length > 0) return addresses;
   const [first = ''] = resolved;
   throw new Refused(
-    `the name resolves to ${resolved.join(', ')}, which is ${refusals[0]}`,
+    `the name resolves to ${resolved.slice(0, MOST_TOLD).join(', ')}, which is ${refusals[0]}`,
     missingFor(first),
     first,
   );
@@ -86,6 +93,9 @@ export async function reach(
   return outer;
 }
 
+/** A connection whose client has gone. */
+export class ConnectionEnded extends Error {}
+
 /** A connection that the rules do not allow. The message says why. */
 export class Refused extends Error {
   readonly missing: MissingRule;
@@ -113,39 +123,75 @@ function missingFor(address: string): MissingRule {
   return refusalFor(address, true) === undefined ? 'address' : 'nothing';
 }
 
-/** The name in the first bytes, which remain in the stream. Null if the bytes contain no name. */
+/**
+ * The name in the first bytes, which remain in the stream. Null if the bytes contain no name. Reads at most one piece per
+ * turn of the event loop, so that a server that sends single bytes on many connections delays nothing else.
+ */
 async function readName(inner: Socket, peek: Peek): Promise<string | null> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  let bytes = Buffer.alloc(0);
-  for (;;) {
-    const chunk = inner.read() as Buffer | null;
-    if (chunk !== null) bytes = Buffer.concat([bytes, chunk]);
-    const name = chunk === null ? undefined : peek(bytes);
-    if (name === undefined && bytes.length < PEEK_BYTES && !inner.readableEnded) {
-      await once(inner, 'readable', { signal });
-      continue;
+  const timer = setTimeout(() => inner.resetAndDestroy(), PATIENCE_MS);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let name: string | null | undefined;
+  try {
+    while (name === undefined && length < PEEK_BYTES && !inner.readableEnded) {
+      const piece = inner.read() as Buffer | null;
+      if (piece === null) {
+        await untilReadable(inner);
+      } else {
+        pieces.push(piece);
+        length += piece.length;
+        name = peek.add(piece);
+        // With a name, the bytes go back before the stream can end.
+        if (name === undefined) await immediate();
+      }
+      if (inner.destroyed) throw new ConnectionEnded();
     }
-    inner.unshift(bytes);
+    if (!inner.readableEnded) inner.unshift(Buffer.concat(pieces));
     return name ?? null;
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+function untilReadable(inner: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const settle = (): void => {
+    inner.off('readable', settle).off('end', settle).off('close', settle);
+    resolve();
+  };
+  inner.on('readable', settle).on('end', settle).on('close', settle);
+  return promise;
 }
 
 /** An error on one side becomes an error on the other side. A half-closed side stays half-closed. */
 function breakTogether(one: Socket, other: Socket): void {
   one.on('error', () => {});
-  one.on('close', (hasFailed) => void (hasFailed ? other.resetAndDestroy() : other.destroySoon()));
+  one.on('close', (hasFailed) => {
+    if (hasFailed) other.resetAndDestroy();
+    else other.destroySoon();
+  });
 }
 
 /** Forwards bytes between both sockets until both directions have ended. */
 export function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
-  inner.on('close', () => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten }));
+  // An accepted socket does not remember for which gateway it is.
+  const bound = AsyncLocalStorage.bind;
+  inner.on(
+    'close',
+    bound(() => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten })),
+  );
   outer.on('end', () => inner.end());
-  inner.on('data', (piece: Buffer) => {
-    inner.pause();
-    const resume = (): void => void inner.resume();
-    if (outer.write(piece)) setImmediate(resume);
-    else outer.once('drain', resume);
-  });
+  inner.on(
+    'data',
+    bound((piece: Buffer) => {
+      inner.pause();
+      const resume = (): void => {
+        inner.resume();
+      };
+      if (outer.write(piece)) setImmediate(resume);
+      else outer.once('drain', resume);
+    }),
+  );
   inner.on('end', () => outer.end());
   inner.resume();
 }

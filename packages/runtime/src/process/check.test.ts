@@ -17,8 +17,9 @@ test.each([
 
 test('a limit on open files is named, and not user namespaces', async () => {
   const script = `import { GatewayNetwork } from '../egress/gateway-network.ts';
+    import { GatewayProcess } from '../egress/gateway-process.ts';
     import { inspectMachine } from './check.ts';
-    const found = await inspectMachine(process.env, new GatewayNetwork(), AbortSignal.timeout(30_000));
+    const found = await inspectMachine(process.env, new GatewayNetwork(new GatewayProcess()), AbortSignal.timeout(30_000));
     console.log(JSON.stringify(found));`;
   const node = [process.execPath, '--input-type=module-typescript', '-e', script];
 

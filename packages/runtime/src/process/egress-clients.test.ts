@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pinMounts } from '../mount-source.ts';
-import { Rules } from '../outbound-rules.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
+import { type NameServer, openNameServer } from '../testing/name-server.ts';
+import { TestEgress } from '../testing/test-egress.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { type StandInHosts, canMakeNetworks, openStandInHosts } from '../testing/stand-in-hosts.ts';
 import { type ProcessRig, type Talk, openRig, talkTo } from './test-rig.ts';
@@ -98,6 +100,7 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
   let folder: string;
   let clients: string;
   let hosts: StandInHosts;
+  let nameServer: NameServer;
   let rig: ProcessRig;
   let server: Talk;
 
@@ -116,9 +119,11 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
       ['rpc.example', rpc],
     ]);
     const resolve = async (name: string): Promise<readonly string[]> => [names.get(name) ?? '0.0.0.0'];
-    rig = await openRig({ resolve });
-    const rules = new Rules({ hosts: ['.example'], ports: [80, 443, 5432, 6379] });
-    const egress = { rules, record: () => undefined };
+    nameServer = await openNameServer(resolve);
+    rig = await openRig({ gateways: new GatewayProcess({ nameServers: [nameServer.address] }) });
+    const rules = { hosts: ['.example'], ports: [80, 443, 5432, 6379] };
+    const egress = new TestEgress();
+    egress.reset(rules);
     server = await talkTo(rig, {
       network: { kind: 'rules', egress },
       mounts: await pinMounts([{ source: clients, target: '/clients', readOnly: true }]),
@@ -128,6 +133,7 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
     await server?.[Symbol.asyncDispose]();
     await hosts?.[Symbol.asyncDispose]();
     await rig?.[Symbol.asyncDispose]();
+    await nameServer?.[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
 

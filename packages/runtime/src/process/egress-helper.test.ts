@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GatewayNetwork } from '../egress/gateway-network.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { findEgressTools } from '../egress/tools.ts';
 import { waitFor } from '../testing/conformance.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -16,8 +17,9 @@ const port = 54_321;
 /** A daemon that makes a network and never gets further. */
 const daemon = `
 import { GatewayNetwork } from ${JSON.stringify(new URL('../egress/gateway-network.ts', import.meta.url).href)};
+import { GatewayProcess } from ${JSON.stringify(new URL('../egress/gateway-process.ts', import.meta.url).href)};
 import { findEgressTools } from ${JSON.stringify(new URL('../egress/tools.ts', import.meta.url).href)};
-await new GatewayNetwork().listen(await findEgressTools(process.env), [${port}]);
+await new GatewayNetwork(new GatewayProcess()).listen(await findEgressTools(process.env), [${port}]);
 `;
 
 describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with iproute2)', () => {
@@ -28,7 +30,7 @@ describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with 
     const ip = join(folder.path, 'ip');
     await writeFile(ip, '#!/bin/sh\necho Operation not supported >&2\nexit 2\n', { mode: 0o755 });
 
-    const opening = new GatewayNetwork().makeNamespace({ ...tools, ip });
+    const opening = new GatewayNetwork(new GatewayProcess()).makeNamespace({ ...tools, ip });
 
     await expect(opening).rejects.toMatchObject({
       kind: 'unavailable',

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { findProgram } from '../programs.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -17,8 +18,8 @@ describe.runIf(canMakeNetworks)('network rules in the sandbox (as root, with ipr
     ip: (await findProgram('ip', { PATH: '/usr/sbin:/usr/bin' })) ?? '',
   };
   proves('security.network.rules');
-  describeNetworkRules(programs, async (resolve) => {
-    const rig = await openRig({ resolve });
+  describeNetworkRules(programs, async (nameServer) => {
+    const rig = await openRig({ gateways: new GatewayProcess({ nameServers: [nameServer] }) });
     return {
       runtime: rig.runtime,
       source: await rig.prepared(),

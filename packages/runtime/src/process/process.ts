@@ -17,8 +17,8 @@ import { sweepSockets } from '../door.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
 import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { Spares } from '../egress/spares.ts';
-import { type Resolve, openResolver } from '../egress/resolver.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
@@ -35,8 +35,8 @@ export interface ProcessRuntimeOptions {
   homesDir: string;
   /** PATH, HOME, and registry settings for installers. Servers receive none of them. */
   env: NodeJS.ProcessEnv;
-  /** Replaces how the names of hosts are resolved that servers connect to, in tests. */
-  resolve?: Resolve;
+  /** Where the egress gateways of servers run. Runtimes can share one. */
+  gateways?: GatewayProcess;
   log?: (message: string, fields?: object) => void;
 }
 
@@ -56,16 +56,15 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
-  readonly #gateways = new GatewayNetwork();
+  readonly #gateways: GatewayNetwork;
   readonly #namespaces = new Spares<SandboxNamespace>();
-  readonly #resolve: Resolve;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
     this.#store = new PackageStore(options, () => this.#requireMachine());
     this.homes = new ProcessHomes(options.homesDir);
-    this.#resolve = options.resolve ?? openResolver();
+    this.#gateways = new GatewayNetwork(options.gateways ?? new GatewayProcess());
   }
 
   async check(): Promise<RuntimeReport> {
@@ -104,7 +103,6 @@ class ProcessRuntime implements Runtime {
       homes: this.homes,
       gateways: this.#gateways,
       namespaces: this.#namespaces,
-      resolve: this.#resolve,
       ...(this.#options.log === undefined ? {} : { log: this.#options.log }),
       signal,
     });

@@ -3,12 +3,9 @@ import { allowMore } from '@toolhive/contract/resources';
 import { excessReason } from '../exceeded.ts';
 import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
-import { EgressGateway } from '../egress/gateway.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
 import type { GatewayNetwork, SandboxNamespace } from '../egress/gateway-network.ts';
-import type { EgressNamespace } from '../egress/namespace.ts';
 import type { Spares } from '../egress/spares.ts';
-import type { Resolve } from '../egress/resolver.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
@@ -36,7 +33,6 @@ export interface Start {
   gateways: GatewayNetwork;
   /** Where servers with network rules run. */
   namespaces: Spares<SandboxNamespace>;
-  resolve: Resolve;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
@@ -65,7 +61,6 @@ export async function startInstance(given: Start): Promise<Instance> {
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
   const egress = await openEgress(start);
-  using _descriptors = egress?.namespace;
   if (egress !== undefined) undo.use(egress.resources);
   const sandbox = undo.use(
     await Sandbox.start({
@@ -90,7 +85,11 @@ export async function startInstance(given: Start): Promise<Instance> {
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
   const watched = watchLimits(sandbox, machine, launch.limits);
-  const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
+  const lost =
+    own === undefined
+      ? egress?.failed
+      : own.ended.then(() => ({ reason: 'lost its network', said: own.said }));
+  const connection = lost === undefined ? undefined : watchNetwork(sandbox, lost, start);
   const exited = sandbox.ended.then(async (exit): Promise<Exit> => {
     const exceeded = watched.exceeded() ?? ((await diedOfMemory(exit, cgroup)) ? 'memory' : undefined);
     const reason =
@@ -112,13 +111,7 @@ function fewerFiles(openFiles: number): RuntimeLimit {
 }
 
 /** The gateway of a server with network rules, and the namespace that leads to the gateway. */
-async function openEgress({
-  launch,
-  machine,
-  gateways,
-  namespaces,
-  resolve,
-}: Start): Promise<OpenEgress | undefined> {
+async function openEgress({ launch, machine, gateways, namespaces }: Start): Promise<OpenEgress | undefined> {
   if (launch.network.kind !== 'rules') return undefined;
   if ('problem' in machine.egress) {
     const { problem, hint } = machine.egress;
@@ -131,20 +124,27 @@ async function openEgress({
   listening.catch(() => {}); // the error appears again below
   undo.defer(() => void listening.then((ports) => ports[Symbol.dispose]()).catch(() => {}));
   const sandbox = await namespaces.take([], () => gateways.makeNamespace(tools));
-  const namespace = undo.use(sandbox.namespace);
+  // Its descriptors are needed again if the process of the gateways ends.
   const resources = undo.use(new DisposableStack());
-  const gateway = resources.use(new EgressGateway(namespace.sockets, egress, resolve));
-  resources.use(gateways.enter(tools, sandbox, gateway));
+  const { network, user } = resources.use(sandbox.namespace);
+  const gateway = resources.use(await gateways.openGateway(tools, sandbox, egress));
   resources.use(await listening);
   undo.move();
-  const { network, user } = namespace;
-  return { namespace, resources, entering: { nsenter: tools.nsenter, network, user } };
+  const failed = gateway.failed.then((reason) => ({ reason }));
+  return { failed, resources, entering: { nsenter: tools.nsenter, network, user } };
 }
 
 interface OpenEgress {
   entering: NamespaceToEnter;
-  namespace: EgressNamespace;
+  /** Settles when the server cannot reach anything any more. Never rejects. */
+  failed: Promise<LostNetwork>;
   resources: Disposable;
+}
+
+interface LostNetwork {
+  reason: string;
+  /** What a program said about it, for the log. */
+  said?: string;
 }
 
 /** The granted mounts and the persistent home directory, unless a mount replaces it. */
@@ -248,15 +248,16 @@ const addressOf = (door: Door | undefined, { transport }: Launch) =>
     : { kind: 'socket' as const, path: door.path, targetPort: transport.targetPort };
 
 /** A server that lost its network would wait forever, so it is stopped and can be started again. */
-function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: Start) {
+function watchNetwork(sandbox: Sandbox, lost: Promise<LostNetwork>, { launch, log }: Start) {
   let reason: string | undefined;
-  const onLoss = () => {
-    reason = 'lost its network';
-    log?.('slirp4netns ended', { workload: launch.workload, said: network.said });
+  const onLoss = (loss: LostNetwork | undefined) => {
+    if (loss === undefined) return;
+    ({ reason } = loss);
+    log?.('the network of a sandbox ended', { workload: launch.workload, ...loss });
     sandbox.kill();
   };
-  const first = Promise.race([sandbox.ended.then(() => 'sandbox'), network.ended.then(() => 'network')]);
-  void first.then((which) => (which === 'network' ? onLoss() : undefined));
+  const ended = sandbox.ended.then(() => undefined);
+  Promise.race([ended, lost]).then(onLoss, () => {}); // neither rejects
   return { reason: () => reason };
 }
 

@@ -8,6 +8,7 @@ import { Conversation } from '../testing/talk.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { GatewayNetwork } from '../egress/gateway-network.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { type Machine, inspectMachine } from './check.ts';
 import { childrenOf } from '../proc.ts';
 import { type ProcessRuntimeOptions, openProcessRuntime } from './process.ts';
@@ -61,7 +62,11 @@ export async function openRig(changes: Partial<ProcessRuntimeOptions> = {}): Pro
 
 /** What this machine offers for sandboxes. */
 export async function machineOf(env: NodeJS.ProcessEnv): Promise<Machine> {
-  const inspection = await inspectMachine(env, new GatewayNetwork(), AbortSignal.timeout(30_000));
+  const inspection = await inspectMachine(
+    env,
+    new GatewayNetwork(new GatewayProcess()),
+    AbortSignal.timeout(30_000),
+  );
   if ('problem' in inspection) throw new Error(inspection.problem);
   return inspection.machine;
 }

@@ -4,8 +4,8 @@ import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
 import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
 import { Spares } from '../egress/spares.ts';
-import { openResolver } from '../egress/resolver.ts';
 import { ProcessHomes } from './homes.ts';
 import { startInstance } from './start.ts';
 import { type ProcessRig, never, openRig } from './test-rig.ts';
@@ -19,7 +19,7 @@ describe('on a machine without writable control groups', () => {
   afterAll(() => rig[Symbol.asyncDispose]());
 
   async function startUnlimited(changes: Partial<Launch>): Promise<Instance> {
-    const gateways = new GatewayNetwork();
+    const gateways = new GatewayNetwork(new GatewayProcess());
     const inspection = await inspectMachine(rig.options.env, gateways, never);
     if ('problem' in inspection) throw new Error(inspection.problem);
     const launch = aLaunch(await rig.prepared(), changes);
@@ -37,7 +37,6 @@ describe('on a machine without writable control groups', () => {
       homes,
       gateways,
       namespaces,
-      resolve: openResolver(),
       signal: never,
     });
   }

@@ -4,8 +4,10 @@ import { type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { openDockerRuntime } from '../docker/docker.ts';
 import type { EgressDecision, Traffic } from '../egress.ts';
-import { type OutboundRules, Rules } from '../outbound-rules.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
+import type { OutboundRules } from '../outbound-rules.ts';
 import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
+import { TestEgress } from './test-egress.ts';
 
 /** A request to the program of this file, which is a part of a daemon that runs as another user. */
 export type Request =
@@ -17,13 +19,11 @@ export type Request =
       path: string;
     }
   | { is: 'rules'; id: number; rules: OutboundRules }
-  | { is: 'resolved'; id: number; addresses: readonly string[] | undefined }
   | { is: 'stop'; id: number }
   | { is: 'sweep' };
 
 /** What it tells. */
 export type Told =
-  | { is: 'resolve'; id: number; name: string }
   | {
       is: 'started';
       id: number;
@@ -37,12 +37,11 @@ export type Told =
   | { is: 'stopped'; id: number }
   | { is: 'swept' };
 
-const [socket = '', tempDir = '', image] = process.argv.slice(2);
+const [socket = '', tempDir = '', nameServer = '', image] = process.argv.slice(2);
 const tell = (told: Told): void => void process.send?.(told);
 
-const rules = new Map<number, Rules>();
+const egresses = new Map<number, TestEgress>();
 const instances = new Map<number, Instance>();
-const lookups = new Map<number, (addresses: readonly string[] | undefined) => void>();
 let connections = 0;
 
 const runtime = openDockerRuntime({
@@ -52,15 +51,7 @@ const runtime = openDockerRuntime({
   recordsDir: tempDir,
   socket,
   ...(image !== undefined && { baseImages: { npx: { build: image, run: image } } }),
-  async resolve(name) {
-    const { promise, resolve } = Promise.withResolvers<readonly string[] | undefined>();
-    const id = ++connections;
-    lookups.set(id, resolve);
-    tell({ is: 'resolve', id, name });
-    const addresses = await promise;
-    if (addresses === undefined) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
-    return addresses;
-  },
+  gateways: new GatewayProcess(nameServer === '' ? {} : { nameServers: [nameServer] }),
 });
 
 process.on('message', (request: Request) => void handle(request));
@@ -73,9 +64,7 @@ async function handle(request: Request): Promise<void> {
         tell({ is: 'failed', id: request.id, message: String(error) }),
       );
     case 'rules':
-      return void rules.set(request.id, new Rules(request.rules));
-    case 'resolved':
-      return lookups.get(request.id)?.(request.addresses);
+      return egresses.get(request.id)?.change(request.rules);
     case 'stop':
       await instances.get(request.id)?.[Symbol.asyncDispose]();
       return tell({ is: 'stopped', id: request.id });
@@ -86,16 +75,13 @@ async function handle(request: Request): Promise<void> {
 }
 
 async function start({ id, launch, rules: given, path }: Extract<Request, { is: 'start' }>): Promise<void> {
-  rules.set(id, new Rules(given));
-  const egress = {
-    get rules() {
-      return rules.get(id) ?? new Rules({ ports: [] });
-    },
-    record(decision: EgressDecision) {
-      const connection = ++connections;
-      tell({ is: 'decision', id, decision, connection });
-      return (traffic: Traffic) => tell({ is: 'traffic', connection, traffic });
-    },
+  const egress = new TestEgress();
+  egress.change(given);
+  egresses.set(id, egress);
+  egress.record = (decision) => {
+    const connection = ++connections;
+    tell({ is: 'decision', id, decision, connection });
+    return (traffic) => tell({ is: 'traffic', connection, traffic });
   };
   const network = { kind: 'rules', egress } as const;
   const instance = await runtime.start(

@@ -5,9 +5,8 @@ import { type IncomingMessage, get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import type { Resolve } from '../egress/resolver.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
-import { TestEgress } from './network-rules.ts';
+import { TestEgress } from './test-egress.ts';
 import type { Request, Told } from './ordinary-daemon.ts';
 import type { OrdinaryUser } from './ordinary-user.ts';
 
@@ -26,22 +25,16 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #folder: string;
   readonly #uid: number;
-  readonly #resolve: Resolve;
   readonly #egresses = new Map<number, TestEgress>();
   readonly #ends = new Map<number, (traffic: { sent: number; received: number }) => void>();
   #lastId = 0;
 
-  private constructor(
-    child: ChildProcess,
-    { folder, uid }: { folder: string; uid: number },
-    resolve: Resolve,
-  ) {
+  private constructor(child: ChildProcess, { folder, uid }: { folder: string; uid: number }) {
     this.#child = child;
     this.#folder = folder;
     this.#uid = uid;
-    this.#resolve = resolve;
     child.setMaxListeners(0);
-    child.on('message', (told: Told) => void this.#receive(told));
+    child.on('message', (told: Told) => this.#receive(told));
   }
 
   /**
@@ -50,8 +43,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
   static async start(
     user: OrdinaryUser,
     socket: string,
-    resolve: Resolve,
-    relayImage?: string,
+    { nameServer = '', relayImage }: { nameServer?: string; relayImage?: string } = {},
   ): Promise<OrdinaryDaemon> {
     const folder = await user.folder(`daemon-${randomUUID()}`.slice(0, 12));
     const source = join(import.meta.dirname, 'ordinary-daemon.ts');
@@ -60,6 +52,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
       user.readable(source),
       socket,
       folder,
+      nameServer,
       ...(relayImage === undefined ? [] : [relayImage]),
     );
     const apart = relayImage === undefined ? [] : ['unshare', '--pid', '--fork', '--mount-proc', '--'];
@@ -68,7 +61,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
       env: { PATH: process.env.PATH, ...user.env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    return new OrdinaryDaemon(child, { folder, uid: user.uid }, resolve);
+    return new OrdinaryDaemon(child, { folder, uid: user.uid });
   }
 
   async start({ network, secrets: _secrets, log: _log, ...launch }: Launch): Promise<Instance> {
@@ -113,11 +106,8 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
     await gone;
   }
 
-  async #receive(told: Told): Promise<void> {
-    if (told.is === 'resolve') {
-      const addresses = await this.#resolve(told.name).catch(() => undefined);
-      this.#send({ is: 'resolved', id: told.id, addresses });
-    } else if (told.is === 'decision') {
+  #receive(told: Told): void {
+    if (told.is === 'decision') {
       const ended = this.#egresses.get(told.id)?.record(told.decision);
       if (ended !== undefined) this.#ends.set(told.connection, ended);
     } else if (told.is === 'traffic') {

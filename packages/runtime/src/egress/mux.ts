@@ -143,22 +143,30 @@ export function createMux(
     } else channels.get(number)?.receive(type, content);
   }
 
-  let rest: Buffer = nothing;
+  let pieces: Buffer[] = [];
+  let length = 0;
+  /** How many bytes the next step needs. Pieces are joined only for a step, so that every byte is copied once. */
+  let wanted = headerBytes;
   function look(chunk: Buffer): void {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    while (rest.length >= headerBytes) {
-      const length = rest.readUInt32BE(5);
-      if (length > longestContent) throw new Error('a frame is too long');
-      const end = headerBytes + length;
-      if (rest.length < end) break;
+    pieces.push(chunk);
+    length += chunk.length;
+    if (length < wanted) return;
+    let rest = pieces.length === 1 ? chunk : Buffer.concat(pieces);
+    for (wanted = headerBytes; rest.length >= wanted; wanted = headerBytes) {
+      const contentLength = rest.readUInt32BE(5);
+      if (contentLength > longestContent) throw new Error('a frame is too long');
+      wanted = headerBytes + contentLength;
+      if (rest.length < wanted) break;
       const [number, type, content] = [
         rest.readUInt32BE(0),
         rest.readUInt8(4),
-        rest.subarray(headerBytes, end),
+        rest.subarray(headerBytes, wanted),
       ];
-      rest = rest.subarray(end);
+      rest = rest.subarray(wanted);
       receive(number, type, content);
     }
+    pieces = rest.length === 0 ? [] : [rest];
+    length = rest.length;
   }
   input.on('data', (chunk: Buffer) => {
     try {
