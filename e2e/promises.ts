@@ -527,6 +527,10 @@ export const promises = {
     source: 'issue: documentation',
     text: 'A server in the sandbox reaches only the hosts and ports that its rules allow.',
   },
+  'security.network.contained': {
+    source: 'issue: faults',
+    text: 'A fault that the bytes of one server cause ends at most this server. Its daemon and the others go on.',
+  },
   'security.network.public-only': {
     source: 'issue: network access',
     text: 'A server with insecure_allow_all reaches every public host, and neither private addresses nor this machine.',

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { keyringHelper, keyringHelperWord } from '@toolhive/core/keyring-helper';
 import { gatewayWord } from '@toolhive/runtime/gateway-command';
 import { serveGateways } from '@toolhive/runtime/gateway-program';
+import { raiseFault } from '@toolhive/contract/fault';
 import { main } from './main.ts';
 
 // The entry point of the single executable. Its bundle is not an ES module, so it cannot use top-level await. An
@@ -9,5 +10,5 @@ import { main } from './main.ts';
 const words = process.argv.slice(2);
 const [first] = words;
 if (first === gatewayWord) serveGateways();
-else if (first === keyringHelperWord) void keyringHelper(createRequire(process.execPath));
-else void main(words);
+else if (first === keyringHelperWord) keyringHelper(createRequire(process.execPath)).catch(raiseFault);
+else main(words).catch(raiseFault);

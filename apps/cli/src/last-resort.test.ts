@@ -10,9 +10,13 @@ const script = (fault: string): string => `
   import { pino } from 'pino';
   import { endOnFault } from ${JSON.stringify(module)};
   const keptAlive = setInterval(() => {}, 1000);
-  endOnFault(pino(), () => {
-    console.log('closed');
-    clearInterval(keptAlive);
+  const takeFault = ({ message }) => message.includes('of a workload');
+  endOnFault(pino(), {
+    takeFault,
+    end: () => {
+      console.log('closed');
+      clearInterval(keptAlive);
+    },
   });
   setImmediate(() => { ${fault} });
 `;
@@ -33,4 +37,17 @@ test.each([
   expect(code).toBe(1);
   expect(stdout.match(/^closed$/gm)).toHaveLength(1);
   expect(stdout).toMatch(/"stack":"Error: a bug.n +at/);
+});
+
+test('a fault that a workload has caused does not end the process', async () => {
+  const faults = `Promise.reject(new Error('a bug of a workload'));
+    setTimeout(() => { console.log('runs'); process.exit(0); }, 50)`;
+
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    script(faults),
+  ]);
+
+  expect(stdout).toBe('runs\n');
 });

@@ -5,12 +5,17 @@ import type { Logger } from 'pino';
 const endMs = 20_000;
 
 /**
- * Calls `end` after an uncaught exception or rejection, because the process state is then unknown. Gives the process
- * a limited time for an orderly end. The next daemon restores the desired state.
+ * Passes an uncaught exception or rejection to the workload that caused it, if `takeFault` finds one. Otherwise calls `end`,
+ * because the process state is then unknown. Gives the process a limited time for an orderly end. The next daemon restores
+ * the desired state.
  */
-export function endOnFault(log: Logger, end: (fault: Error) => void): void {
+export function endOnFault(
+  log: Logger,
+  { takeFault, end }: { takeFault: (fault: unknown) => boolean; end: (fault: Error) => void },
+): void {
   let isEnding = false;
   process.on('uncaughtException', (error: unknown, origin) => {
+    if (!isEnding && takeFault(error)) return;
     log.fatal({ err: error, reason: messageOf(error), origin }, 'uncaught failure, the daemon ends');
     process.exitCode = 1;
     if (isEnding) return;

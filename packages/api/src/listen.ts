@@ -83,7 +83,9 @@ function serverOf(app: Hono, limits: ConnectionLimits): Server {
   });
   server.maxHeadersCount = 0; // their size is bounded, and dropped headers could not be checked
   serveConnections(server, limits, {
-    answer: (request, response) => void listener(request, response),
+    answer: (request, response) => {
+      Promise.resolve(listener(request, response)).catch(() => response.destroy());
+    },
     headers: fixedHeaders,
   });
   return server;

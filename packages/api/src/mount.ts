@@ -299,7 +299,7 @@ function progressStream(
       await writer.close().catch(() => {}); // the client has disconnected
     }
   };
-  void run();
+  run().catch((error: unknown) => log.error({ err: error }, 'a response could not be written'));
   return context.body(readable, 200, { 'content-type': progressMediaType });
 }
 

@@ -41,12 +41,12 @@ export class ToolServer implements AsyncDisposable {
 
   constructor(options: ToolServerOptions) {
     this.#options = options;
-    void readLines(options.input, {
+    readLines(options.input, {
       input: new WorkloadInput(),
       onLine: (line) => this.#receive(line),
       onTooLong: () => options.onFault(new Error('the proxy sends a line that is too long')),
       onExceeded: (reason) => options.onFault(new Error(`the proxy ${reason}`)),
-    });
+    }).catch(options.onFault);
   }
 
   /** Ends all running calls. */
@@ -58,7 +58,7 @@ export class ToolServer implements AsyncDisposable {
   #receive(line: string): void {
     const message = JSON.parse(line) as Partial<Request> & { method: string }; // from our own proxy
     const { id, method, params = {} } = message;
-    if (id !== undefined) void this.#answer({ id, method, params });
+    if (id !== undefined) this.#answer({ id, method, params }).catch(this.#options.onFault);
     else if (method === 'notifications/cancelled')
       this.#calls.get(params['requestId'])?.abort(new Error('the client canceled the request'));
   }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
@@ -9,7 +10,7 @@ import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
 import { HttpUpstream } from './upstream/http-upstream.ts';
 import { StdioUpstream } from './upstream/stdio-upstream.ts';
-import { serveConnections } from './http/connections.ts';
+import { keepContext, serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import type { Authorizer } from './middleware/authorization.ts';
@@ -119,6 +120,8 @@ export class WorkloadProxy implements AsyncDisposable {
   /** Open responses to relayed requests. */
   readonly #relayed = new Set<ServerResponse>();
   readonly #handle: (exchange: Exchange) => void;
+  /** Runs work in the asynchronous context of the workload. */
+  readonly #inContext = AsyncLocalStorage.snapshot();
   readonly #readsMessages: boolean;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
@@ -174,6 +177,7 @@ export class WorkloadProxy implements AsyncDisposable {
       if (options.answersProbes === true && path === '/livez') return replyText(response, 200, 'ok');
       handle(exchange);
     };
+    keepContext(this.#server);
     serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades
   }
@@ -228,14 +232,8 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#relayed.add(response);
     response.once('close', () => this.#relayed.delete(response));
     const { localUser = anonymous } = this.#options;
-    this.#handle({
-      request,
-      response,
-      path: '/mcp',
-      query: '',
-      principal: localUser,
-      relayed,
-    });
+    const exchange = { request, response, path: '/mcp', query: '', principal: localUser, relayed };
+    this.#inContext(() => this.#handle(exchange));
   }
 
   /** The protocol version that the server speaks, if that is known. Clients may speak another one. */

@@ -4,6 +4,7 @@ import type { StatementSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AuditOutcome, CheckedChain, NumberedAuditRecord } from '@toolhive/contract/audit';
 import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { Logger } from 'pino';
 import { writeWhole } from '../state/files.ts';
 import { chainStart, chained, hashOf, previousOf } from './chain.ts';
@@ -336,7 +337,7 @@ export class AuditStore {
   #anchorSoon(): void {
     this.#anchoring ??= setTimeout(() => {
       this.#anchoring = undefined;
-      void this.#anchor();
+      this.#anchor().catch(raiseFault);
     }, anchorMs).unref();
   }
 

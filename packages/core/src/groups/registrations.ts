@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
@@ -145,7 +146,7 @@ export class Registrations implements AsyncDisposable {
     this.#isWanted = true;
     setImmediate(() => {
       this.#isWanted = false;
-      void this.reconcile();
+      this.reconcile().catch(raiseFault);
     });
   }
 

@@ -150,15 +150,17 @@ export class ToolDirectory implements AsyncDisposable {
     for await (const change of this.#options.members.changes(this.#over.signal)) {
       this.#followMembers();
       if (change.kind === 'tools')
-        for (const view of this.#views.get(change.name)?.values() ?? []) void view.refresh();
-      if (change.kind === 'everything') for (const view of this.#all()) void view.refresh();
+        for (const view of this.#views.get(change.name)?.values() ?? [])
+          view.refresh().catch(this.#options.onFault);
+      if (change.kind === 'everything')
+        for (const view of this.#all()) view.refresh().catch(this.#options.onFault);
     }
   }
 
   /** Reads the lists of servers that report no changes. Each listing is audited, so others are not read again. */
   #poll(): void {
     this.#followMembers();
-    for (const view of this.#all()) if (view.needsPolling) void view.refresh();
+    for (const view of this.#all()) if (view.needsPolling) view.refresh().catch(this.#options.onFault);
   }
 
   #changed(): void {

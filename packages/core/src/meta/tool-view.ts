@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { isObject } from '@toolhive/proxy/message';
 import { modernMeta } from '@toolhive/proxy/protocol';
@@ -50,8 +51,8 @@ export class ToolView implements AsyncDisposable {
       authorization,
       schemaOf: (name) => this.#tools.find((tool) => tool.name === name)?.['inputSchema'],
     });
-    void this.refresh();
-    void this.#watch();
+    this.refresh().catch(raiseFault);
+    this.#watch().catch(raiseFault);
   }
 
   get member(): Member {
@@ -159,7 +160,8 @@ export class ToolView implements AsyncDisposable {
             notify: ({ value: { method } }) => {
               // Changes before the confirmation were not reported.
               const isConfirmed = method === 'notifications/subscriptions/acknowledged';
-              if (isConfirmed || method === 'notifications/tools/list_changed') void this.refresh();
+              if (isConfirmed || method === 'notifications/tools/list_changed')
+                this.refresh().catch(raiseFault);
             },
           },
         );

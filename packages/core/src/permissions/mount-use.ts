@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { MountWatch } from '@toolhive/runtime/mount-watch';
 import type { MountAccess } from '@toolhive/runtime/mount-watch';
@@ -137,7 +138,7 @@ export class MountUse implements AsyncDisposable {
         if (isKnown()) observed.watches.get(source)?.[Symbol.dispose]();
       });
       observed.watches.set(source, watch);
-      void watch.ended.then((reason) => (reason === undefined ? undefined : losing(reason)));
+      watch.ended.then((reason) => (reason === undefined ? undefined : losing(reason))).catch(raiseFault);
     } catch (error) {
       const hint = error instanceof ThvError ? error.hint : undefined;
       losing(hint === undefined ? messageOf(error) : `${messageOf(error)}: ${hint}`);
@@ -149,7 +150,7 @@ export class MountUse implements AsyncDisposable {
       observed.timer = undefined;
       const save = () =>
         this.#observed.get(workload) === observed ? this.#save(workload, observed) : undefined;
-      void this.#turns.run(workload, save);
+      this.#turns.run(workload, save).catch(raiseFault);
     }, saveMs).unref();
   }
 

@@ -2,6 +2,7 @@ import { unwatchFile, watch, watchFile } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Logger } from 'pino';
 import { parseJson } from '@toolhive/contract/json-text';
@@ -120,7 +121,10 @@ export class FileSource implements Source {
 
   readonly #changed = (): void => {
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #reloads
+    // Held by #reloads.
+    this.#settling = setTimeout(() => {
+      this.refresh().catch(raiseFault);
+    }, settleMs).unref();
   };
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { Logger } from 'pino';
 import { loadCopy, saveCopy } from './copy.ts';
 import type { Copy } from './copy.ts';
@@ -74,7 +75,7 @@ export class UrlSource implements Source {
     const hasJustFailed = this.#failure !== undefined && now - this.#failure.at < retryMs;
     if (hasJustFailed) return;
     if (this.#copy === undefined) await this.#firstCopy();
-    else if (now - Date.parse(this.#copy.fetchedAt) >= freshMs) void this.refresh(); // held by #flight
+    else if (now - Date.parse(this.#copy.fetchedAt) >= freshMs) this.refresh().catch(raiseFault); // held by #flight
   }
 
   async #firstCopy(): Promise<void> {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { WorkloadStatus } from '@toolhive/contract/workload';
 import type { Logger } from 'pino';
@@ -87,7 +88,9 @@ export class Statuses implements AsyncDisposable {
   #retrySoon(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
-      void this.#saveUnsaved().then(() => this.#unsaved.size > 0 && this.#retrySoon());
+      this.#saveUnsaved()
+        .then(() => this.#unsaved.size > 0 && this.#retrySoon())
+        .catch(raiseFault);
     }, retryMs).unref();
   }
 

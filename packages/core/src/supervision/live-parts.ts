@@ -1,5 +1,6 @@
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Instance } from '@toolhive/runtime/runtime';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { RemoteAuth } from '../remote/remote-auth.ts';
 
 /** What of a workload exists in this moment. */
@@ -18,6 +19,6 @@ export class LiveParts {
   /** Adds an instance until its end. */
   add(instance: Instance): void {
     this.#instances.add(instance);
-    void instance.exited.then(() => this.#instances.delete(instance));
+    instance.exited.then(() => this.#instances.delete(instance)).catch(raiseFault);
   }
 }

@@ -1,6 +1,7 @@
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
+import { raiseFault } from '@toolhive/contract/fault';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
@@ -43,7 +44,7 @@ export async function reachRemoteServer(
   const callersAuthenticate = Boolean(exchange);
   const changes = new SerialQueue();
   const auth = await openRemote(runConfig, (state) => {
-    void changes.run(() => (signal.aborted ? undefined : onSignIn(state)));
+    changes.run(() => (signal.aborted ? undefined : onSignIn(state))).catch(raiseFault);
   });
   live.remote = auth;
   report(`reaching ${url}`);

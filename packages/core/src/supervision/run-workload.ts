@@ -10,6 +10,7 @@ import { SignInPace } from '../remote/sign-in-pace.ts';
 import type { PolicyDoubts } from '../access/policy-doubts.ts';
 import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
+import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
 import type { BuiltInServerOptions } from './built-in-server.ts';
 import { startLocalServer } from './local-server.ts';
@@ -57,11 +58,33 @@ interface Run {
   signal: AbortSignal;
 }
 
-/** Runs the server of a workload behind its proxy until the signal aborts, and writes both logs. */
+/**
+ * Runs the server of a workload behind its proxy until the signal aborts, and writes both logs. A fault in the daemon's work
+ * for the workload, which something from the server or a client may have caused, stops the server with a reason.
+ */
 export async function runWorkload(
   runConfig: RunConfig,
   options: RunWorkloadOptions,
   run: Run,
+): Promise<void> {
+  let stopServer = (_reason: string): void => {};
+  const onFault = (fault: unknown): void => {
+    run.log.note(
+      'error',
+      { err: fault, reason: messageOf(fault) },
+      'uncaught failure, the server is stopped',
+    );
+    stopServer(`was stopped because of an internal error of ToolHive: ${messageOf(fault)}`);
+  };
+  await contain(onFault, () =>
+    runContained(runConfig, options, { ...run, onExcess: (stop) => (stopServer = stop) }),
+  );
+}
+
+async function runContained(
+  runConfig: RunConfig,
+  options: RunWorkloadOptions,
+  run: Run & { onExcess: (stop: (reason: string) => void) => void },
 ): Promise<void> {
   const { logs, timing, version, env, auditOf } = options;
   const { hasWorked, live, log, report, onEvent, signal } = run;
@@ -88,6 +111,7 @@ export async function runWorkload(
     timing,
     hasWorked,
     openProxy: async (onExcess) => {
+      run.onExcess(onExcess);
       const access = opened.use(await options.accessOf(runConfig));
       if (access.authorizer !== undefined)
         opened.use(options.watchPolicies(runConfig.name, access.authorizer));

@@ -5,6 +5,10 @@ import type { LaunchParts } from '../supervision/launch.ts';
 export const launchParts: LaunchParts = {
   mounts: [],
   secrets: {},
-  egress: { rules: new Rules({ hosts: [], ports: [] }), watchRules: () => ({ [Symbol.dispose]() {} }), record: () => undefined },
+  egress: {
+    rules: new Rules({ hosts: [], ports: [] }),
+    watchRules: () => ({ [Symbol.dispose]() {} }),
+    record: () => undefined,
+  },
   log: () => {},
 };

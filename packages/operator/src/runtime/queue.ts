@@ -1,3 +1,4 @@
+import { raiseFault } from '@toolhive/contract/fault';
 import { ApiStatus } from '@toolhive/kubernetes/status';
 
 /** The numbers of a queue, for metrics. */
@@ -96,7 +97,7 @@ export class Queue {
       this.#waiting.delete(key);
       this.#active.add(key);
       this.#options.observer.waited((performance.now() - since) / 1_000);
-      void this.#pass(key);
+      this.#pass(key).catch(raiseFault);
     }
     this.#options.observer.depth(this.#waiting.size);
   }

@@ -1,4 +1,5 @@
 import { unavailable } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import type { Call, ConnectionOwner } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
@@ -330,7 +331,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#server.whenUp(
       (connection) => {
         if (this.#options.sessions === 'own' && this.#legacyIdentity === undefined)
-          void this.#probeLegacy().then(() => this.#routeLegacy(session, message, responder));
+          this.#probeLegacy()
+            .then(() => this.#routeLegacy(session, message, responder))
+            .catch(raiseFault);
         else this.#legacy.request(session, message, responder, connection);
       },
       (reason) => answerError(responder, idText(message), errorCodes.serverError, reason),

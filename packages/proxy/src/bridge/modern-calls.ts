@@ -71,9 +71,11 @@ export class ModernCalls {
     const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(pool));
     const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
     this.#turns.set(key, turn);
-    void turn.over.finally(() => {
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
-    });
+    turn.over
+      .finally(() => {
+        if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      })
+      .catch(onFault);
     return call;
   }
 

@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
 import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -132,13 +133,14 @@ export class Subscriptions {
     if (Object.keys(notifications).length === 0) return;
     const params = { _meta: modernMeta(this.#client), notifications };
     this.#isAcknowledged = false;
-    void connection
+    connection
       .request('subscriptions/listen', params, over.signal)
       .then(
         () => '',
         (error: unknown) => `: ${messageOf(error)}`,
       )
-      .then((why) => this.#ended(over, connection, why));
+      .then((why) => this.#ended(over, connection, why))
+      .catch(raiseFault);
     before?.abort(new Error('another stream replaced this stream'));
   }
 

@@ -1,3 +1,4 @@
+import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { mirroredIn } from '../protocol/mirrored-parameters.ts';
@@ -27,7 +28,9 @@ export class ToolParameters {
     proceed: (mirrored: readonly MirroredParameter[]) => void,
   ): void {
     if (this.#byTool !== undefined) return proceed(this.#byTool.get(tool) ?? none);
-    void this.#load(connection).then((byTool) => proceed(byTool?.get(tool) ?? none));
+    this.#load(connection)
+      .then((byTool) => proceed(byTool?.get(tool) ?? none))
+      .catch(raiseFault);
   }
 
   async #load(connection: ServerConnection): Promise<ByTool | undefined> {

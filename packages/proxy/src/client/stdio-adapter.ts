@@ -143,7 +143,7 @@ class Conversation {
   #begin(): void {
     const lost = [...this.#pending];
     this.#pending.clear();
-    void this.#transport.close();
+    this.#transport.close().catch(() => {}); // it is of no use any more
     this.#transport = this.#open();
     for (const id of lost)
       this.#write(errorMessage(id, errorCodes.serverError, 'the session has ended, ask again').text);

@@ -85,8 +85,8 @@ export class ConnectionPool {
     const source = this.#source;
     this.#source = undefined;
     source?.over.abort(new Error(reason));
-    if (source !== undefined) void this.#track(closeStandby(source));
-    for (const pooled of this.#connections) void this.#end(pooled, reason);
+    if (source !== undefined) this.#track(closeStandby(source)).catch(this.#options.onFault);
+    for (const pooled of this.#connections) this.#end(pooled, reason).catch(this.#options.onFault);
     this.#wake();
     // Also waits for connections that another call is closing.
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -120,11 +120,13 @@ export class ConnectionPool {
 
   #giveBack(pooled: PooledConnection, key: string | undefined): void {
     if (key !== undefined && pooled.connection.isOpen) {
-      const end = (): void => void this.#end(pooled, 'the connection was idle for too long');
+      const end = (): void => {
+        this.#end(pooled, 'the connection was idle for too long').catch(this.#options.onFault);
+      };
       pooled.keepFor(key, setTimeout(end, this.#options.keepMs).unref());
     } else {
       pooled.owner = undefined;
-      void this.#end(pooled, 'the connection is not needed anymore');
+      this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
     }
     this.#wake();
   }
@@ -167,7 +169,9 @@ export class ConnectionPool {
     const { input, onFault, probeMs } = this.#options;
     const pooled = new PooledConnection({
       onIdle: () => this.#wake(),
-      onLost: (lost) => void this.#end(lost, 'the server ended'),
+      onLost: (lost) => {
+        this.#end(lost, 'the server ended').catch(this.#options.onFault);
+      },
     });
     pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
@@ -194,7 +198,9 @@ export class ConnectionPool {
     const isFull = this.#connections.size + this.#opening >= this.#options.maxOwn;
     if (!this.#options.isSlow || source === undefined || source.standby !== undefined || isFull) return;
     const transport = this.#track(source.openTransport(source.over.signal));
-    const timer = setTimeout(() => void this.#track(closeStandby(source)), standbyMs).unref();
+    const timer = setTimeout(() => {
+      this.#track(closeStandby(source)).catch(this.#options.onFault);
+    }, standbyMs).unref();
     const standby = { transport, timer };
     source.standby = standby;
     transport.catch(() => {

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,6 +15,20 @@ export interface ConnectionLimits {
   stalledMs: number;
   /** The connection limit. A new connection replaces the one with the longest idle time. */
   connections: number;
+}
+
+/**
+ * Lets a listener handle its clients in the asynchronous context of the caller. The kernel's connections have none, so
+ * nobody could tell for which workload a fault occurred.
+ */
+export function keepContext(server: Server): void {
+  const inContext = AsyncLocalStorage.snapshot();
+  const keep = (emitter: EventEmitter): void => {
+    const emit = emitter.emit.bind(emitter);
+    emitter.emit = (...event) => inContext(() => emit(...event));
+  };
+  keep(server);
+  server.on('connection', keep);
 }
 
 /** How many requests of one connection may wait for the response before theirs. */

@@ -79,12 +79,12 @@ export class InProcessServer implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     input.once('close', resolve);
-    void readLines(input, {
+    readLines(input, {
       input: new WorkloadInput(),
       onLine: (line) => this.#receive(line),
       onTooLong: () => options.onFault(new Error('the proxy sends a line that is too long')),
       onExceeded: (reason) => options.onFault(new Error(`the proxy ${reason}`)),
-    });
+    }).catch(options.onFault);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,7 +104,7 @@ export class InProcessServer implements AsyncDisposable {
       method: string;
       params?: Record<string, unknown>;
     };
-    if (id !== undefined) void this.#answer(id, method, params);
+    if (id !== undefined) this.#answer(id, method, params).catch(this.#options.onFault);
     else if (method === 'notifications/cancelled')
       this.#calls.get(params['requestId'])?.abort(new Error('the client canceled the request'));
   }

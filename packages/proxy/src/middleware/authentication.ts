@@ -1,4 +1,5 @@
 import { ThvError, unauthorized } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { failureStatus } from '@toolhive/contract/wire';
 import { publicOrigin } from '../http/public-origin.ts';
 import { replyJson, replyText } from '../http/reply.ts';
@@ -59,7 +60,7 @@ class Authentication implements Middleware {
   readonly request = (exchange: Exchange, next: () => void): void => {
     const { path } = exchange;
     if (path === metadataPath || path.startsWith(`${metadataPath}/`)) this.#describe(exchange);
-    else void this.#admit(exchange, next);
+    else this.#admit(exchange, next).catch(raiseFault);
   };
 
   async #admit(exchange: Exchange, next: () => void): Promise<void> {

@@ -1,3 +1,4 @@
+import { raiseFault } from '@toolhive/contract/fault';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, errorMessage, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -82,7 +83,7 @@ export class MessagePipeline {
     for (let at = from; at >= 0 && at < this.#middlewares.length; at += step) {
       const outcome = this.#outcomeOf(passed, at);
       if (outcome instanceof Promise) {
-        void this.#continue(outcome, { context: passed, at, step, done });
+        this.#continue(outcome, { context: passed, at, step, done }).catch(raiseFault);
         return;
       }
       if (outcome.kind === 'refusal') return this.#refuse(passed, outcome, { at, done });

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -37,12 +38,12 @@ export class StdioTransport implements Transport {
 
   open(listener: TransportListener): void {
     this.#listener = listener;
-    void readLines(this.#options.output, {
+    readLines(this.#options.output, {
       input: this.#options.limits,
       onLine: (line) => this.#listener?.message(line),
       onTooLong: (start) => this.#listener?.unreadable(start, 'the line is too long'),
       onExceeded: (reason) => this.#listener?.exceeded(reason),
-    });
+    }).catch(raiseFault);
     const ended = this.#ended;
     if (ended !== undefined) queueMicrotask(() => this.#listener?.closed(ended));
   }

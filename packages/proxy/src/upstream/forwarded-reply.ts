@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { KeepAlive } from '../bridge/bridge.ts';
 import { replyText } from '../http/reply.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -52,7 +53,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
     this.#isStream = true;
     this.#response.writeHead(200, withoutLength(endToEnd(headers)));
     this.#response.flushHeaders(); // the stream may have no event for a while, so a comment tells the client that the stream is open
-    for (const data of this.#answers.splice(0)) void this.event({ data });
+    for (const data of this.#answers.splice(0)) this.event({ data })?.catch(raiseFault);
   }
 
   /** Writes an event. Returns a promise if the client must read before there is room for the next one. */
@@ -95,7 +96,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
   }
 
   #collect(answers: readonly string[]): void {
-    if (this.#isStream) for (const data of answers) void this.event({ data });
+    if (this.#isStream) for (const data of answers) this.event({ data })?.catch(raiseFault);
     else this.#answers.push(...answers);
     if (--this.#missing > 0) return;
     if (this.#isStream) this.#response.end();

@@ -1,3 +1,4 @@
+import { raiseFault } from '@toolhive/contract/fault';
 import { replyText } from '../http/reply.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
@@ -158,7 +159,7 @@ export class HttpUpstream implements Upstream {
       up.examination = this.#examine(caller, up).finally(() => (up.examination = undefined));
     }
     if (up.generation === undefined && up.examination !== undefined) {
-      void up.examination.then(() => this.#route(caller, exchange, up));
+      up.examination.then(() => this.#route(caller, exchange, up)).catch(raiseFault);
       return;
     }
     this.#route(caller, exchange, up);

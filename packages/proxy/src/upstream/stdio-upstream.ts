@@ -1,4 +1,5 @@
 import { describeExit } from '@toolhive/runtime/runtime';
+import { raiseFault } from '@toolhive/contract/fault';
 import { Bridge } from '../bridge/bridge.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
@@ -39,7 +40,7 @@ export class StdioUpstream implements Upstream {
     const openTransport = async (over: AbortSignal): Promise<Transport> => {
       const another = await startAnother(over);
       const transport = this.#transportTo(another, () => another.stop(stopMs));
-      void another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`));
+      another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`)).catch(raiseFault);
       return transport;
     };
     return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);

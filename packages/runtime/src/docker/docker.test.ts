@@ -16,7 +16,7 @@ import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
-import { describeNetworkRules } from '../testing/network-rules.ts';
+import { describeNetworkRules, killProcessOf } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
@@ -142,15 +142,11 @@ async function imageWithStopSignal(socket: string, signal: string): Promise<stri
 function ruleCases(socket: string): void {
   describeNetworkRules({ node: 'node' }, async (nameServer) => {
     const daemonId = newDaemonId();
-    const runtime = openDockerRuntime({
-      daemonId,
-      env: process.env,
-      tempDir,
-      recordsDir: tempDir,
-      socket,
-      gateways: new GatewayProcess({ nameServers: [nameServer] }),
-    });
-    return { runtime, source: testServers, [Symbol.asyncDispose]: () => runtime.sweep() };
+    const gateways = new GatewayProcess({ nameServers: [nameServer] });
+    const places = { tempDir, recordsDir: tempDir, socket };
+    const runtime = openDockerRuntime({ daemonId, env: process.env, ...places, gateways });
+    const killGateways = (): Promise<void> => killProcessOf(gateways);
+    return { runtime, source: testServers, killGateways, [Symbol.asyncDispose]: () => runtime.sweep() };
   });
 
   const daemonId = newDaemonId();

@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unavailable, unsupported } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
 import type { Egress } from '../egress.ts';
@@ -66,7 +67,7 @@ class Pause implements AsyncDisposable {
     this.image = image;
     this.name = name;
     this.#close = close;
-    void closed.then(() => (this.#isRunning = false));
+    closed.then(() => (this.#isRunning = false)).catch(raiseFault);
   }
 
   /** Whether a server can join. */

@@ -39,7 +39,12 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
     if (name === 'docker') {
       describeNetworkRules({ node: 'node' }, async (nameServer) => {
         const daemon = await OrdinaryDaemon.start(user, shared, { nameServer });
-        return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+        return {
+          runtime: daemon,
+          source,
+          killGateways: () => daemon.killGateways(),
+          [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+        };
       });
     }
 

@@ -1,4 +1,5 @@
 import { chmod, link, mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -66,6 +67,20 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
       const status = await waitFor(() => statusOf(server));
 
       expect(status).toBeGreaterThanOrEqual(200);
+    });
+
+    test('a server ends with the process of the gateways, because nothing can continue in the middle of a stream', async () => {
+      await using daemon = await OrdinaryDaemon.start(user, shared, { relayImage });
+      await using server = await daemon.start(
+        aLaunch(source, { workload: 'relay-lost', network: network() }),
+      );
+      const { output } = server.stdio ?? {};
+      if (output === undefined) throw new Error('the server speaks no stdio');
+      const ended = once(output.resume(), 'close');
+
+      await daemon.killGateways();
+
+      await expect(ended).resolves.toBeDefined();
     });
 
     test('only the container of the gateway has a power, and nothing is left of it', async () => {

@@ -39,7 +39,12 @@ describe.runIf(canMakeNetworks && hasPodman)(
 
     describeNetworkRules({ node: 'node' }, async (nameServer) => {
       const daemon = await OrdinaryDaemon.start(user, engine.socket, { nameServer });
-      return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+      return {
+        runtime: daemon,
+        source,
+        killGateways: () => daemon.killGateways(),
+        [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+      };
     });
 
     test('the engine is known as rootless', async () => {

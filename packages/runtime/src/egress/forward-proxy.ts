@@ -36,8 +36,13 @@ export class ForwardProxy implements AsyncDisposable {
     this.#resolve = resolve;
     this.#server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 });
     this.#server.maxConnections = MAX_CONNECTIONS;
-    this.#server.on('request', (incoming, response) => void this.#forward(incoming, response));
-    this.#server.on('connect', (incoming, inner: Socket, head) => void this.#tunnel(incoming, inner, head));
+    // A fault breaks this one connection.
+    this.#server.on('request', (incoming, response) => {
+      this.#forward(incoming, response).catch(() => response.destroy());
+    });
+    this.#server.on('connect', (incoming, inner: Socket, head) => {
+      this.#tunnel(incoming, inner, head).catch(() => inner.destroy());
+    });
     this.#server.on('upgrade', (_incoming, socket) => socket.destroy()); // web sockets use tunnels
   }
 

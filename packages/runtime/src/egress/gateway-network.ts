@@ -177,9 +177,7 @@ export class GatewayNetwork {
     if (listener.uses > 0) return;
     this.#listeners.delete(port);
     listener.opening.then(
-      () => {
-        if (!this.#listeners.has(port)) this.#gateways.closeShared(port);
-      },
+      () => this.#listeners.has(port) || this.#gateways.closeShared(port),
       () => {}, // the callers that waited have received the error
     );
   }

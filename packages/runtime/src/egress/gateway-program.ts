@@ -161,9 +161,7 @@ export function serveGateways(): void {
   });
   process.on('message', (message: ToGateways, handle: unknown) => {
     carryOut(message, handle).then(
-      () => {
-        if ('request' in message) tell({ type: 'done', request: message.request });
-      },
+      () => 'request' in message && tell({ type: 'done', request: message.request }),
       (error: unknown) => {
         if (!('request' in message)) return end(error);
         tell({ type: 'done', request: message.request, error: String(error).slice(0, 2_000) });

@@ -175,7 +175,7 @@ function breakTogether(one: Socket, other: Socket): void {
 /** Forwards bytes between both sockets until both directions have ended. */
 export function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
   // An accepted socket does not remember for which gateway it is.
-  const bound = AsyncLocalStorage.bind;
+  const bound = <F extends (...args: never[]) => unknown>(handler: F): F => AsyncLocalStorage.bind(handler);
   inner.on(
     'close',
     bound(() => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten })),

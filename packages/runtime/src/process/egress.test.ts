@@ -3,7 +3,7 @@ import { describe } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import { findProgram } from '../programs.ts';
-import { describeNetworkRules } from '../testing/network-rules.ts';
+import { describeNetworkRules, killProcessOf } from '../testing/network-rules.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { openRig } from './test-rig.ts';
 
@@ -19,9 +19,11 @@ describe.runIf(canMakeNetworks)('network rules in the sandbox (as root, with ipr
   };
   proves('security.network.rules');
   describeNetworkRules(programs, async (nameServer) => {
-    const rig = await openRig({ gateways: new GatewayProcess({ nameServers: [nameServer] }) });
+    const gateways = new GatewayProcess({ nameServers: [nameServer] });
+    const rig = await openRig({ gateways });
     return {
       runtime: rig.runtime,
+      killGateways: () => killProcessOf(gateways),
       source: await rig.prepared(),
       [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
     };

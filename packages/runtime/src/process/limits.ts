@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { Exceeded } from '../exceeded.ts';
 import type { ResourceLimits } from '../runtime.ts';
 import type { Machine } from './check.ts';
@@ -58,6 +59,6 @@ export function watchLimits(
     exceeded = limit;
     sandbox.kill();
   });
-  void sandbox.ended.then(() => watchdog[Symbol.dispose]());
+  sandbox.ended.then(() => watchdog[Symbol.dispose]()).catch(raiseFault);
   return { exceeded: () => exceeded };
 }

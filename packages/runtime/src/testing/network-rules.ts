@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
+import type { GatewayProcess } from '../egress/gateway-process.ts';
 import type { Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { aLaunch, waitFor } from './conformance.ts';
@@ -15,6 +17,8 @@ export interface RulesPlace extends AsyncDisposable {
   runtime: Pick<Runtime, 'start'>;
   /** The test servers, ready to start. */
   source: ServerSource;
+  /** Kills the process of the gateways. Absent where servers end with it. */
+  killGateways?: () => Promise<void>;
 }
 
 /** Where a server finds programs. Absent where it never has one, and empty if it is missing on this machine. */
@@ -27,6 +31,13 @@ export interface RulesPrograms {
 
 type Talk = Conversation & AsyncDisposable;
 const never = new AbortController().signal;
+
+/** Kills the process in which gateways run. */
+export async function killProcessOf(gateways: GatewayProcess): Promise<void> {
+  const pid = await gateways.pid();
+  if (pid === undefined) throw new Error('the gateways have no process');
+  process.kill(pid, 'SIGKILL');
+}
 
 /** One test if there is such a program, and none where there never is. */
 const listed = (program: string | undefined): string[] => (program === undefined ? [] : [program]);
@@ -54,6 +65,8 @@ export function describeNetworkRules(
   /** What names resolve to. */
   const names = new Map<string, readonly string[]>();
   const queried: string[] = [];
+  /** How long names are not resolved. */
+  let resolution: Promise<void> = Promise.resolve();
   let allowed: string;
   let other: string;
   /** A server whose rules each test sets. */
@@ -65,6 +78,7 @@ export function describeNetworkRules(
     [allowed, other] = [first, second];
     const resolve = async (name: string): Promise<readonly string[]> => {
       queried.push(name);
+      await resolution;
       const addresses = names.get(name);
       if (addresses === undefined) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
       return addresses;
@@ -84,6 +98,7 @@ export function describeNetworkRules(
     names.clear();
     names.set('api.example', [allowed]).set('evil.example', [other]).set('deep.api.example', [allowed]);
     queried.length = 0;
+    resolution = Promise.resolve();
     egress.reset({ hosts: ['api.example'], ports: [80, 443] });
   });
 
@@ -436,6 +451,85 @@ for (let count = 0; count < 1200; count += 1)
       expect(output).toContain('176');
       expect((await fetched('http://api.example/')).output).toContain(`at ${allowed}`);
     });
+  });
+
+  test('a lookup whose answer comes when its server has gone ends nothing', async () => {
+    proves('security.network.contained');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    resolution = promise;
+    const leaving = await talk({ network: network() });
+    const lookUp = `
+const { Resolver } = require('node:dns');
+for (let count = 0; count < 20; count += 1) new Resolver().resolve4('api.example', () => {});
+const socket = require('node:net').connect(53, '198.18.0.1', () => socket.write(Buffer.from('001b123401000001000000000000036170690765786d616d706c650000010001', 'hex'), () => process.exit()));
+setTimeout(() => process.exit(), 500);
+`;
+    await leaving.call('execute', { command: node, args: ['-e', lookUp] });
+    await waitFor(() => queried.includes('api.example'));
+
+    await leaving[Symbol.asyncDispose]();
+    resolve();
+
+    expect((await fetched('http://api.example/')).output).toContain(`at ${allowed}`);
+  });
+
+  test('a connection whose host is resolved when its server has gone ends nothing', async () => {
+    const leaving = await talk({ network: network() });
+    const reached = `require('node:http').get('http://api.example/', (response) => { console.log('reached'); process.exit(); })`;
+    await leaving.call('execute', { command: node, args: ['-e', reached] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    resolution = promise;
+    queried.length = 0;
+    const waiting = `
+const socket = require('node:net').connect(80, process.argv[1], () => socket.write('GET / HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n'));
+setTimeout(() => process.exit(), 500);
+`;
+    await leaving.call('execute', { command: node, args: ['-e', waiting, '198.18.1.0'] });
+    await waitFor(() => queried.includes('api.example'));
+
+    await leaving[Symbol.asyncDispose]();
+    resolve();
+
+    expect((await fetched('http://api.example/')).output).toContain(`at ${allowed}`);
+  });
+
+  test('another process takes over if the one of the gateways is killed', async () => {
+    const { killGateways } = place;
+    const look =
+      "require('node:dns').lookup('api.example', (error, address) => console.log(error ?? address))";
+    const { output: before } = await script(look);
+
+    await killGateways?.();
+    const response = await waitFor(async () => {
+      const request = 'GET / HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n';
+      const { output } =
+        killGateways === undefined
+          ? await fetched('http://api.example/')
+          : await dialled(before.trim(), 80, request);
+      return output.includes(`at ${allowed}`) && output;
+    });
+
+    // The address that the server knows still leads to the same host, and the rules are the same.
+    expect(response).toContain('http api.example');
+    expect((await script(look)).output).toBe(before);
+    expect((await fetched('http://evil.example/')).output).toContain('ENOTFOUND');
+    await expect.poll(() => egress.denied).toContain('evil.example: no rule allows this host');
+  });
+
+  test('a later request on a connection is not compared with the rules (a documented limit)', async () => {
+    const requests = ['api.example', 'evil.example'].map(
+      (host) => `GET /later HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+    );
+
+    const { output } = await dialled(
+      'api.example',
+      80,
+      requests.join('').replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n'),
+    );
+
+    // It reaches the allowed host, whatever it names, and no other one.
+    expect(output).toContain(`http evil.example at ${allowed}`);
+    expect(await hosts.visits(other)).not.toContain('http evil.example /later');
   });
 
   test('a change of the rules applies to the next connection', async () => {

@@ -20,6 +20,7 @@ export type Request =
     }
   | { is: 'rules'; id: number; rules: OutboundRules }
   | { is: 'stop'; id: number }
+  | { is: 'kill gateways' }
   | { is: 'sweep' };
 
 /** What it tells. */
@@ -44,6 +45,7 @@ const egresses = new Map<number, TestEgress>();
 const instances = new Map<number, Instance>();
 let connections = 0;
 
+const gateways = new GatewayProcess(nameServer === '' ? {} : { nameServers: [nameServer] });
 const runtime = openDockerRuntime({
   daemonId: `ordinary-${randomUUID()}`,
   env: process.env,
@@ -51,7 +53,7 @@ const runtime = openDockerRuntime({
   recordsDir: tempDir,
   socket,
   ...(image !== undefined && { baseImages: { npx: { build: image, run: image } } }),
-  gateways: new GatewayProcess(nameServer === '' ? {} : { nameServers: [nameServer] }),
+  gateways,
 });
 
 process.on('message', (request: Request) => void handle(request));
@@ -68,6 +70,8 @@ async function handle(request: Request): Promise<void> {
     case 'stop':
       await instances.get(request.id)?.[Symbol.asyncDispose]();
       return tell({ is: 'stopped', id: request.id });
+    case 'kill gateways':
+      return void process.kill((await gateways.pid()) ?? 0, 'SIGKILL');
     case 'sweep':
       await runtime.sweep();
       return tell({ is: 'swept' });

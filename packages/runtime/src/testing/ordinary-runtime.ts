@@ -97,6 +97,10 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
     return { ...instance, stdio: { input, output: socket } };
   }
 
+  async killGateways(): Promise<void> {
+    this.#send({ is: 'kill gateways' });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const swept = this.#answer(({ is }) => is === 'swept');
     this.#send({ is: 'sweep' });

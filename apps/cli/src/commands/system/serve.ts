@@ -8,6 +8,7 @@ import type { Site } from '@toolhive/api/site';
 import type { ApiTelemetry } from '@toolhive/api/telemetry';
 import type { Access } from '@toolhive/core/access';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
+import { takeFault } from '@toolhive/core/containment';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makePrivateDirectory } from '@toolhive/core/private-directory';
@@ -48,7 +49,7 @@ export async function serve(
   const path = isBackground ? join(statePaths(process.env).state, daemonLogFile) : undefined;
   const log = openLog({ debug: flags.has('debug'), path });
   const ended = new AbortController();
-  endOnFault(log, (fault) => ended.abort(fault));
+  endOnFault(log, { takeFault, end: (fault) => ended.abort(fault) });
   const stop = (): void => ended.abort(asked);
   signal.addEventListener('abort', stop, { once: true });
 
@@ -79,7 +80,9 @@ export async function serve(
   const listener = daemon.use(await listenOnSocket(createApi(core, { listener: own, telemetry }), ownSocket));
   if (isBackground) {
     const listeners = [listener, ui];
-    void endWhenUnused({ core, listeners, env: process.env, signal: ended.signal }, log, stop);
+    endWhenUnused({ core, listeners, env: process.env, signal: ended.signal }, log, stop).catch(
+      (error: unknown) => log.error({ err: error }, 'the daemon will not end when it is unused'),
+    );
   }
   const reference = flags.has('openapi');
   let base: string | undefined;

@@ -1,0 +1,38 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** How many rounds of chaos a test has, and numbers that are the same for the same seed. */
+export interface Chaos {
+  rounds: number;
+  /** A whole number below `limit`. */
+  pick: (limit: number) => number;
+  oneOf: <Item>(items: readonly Item[]) => Item;
+  /** Runs the actions after as many turns of the event loop as each of them has drawn, and waits for all of them. */
+  atRandomTurns: (actions: readonly (() => unknown)[], mostTurns?: number) => Promise<void>;
+}
+
+/** `CHAOS_ROUNDS` sets the number of rounds, and `CHAOS_SEED` repeats them. */
+export function openChaos(rounds: number): Chaos {
+  const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  process.stdout.write(`chaos: CHAOS_SEED=${seed}\n`);
+  let state = seed;
+  /** Mulberry32. */
+  const random = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const pick = (limit: number): number => Math.floor(random() * limit);
+  return {
+    rounds: Number(process.env.CHAOS_ROUNDS ?? rounds),
+    pick,
+    oneOf: <Item>(items: readonly Item[]): Item => items[pick(items.length)] as Item, // below the length
+    async atRandomTurns(actions, mostTurns = 40) {
+      const planned = actions.map((action) => ({ action, after: pick(mostTurns) }));
+      for (let now = 0; now < mostTurns; now += 1) {
+        for (const { action, after } of planned) if (after === now) action();
+        await turn();
+      }
+    },
+  };
+}
