@@ -4,7 +4,7 @@ import { type Socket, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { Rules } from '../outbound-rules.ts';
-import { type Chaos, openChaos } from '../testing/chaos.ts';
+import { type Chaos, chaosTimeoutMs, openChaos } from '../testing/chaos.ts';
 import { waitFor } from '../testing/conformance.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { type WebHosts, openWebHosts } from '../testing/web-hosts.ts';
@@ -20,16 +20,20 @@ describe.runIf(canMakeNetworks)('chaos in the egress gateway (as root, with ipro
   });
   afterAll(() => hosts[Symbol.asyncDispose]());
 
-  test('closing anything at any time causes no fault', async () => {
-    proves('security.network.contained');
-    const chaos = openChaos(1_500);
-    const faults: unknown[] = [];
+  test(
+    'closing anything at any time causes no fault',
+    async () => {
+      proves('security.network.contained');
+      const chaos = openChaos(1_500);
+      const faults: unknown[] = [];
 
-    for (let round = 0; round < chaos.rounds; round += 1)
-      await playRound(chaos, hosts.far, (fault) => faults.push(fault));
+      for (let round = 0; round < chaos.rounds; round += 1)
+        await playRound(chaos, hosts.far, (fault) => faults.push(fault));
 
-    expect(faults).toEqual([]);
-  });
+      expect(faults).toEqual([]);
+    },
+    chaosTimeoutMs,
+  );
 });
 
 /** One gateway, a few things that a server does, and everything that can end meanwhile. */

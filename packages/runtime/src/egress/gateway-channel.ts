@@ -32,6 +32,7 @@ export class GatewayChannel {
   /** Settles with the reason when the process has ended. Never rejects. */
   readonly ended: Promise<string>;
   #said = '';
+  #hasEnded = false;
   #requests = 0;
 
   private constructor(child: ChildProcess, onMessage: ChannelOptions['onMessage']) {
@@ -55,6 +56,10 @@ export class GatewayChannel {
     await channel.ask({ type: 'settings', ...settings, openFiles: openFilesCeiling() });
     channel.#unref();
     return channel;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   get pid(): number | undefined {
@@ -108,6 +113,7 @@ export class GatewayChannel {
   }
 
   #end(how: string): string {
+    this.#hasEnded = true;
     const reason = [how, this.#said.trim()].filter(Boolean).join(': ');
     for (const { reject } of this.#waiting.values()) reject(endedError(reason));
     this.#waiting.clear();

@@ -1,6 +1,8 @@
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Egress, Traffic } from '../egress.ts';
 import { type ConnectionLimits, connectionLimits } from './entrance.ts';
 import type { GatewaySockets } from './gateway.ts';
@@ -81,6 +83,7 @@ export class GatewayProcess {
   readonly #relays = new Map<number, Relay>();
   #channel: Promise<GatewayChannel> | undefined;
   #last = 0;
+  readonly #replacements = new SerialQueue();
   /** When the process has ended, lately. */
   #ends: number[] = [];
   /** Shared listeners for which there is no process yet. */
@@ -178,14 +181,14 @@ export class GatewayProcess {
       .then((reason) => {
         log('the process of the egress gateways ended', { reason, gateways: this.#gateways.size });
         this.#channel = undefined;
-        return this.#replace();
+        return this.#replacements.run(() => this.#replace());
       })
-      .catch((error: unknown) => this.#failAll(messageOf(error)));
+      .catch(raiseFault);
     await handShared(channel, this.#waiting.splice(0));
     return channel;
   }
 
-  /** Starts another process after an end that nobody asked for. */
+  /** Starts another process after an end that nobody asked for. If that one ends, too, the next replacement follows. */
   async #replace(): Promise<void> {
     for (const relay of this.#relays.values()) relay.onLost();
     this.#relays.clear();
@@ -194,9 +197,17 @@ export class GatewayProcess {
     const now = performance.now();
     this.#ends = [...this.#ends.filter((end) => end > now - RECENT_MS), now];
     if (this.#ends.length > QUICK_RESTARTS) await delay(RESTART_DELAY_MS, undefined, { ref: false });
-    const channel = await this.#open();
-    await this.share(await this.#reopenShared(), this.#reopenShared);
-    await Promise.all(this.#gateways.keys().map((number) => this.#reopen(channel, number)));
+    let channel: GatewayChannel | undefined;
+    try {
+      channel = await this.#open();
+      const open = channel;
+      await handShared(open, await this.#reopenShared());
+      await Promise.all([...this.#gateways.keys()].map((number) => this.#reopen(open, number)));
+    } catch (error) {
+      if (channel?.hasEnded === true) return;
+      const reason = `lost its network, because the egress gateways could not be started again: ${messageOf(error)}`;
+      for (const gateway of this.#gateways.values()) gateway.fail(reason);
+    }
   }
 
   async #reopen(channel: GatewayChannel, number: number): Promise<void> {
@@ -207,13 +218,11 @@ export class GatewayProcess {
       if (this.#gateways.has(number)) await this.#hand(channel, number, sockets);
       else closeSockets(sockets);
     } catch (error) {
-      gateway.fail(`its egress gateway could not be started again: ${messageOf(error)}`);
+      if (channel.hasEnded) return;
+      gateway.fail(
+        `lost its network, because its egress gateway could not be opened again: ${messageOf(error)}`,
+      );
     }
-  }
-
-  #failAll(reason: string): void {
-    for (const gateway of this.#gateways.values())
-      gateway.fail(`the process of the egress gateways could not be started: ${reason}`);
   }
 
   /** Passes a gateway on, and closes the sockets here. */
@@ -246,7 +255,7 @@ export class GatewayProcess {
         return gateway === undefined ? undefined : take(gateway, message);
       case 'fault':
         this.#options.log?.('an egress gateway failed', { text: message.text });
-        return gateway?.fail('its egress gateway failed because of an internal error');
+        return gateway?.fail('lost its network because of an internal error of ToolHive');
       case 'switch':
         return this.#switch(channel, gateway, message);
     }
@@ -262,7 +271,7 @@ export class GatewayProcess {
     done
       .catch(() => false)
       .then((worked) => channel.tell({ type: 'switched', ticket, worked }))
-      .catch(() => {}); // never, because telling does not throw
+      .catch(raiseFault);
   }
 }
 

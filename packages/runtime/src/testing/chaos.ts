@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 
 /** How many rounds of chaos a test has, and numbers that are the same for the same seed. */
 export interface Chaos {
@@ -9,6 +9,9 @@ export interface Chaos {
   /** Runs the actions after as many turns of the event loop as each of them has drawn, and waits for all of them. */
   atRandomTurns: (actions: readonly (() => unknown)[], mostTurns?: number) => Promise<void>;
 }
+
+/** How long a test with chaos may take. More rounds take longer. */
+export const chaosTimeoutMs = 180_000 + Number(process.env.CHAOS_ROUNDS ?? 0) * 2_000;
 
 /** `CHAOS_ROUNDS` sets the number of rounds, and `CHAOS_SEED` repeats them. */
 export function openChaos(rounds: number): Chaos {
@@ -31,7 +34,8 @@ export function openChaos(rounds: number): Chaos {
       const planned = actions.map((action) => ({ action, after: pick(mostTurns) }));
       for (let now = 0; now < mostTurns; now += 1) {
         for (const { action, after } of planned) if (after === now) action();
-        await turn();
+        // Some turns are long enough for what crosses a socket.
+        await (pick(4) === 0 ? delay(pick(3)) : turn());
       }
     },
   };
