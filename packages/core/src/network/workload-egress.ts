@@ -5,12 +5,14 @@ import { isLinkLocalAddress, isLoopbackAddress, refusalOf } from '@toolhive/runt
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { NetworkDecisions } from './decisions.ts';
 
 export interface WorkloadEgressOptions {
   decisions: NetworkDecisions;
   /** The workload's current run config. Undefined if the workload no longer exists. */
-  current: (name: string) => RunConfig | undefined;
+  current: (id: WorkloadId) => RunConfig | undefined;
   /** Called for the first denial of each host and port. */
   onDenial: (name: string, decision: EgressDecision) => void;
 }
@@ -20,13 +22,19 @@ const maxExplained = 100;
 
 /** A workload's current outbound rules from its run config, and the record of their decisions. */
 export class WorkloadEgress implements Egress {
+  readonly #id: WorkloadId;
   readonly #runConfig: RunConfig;
   readonly #options: WorkloadEgressOptions;
   readonly #log: (text: string) => void;
   readonly #explained = new Set<string>();
   #known: { runConfig: RunConfig; rules: Rules };
 
-  constructor(runConfig: RunConfig, options: WorkloadEgressOptions, log: (text: string) => void) {
+  constructor(
+    { id, runConfig }: StoredRunConfig,
+    options: WorkloadEgressOptions,
+    log: (text: string) => void,
+  ) {
+    this.#id = id;
     this.#runConfig = runConfig;
     this.#options = options;
     this.#log = log;
@@ -36,7 +44,7 @@ export class WorkloadEgress implements Egress {
   }
 
   get rules(): Rules {
-    const runConfig = this.#options.current(this.#runConfig.name);
+    const runConfig = this.#options.current(this.#id);
     if (runConfig !== undefined && runConfig !== this.#known.runConfig) {
       const grant = networkOf(runConfig);
       // Another kind of network needs a restart. Until then, the previous rules apply.
@@ -50,13 +58,13 @@ export class WorkloadEgress implements Egress {
     const { name } = this.#runConfig;
     const { decisions, onDenial } = this.#options;
     const isDenied = decision.verdict === 'denied';
-    const { isNew } = decisions.record(name, decision, isDenied ? fixFor(name, decision) : undefined);
+    const { isNew } = decisions.record(this.#id, decision, isDenied ? fixFor(name, decision) : undefined);
     if (isDenied) {
       // Both are limited: a server can try any number of names.
       const isExplained = this.#explain(name, decision);
       if (isExplained && isNew) onDenial(name, decision);
     }
-    return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
+    return isDenied ? undefined : (traffic) => decisions.addTraffic(this.#id, decision, traffic);
   };
 
   /** Writes to the server's log, where its user looks first. Returns whether this call explained the denial. */

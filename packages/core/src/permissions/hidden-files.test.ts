@@ -8,6 +8,9 @@ import { expect, test } from 'vitest';
 import { makeHome } from '../testing/test-core.ts';
 import { hideFiles } from './hidden-files.ts';
 import { HiddenMemory } from './hidden-memory.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
+
+const workload = newWorkloadId();
 
 async function makeFolder() {
   const home = await makeHome();
@@ -26,7 +29,7 @@ async function makeFolder() {
       return hideFiles(await pinMounts(mounts), {
         ignoreFile,
         blanks: await makeBlanks(join(home.path, 'blanks')),
-        workload: 'test',
+        workload,
         memory: given.memory ?? memory,
         others: [],
       });

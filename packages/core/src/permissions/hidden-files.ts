@@ -8,14 +8,15 @@ import { Unsearchable, walkDirectory } from './directory-walk.ts';
 import type { HiddenMemory, Remembered } from './hidden-memory.ts';
 import { localIgnoreFile, readGlobalRules, readLocalRules } from './ignore-rules.ts';
 import type { IgnoreRules } from './ignore-rules.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { isWithin } from './mounts.ts';
 
 export interface HideOptions {
   /** The user's ignore file. Undefined if it does not apply. */
   ignoreFile: string | undefined;
   blanks: Blanks;
-  /** The workload name, and the files that were hidden before. */
-  workload: string;
+  /** The workload, and the files that were hidden from it before. */
+  workload: WorkloadId;
   memory: HiddenMemory;
   /** The directories that are mounted for other workloads: the server must not change their ignore files. */
   others: readonly string[];

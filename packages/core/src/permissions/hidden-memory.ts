@@ -1,11 +1,10 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { O_PATH } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
+import { WorkloadFiles } from '../state/workload-files.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 
 /** A hidden file's first path, by the file's identity. */
 const Remembered = z.record(z.string(), z.string());
@@ -23,27 +22,21 @@ interface HiddenMemoryOptions {
  * identity, and is held open while the daemon runs.
  */
 export class HiddenMemory implements AsyncDisposable {
-  readonly #options: HiddenMemoryOptions;
+  readonly #files: WorkloadFiles<typeof Remembered>;
   /** The open files, by workload and identity. */
-  readonly #held = new Map<string, Map<string, FileHandle>>();
+  readonly #held = new Map<WorkloadId, Map<string, FileHandle>>();
 
   constructor(options: HiddenMemoryOptions) {
-    this.#options = options;
+    this.#files = new WorkloadFiles({ ...options, schema: Remembered });
   }
 
   /** What was hidden from a workload. A record that cannot be read is set aside. */
-  async of(workload: string): Promise<Remembered> {
-    try {
-      const text = await readIfThere(this.#path(workload));
-      return text === undefined ? {} : Remembered.parse(JSON.parse(text));
-    } catch (error) {
-      await setAside(this.#path(workload), error, this.#options.log);
-      return {};
-    }
+  async of(workload: WorkloadId): Promise<Remembered> {
+    return (await this.#files.read(workload)) ?? {};
   }
 
   /** The current paths of previously hidden files, by identity. Deleted files are omitted. */
-  async whereabouts(workload: string): Promise<Map<string, string>> {
+  async whereabouts(workload: WorkloadId): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const [identity, file] of this.#held.get(workload) ?? []) {
       const { nlink } = await file.stat();
@@ -53,7 +46,11 @@ export class HiddenMemory implements AsyncDisposable {
   }
 
   /** Stores the files that are currently hidden from a workload, by their current paths, and forgets the others. */
-  async store(workload: string, remembered: Remembered, paths: ReadonlyMap<string, string>): Promise<void> {
+  async store(
+    workload: WorkloadId,
+    remembered: Remembered,
+    paths: ReadonlyMap<string, string>,
+  ): Promise<void> {
     const held = this.#held.get(workload) ?? new Map<string, FileHandle>();
     this.#held.set(workload, held);
     for (const [identity, file] of held) {
@@ -69,33 +66,26 @@ export class HiddenMemory implements AsyncDisposable {
       }
     }
     const before = await this.of(workload);
-    const text = JSON.stringify(remembered, null, 2);
-    if (text !== JSON.stringify(before, null, 2)) await writeWhole(this.#path(workload), `${text}\n`);
+    if (JSON.stringify(remembered) !== JSON.stringify(before)) await this.#files.write(workload, remembered);
   }
 
   /** The workloads that something is remembered of. */
-  async names(): Promise<string[]> {
-    const files = await filesIn(this.#options.directory);
-    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  ids(): Promise<WorkloadId[]> {
+    return this.#files.ids();
   }
 
-  /** Forgets a workload that is removed. */
-  async remove(workload: string): Promise<void> {
+  async forget(workload: WorkloadId): Promise<void> {
     await this.#release(workload);
-    await rm(this.#path(workload), { force: true });
+    await this.#files.forget(workload);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const workload of this.#held.keys()) await this.#release(workload);
   }
 
-  async #release(workload: string): Promise<void> {
+  async #release(workload: WorkloadId): Promise<void> {
     const held = this.#held.get(workload);
     this.#held.delete(workload);
     for (const file of held?.values() ?? []) await file.close();
-  }
-
-  #path(workload: string): string {
-    return join(this.#options.directory, `${workload}.json`);
   }
 }

@@ -14,6 +14,7 @@ import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
 import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig, parseVolume } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
 import { launchOf } from '../supervision/launch.ts';
 import { checkTelemetry } from '../supervision/telemetry-options.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -44,7 +45,7 @@ export async function checkLaunch(
   const launch = launchOf(runConfig, {
     mounts,
     secrets,
-    egress: core.egressOf(runConfig, () => {}),
+    egress: core.egressOf({ id: newWorkloadId(), runConfig }, () => {}), // decides nothing
     log: () => {},
   });
   runtime.refuseImpossible?.(launch);
