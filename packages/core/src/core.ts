@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ThvError, checkField, messageOf } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -394,7 +394,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
  * does not allow: the daemon can still serve reads.
  */
 async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
-  const { config, state, data, runConfigs, groups, mounts, hidden, mountUse, statuses, logs, temp } = paths;
+  const { config, state, data, runConfigs, groups, adopted, mounts, hidden, mountUse, statuses, logs, temp } =
+    paths;
   const orUndone =
     (path: string) =>
     (error: unknown): void =>
@@ -403,6 +404,7 @@ async function prepareDirectories(paths: StatePaths, registryCache: string, log:
     config,
     state,
     data,
+    dirname(adopted),
     runConfigs,
     groups,
     mounts,

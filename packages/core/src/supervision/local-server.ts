@@ -155,7 +155,7 @@ async function currentMounts(
 
 /** Warnings about the actual mounts, behind links and in directories that servers can write to. */
 function mountLimits(mounts: readonly PinnedMount[]): RuntimeLimit[] {
-  return mountWarnings(mounts.map(({ pin }) => pin.path)).map(everyServer);
+  return mountWarnings(mounts.map((mount) => ({ ...mount, source: mount.pin.path }))).map(everyServer);
 }
 
 const everyServer = (text: string): RuntimeLimit => ({ concerns: 'every server', text });
