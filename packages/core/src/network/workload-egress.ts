@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
-import { isLinkLocalAddress, isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
+import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
@@ -99,4 +99,4 @@ const allow = (name: string, decision: EgressDecision): string =>
  * must not direct its user to the command that allows the access.
  */
 const canBeListed = (address: string): boolean =>
-  refusalOf(address, true) === undefined && !isLoopbackAddress(address) && !isLinkLocalAddress(address);
+  refusalOf(address, true) === undefined && !isLoopbackAddress(address);
