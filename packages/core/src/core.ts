@@ -153,7 +153,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const events = opened.use(await Events.open(paths.events, log));
   const audit = opened.use(await AuditLog.open(paths, log));
   const decisions = opened.use(await NetworkDecisions.open(paths.decisions, log));
-  // What a removed workload's server still does is told to nobody: its name may belong to another workload.
+  // What a removed workload's server still does is not reported: its name may belong to another workload.
   const nameOf = (id: WorkloadId): string | undefined => workloads.byId(id)?.runConfig.name;
   const pins = opened.use(
     await ToolPinsOfAll.open(paths.pins, {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 const loopback = 'a loopback address';
-const metadata = 'the address of a cloud metadata service';
+const metadata = 'a cloud metadata address';
 
 /**
  * The special-purpose addresses in IANA's registries, and the addresses where clouds tell credentials to every program

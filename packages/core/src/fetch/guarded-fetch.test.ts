@@ -64,11 +64,11 @@ describe('an address', () => {
     ['::ffff:a9fe:a9fe', 'local', 'a link-local address'],
     ['2002:a9fe:a9fe::1', 'local', 'a link-local address'],
     ['2001:470:1::200:5efe:a9fe:a9fe', 'local', 'a link-local address'],
-    ['fd00::5efe:6464:64c8', 'local', 'the address of a cloud metadata service'],
+    ['fd00::5efe:6464:64c8', 'local', 'a cloud metadata address'],
     ['2001:0:4136:e378:8000:63bf:5601:5601', 'local', 'a link-local address'],
-    ['fd00:ec2:0::254', 'local', 'the address of a cloud metadata service'],
-    ['fd00:ec2::23', 'local', 'the address of a cloud metadata service'],
-    ['64:ff9b::168.63.129.16', 'local', 'the address of a cloud metadata service'],
+    ['fd00:ec2:0::254', 'local', 'a cloud metadata address'],
+    ['fd00:ec2::23', 'local', 'a cloud metadata address'],
+    ['64:ff9b::168.63.129.16', 'local', 'a cloud metadata address'],
     ['2002:7f00:1::1', 'private', 'a loopback address'],
     ['2002:e000:1::', 'never', 'a multicast address'],
   ] as const)('%s is %s: it is %s', (address, kind, what) => {
@@ -82,8 +82,8 @@ describe('an address', () => {
     ['::ffff:127.0.0.1', 'a loopback address'],
     ['169.254.169.254', 'a link-local address'],
     ['fe80::1', 'a link-local address'],
-    ['fd00:ec2:0::254', 'the address of a cloud metadata service'],
-    ['100.100.100.200', 'the address of a cloud metadata service'],
+    ['fd00:ec2:0::254', 'a cloud metadata address'],
+    ['100.100.100.200', 'a cloud metadata address'],
     ['100.100.100.201', undefined],
     ['10.96.0.1', undefined],
     ['192.168.1.1', undefined],
@@ -173,8 +173,7 @@ describe('where it may go', () => {
     await using server = await serve((_request, response) =>
       response.writeHead(302, { location: address }).end(),
     );
-    const refusal =
-      / is (?:a link-local address|the address of a cloud metadata service|a local translation)/;
+    const refusal = / is (?:a link-local address|a cloud metadata address|a local translation)/;
 
     const failed = (url: string, more: GuardedRequest = {}): Promise<string> =>
       guardedFetch(url, privately({ lookup, timeoutMs: 2_000, ...more })).then(() => '', messageOf);

@@ -85,7 +85,7 @@ export class TokenStore {
     return `${prefix}${this.#workload?.id}`;
   }
 
-  /** The tokens of a workload that existed before IDs. */
+  /** What a workload stored before IDs existed. */
   async #adopt(vault: Vault | undefined): Promise<string | undefined> {
     if (vault === undefined || this.#workload === undefined) return undefined;
     const { id, name } = this.#workload;
@@ -112,7 +112,7 @@ export class SignIns {
     return [...new Set(ids)];
   }
 
-  /** Deletes the tokens of a workload. Throws while the store is inaccessible. */
+  /** Deletes a workload's tokens. Throws while the store is inaccessible. */
   async forget(id: WorkloadId): Promise<void> {
     const vault = this.#vault();
     for (const key of (await vault?.names()) ?? []) if (ownerOf(key) === id) await vault?.delete(key);

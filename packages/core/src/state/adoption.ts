@@ -62,6 +62,6 @@ export class Adoption {
 
   #failed(path: string, error: unknown): void {
     this.#isComplete = false;
-    this.#log.error({ path, why: messageOf(error) }, 'the state of an earlier version could not be adopted');
+    this.#log.error({ path, why: messageOf(error) }, 'earlier state could not be adopted');
   }
 }

@@ -42,7 +42,7 @@ export class WorkloadFiles<Schema extends z.ZodType> {
     return [...new Set(ids)];
   }
 
-  /** Removes the file of a workload, and the files that were set aside. */
+  /** Removes a workload's file, and the files that were set aside. */
   async forget(id: WorkloadId): Promise<void> {
     await removeFile(this.#path(id));
     for (const file of await filesIn(this.#options.directory)) {

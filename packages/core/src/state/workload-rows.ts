@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { adoptedWorkloadId, WorkloadId } from './workload-id.ts';
+import { adoptedWorkloadId } from './workload-id.ts';
+import type { WorkloadId } from './workload-id.ts';
 
 /** The version of databases whose column `workload` contains IDs. In earlier ones, it contains names. */
 const versionWithIds = 1;

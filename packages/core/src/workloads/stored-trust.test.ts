@@ -120,7 +120,7 @@ const troubles = [
           trouble: 'on a full disk',
           begin: async ({ disk }: World) => {
             await disk?.fill();
-            return () => disk?.free();
+            return async () => disk?.free();
           },
         },
       ]
@@ -130,7 +130,7 @@ const troubles = [
     begin: async (_world: World, { paths }: Core) => {
       const locks = databases.map((name) => new DatabaseSync(paths[name]));
       for (const lock of locks) lock.exec('BEGIN IMMEDIATE');
-      return () => {
+      return async () => {
         for (const lock of locks) lock.close();
       };
     },
@@ -287,9 +287,9 @@ describe('a run config', () => {
     await run(core, { name: 'edited' });
     const stolen = await read(fileOf(core, 'math'));
 
-    await createWorkload(core, { ...stolen, name: 'thief', port: 0 } as RunConfig, call);
+    await createWorkload(core, { ...stolen, name: 'thief', port: 0 }, call);
     await core.workloads.require('thief').follow(() => {});
-    await editWorkload(core, 'edited', { ...stolen, name: 'edited', port: 0 } as RunConfig, call);
+    await editWorkload(core, 'edited', { ...stolen, name: 'edited', port: 0 }, call);
     await core.workloads.require('edited').follow(() => {});
 
     expect(await trustIn(core, 'thief')).toEqual(nothing);

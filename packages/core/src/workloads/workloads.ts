@@ -280,7 +280,7 @@ export class Workloads implements AsyncDisposable {
       try {
         for (const id of await stored()) if (!ids.has(id)) await forget(id);
       } catch (error) {
-        log.warn({ part: title, why: messageOf(error) }, 'state of removed workloads remains');
+        log.warn({ part: title, why: messageOf(error) }, 'state could not be swept');
       }
     }
   }
@@ -296,10 +296,7 @@ export class Workloads implements AsyncDisposable {
       if (id !== undefined) continue;
       await runConfigs.save(stored).catch((error: unknown) => {
         areSaved = false;
-        log.error(
-          { workload: runConfig.name, why: messageOf(error) },
-          'the ID of a workload could not be saved',
-        );
+        log.error({ workload: runConfig.name, why: messageOf(error) }, 'workload ID could not be saved');
       });
     }
     await adoption.finish({ areSaved });
