@@ -1,5 +1,8 @@
+import { createServer } from 'node:http';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
@@ -134,6 +137,31 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     expect(stderr).toContain(`mount source ${output} has changed since you granted access`);
   });
 
+  test('inherits nothing from a removed workload of its name, even if the removal failed in part', async () => {
+    proves('security.trust.identity');
+    const { user } = await makeVictim();
+    await using _user = user;
+    const state = join(user.home, '.local/state/toolhive');
+    const pins = async () =>
+      JSON.parse(await user.mustThv('pin', 'show', 'trusted', '--format', 'json')) as { items: unknown[] };
+    await run(user, 'trusted');
+    await user.mustThv('mcp', 'list', 'tools', '--server', 'trusted');
+    const approved = await pins();
+    const locks = ['pins', 'listings', 'network'].map((name) => new DatabaseSync(join(state, `${name}.db`)));
+    for (const lock of locks) lock.exec('BEGIN IMMEDIATE');
+
+    const removal = await user.thv('rm', 'trusted', '--yes');
+    for (const lock of locks) lock.close();
+    await run(user, 'trusted');
+
+    expect(removal.code).toBe(0);
+    expect(removal.stderr).toContain(
+      'WARNING: cannot remove the approved tools of trusted: database is locked',
+    );
+    expect(approved.items).not.toEqual([]);
+    expect((await pins()).items).toEqual([]);
+  });
+
   test('cannot stop other workloads with an ignore file of its own', async () => {
     const { user, output } = await makeVictim();
     await using _user = user;
@@ -148,3 +176,68 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     expect(stdout).toContain('files that match an ignore file are hidden when a server starts');
   });
 });
+
+describe('a document of others that leads to a cloud metadata service', () => {
+  const addresses = ['http://169.254.169.254/latest', 'http://2852039166/', 'http://[::ffff:a9fe:a9fe]/'];
+  const refusal = /is (?:a link-local address|a cloud metadata address)/;
+
+  test.each([...addresses, 'http://[fd00:ec2::254]/', 'http://100.100.100.200/', 'http://168.63.129.16/'])(
+    'is refused as a registry entry, also in a private registry and in a file: %s',
+    async (address) => {
+      proves('security.addresses.local');
+      await using user = await makeUser();
+      const entry = { description: 'Notes.', url: address, transport: 'streamable-http' };
+      const registry = JSON.stringify({
+        version: '1.0.0',
+        last_updated: '2026-01-01T00:00:00Z',
+        servers: {},
+        remote_servers: { notes: entry },
+      });
+      const file = join(user.home, 'registry.json');
+      await writeFile(file, registry);
+      await using web = await serveText(registry);
+      await user.mustThv('config', 'set-registry', web.url, '--allow-private-ip');
+
+      const fromUrl = await user.thv('run', 'notes');
+      await user.mustThv('config', 'set-registry', file);
+      const fromFile = await user.thv('run', 'notes');
+
+      for (const { code, stderr } of [fromUrl, fromFile]) {
+        expect(code).not.toBe(0);
+        expect(stderr).toMatch(refusal);
+      }
+      expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
+    },
+  );
+
+  test.each(addresses)('is refused as an imported run config: %s', async (address) => {
+    await using user = await makeUser();
+    const file = join(user.home, 'imported.json');
+    const names = { name: 'notes', base_name: 'notes', container_name: 'notes' };
+    const runConfig = { schema_version: 'v0.1.0', ...names, port: 18_347, transport: 'streamable-http' };
+    await writeFile(file, JSON.stringify({ ...runConfig, remote_url: address }));
+
+    const { code, stderr } = await user.thv('run', '--from-config', file);
+
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(refusal);
+  });
+});
+
+/** A server on this machine that returns the same text for every request. */
+async function serveText(text: string) {
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'application/json').end(text),
+  );
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}/registry.json`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
@@ -45,6 +45,53 @@ describe('dangerous access', () => {
       expect(stderr).toContain('Hint: to accept that, add --accept-risks to thv run');
     }
     expect(await names()).toEqual([]);
+  });
+
+  test('is refused for places that contain credentials or run commands later, and for what is in or around them', async () => {
+    proves('security.consent');
+    const places: [string, string, boolean][] = [
+      ['.ssh/id_rsa', 'mount-credentials', true],
+      ['.aws/credentials', 'mount-credentials', true],
+      ['.config/gh', 'mount-credentials', true],
+      ['.local/share/keyrings', 'mount-credentials', true],
+      ['.git-credentials', 'mount-credentials', true],
+      ['.bash_history', 'mount-credentials', true],
+      ['.bashrc', 'mount-programs', false],
+      ['.gitconfig', 'mount-programs', false],
+      ['.config/systemd', 'mount-programs', false],
+      ['.local/bin', 'mount-programs', false],
+    ];
+    const directories = new Set(['.config/gh', '.local/share/keyrings', '.config/systemd', '.local/bin']);
+    for (const [place] of places) {
+      const path = join(user.home, place);
+      await mkdir(directories.has(place) ? path : dirname(path), { recursive: true });
+      if (!directories.has(place)) await writeFile(path, 'x');
+    }
+    await mkdir(join(user.home, 'notes'));
+
+    const refused = [];
+    for (const [place, , readOnly] of places) {
+      const volume = `${join(user.home, place)}:/data${readOnly ? ':ro' : ''}`;
+      refused.push(await user.thv(...wordsFor('refused', '--volume', volume)));
+    }
+    const harmless = await user.thv(
+      ...wordsFor(
+        'harmless',
+        '--volume',
+        `${user.home}/notes:/notes`,
+        '--volume',
+        `${user.home}/.bashrc:/bashrc:ro`,
+        '--volume',
+        '/usr:/machine:ro',
+      ),
+    );
+    await user.thv('rm', 'harmless', '--yes');
+
+    for (const [index, { code, stderr }] of refused.entries()) {
+      expect(code).toBe(2);
+      expect(stderr).toContain(`accepted_risks must contain ${places[index]?.[1]}`);
+    }
+    expect(harmless.code).toBe(0);
   });
 
   test('is listed in a terminal, and needs a yes', async () => {

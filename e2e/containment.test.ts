@@ -36,7 +36,7 @@ test.each(['promise', 'timer'])(
     await using user = await makeUser();
     const file = join(user.home, 'sabotage.mjs');
     await writeFile(file, sabotage);
-    user.env['NODE_OPTIONS'] = `--import=${pathToFileURL(file)}`;
+    user.env['NODE_OPTIONS'] = `--import=${pathToFileURL(file).href}`;
     const one = await runWorkload(user, 'one');
     await using other = await connectTo(await runWorkload(user, 'other'));
     const pid = await user.daemonPid();

@@ -1,4 +1,4 @@
-import { link, mkdir, mkdtemp, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readFile, realpath, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
@@ -181,6 +181,18 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     expect(seen).not.toContain(SECRET);
     expect(seen).toContain('/data/app/copy ""');
     expect(seen.match(/EXDEV|EPERM/g)).toHaveLength(2);
+  });
+
+  test('stay hidden under another name after an editor has replaced them', async () => {
+    await link(join(folder, '.env'), join(folder, 'app/copy'));
+    await start();
+    await writeFile(join(folder, '.env.new'), SECRET);
+    await rename(join(folder, '.env.new'), join(folder, '.env'));
+
+    const seen = await attack(await restart(), readAll);
+
+    expect(seen).not.toContain(SECRET);
+    expect(seen).toContain('/data/app/copy ""');
   });
 
   test('cannot be renamed, removed, or replaced', async () => {

@@ -603,6 +603,14 @@ export const promises = {
     source: 'issue: documentation',
     text: 'No file grants dangerous access without the consent of the user.',
   },
+  'security.trust.identity': {
+    source: 'issue: attacks',
+    text: 'What a user has approved for a workload never applies to a later workload with the same name.',
+  },
+  'security.addresses.local': {
+    source: 'issue: attacks',
+    text: 'No registry and no imported file leads ToolHive to a link-local address or to the metadata service of a cloud.',
+  },
   // --- other interfaces ---
   'ui.served': {
     source: 'architecture, faces',

@@ -84,8 +84,9 @@ export function processOut(format: OutputFormat): Out {
       const step = `- ${printable(message)}`;
       const room = (columns || Infinity) - 1;
       // On a terminal, each step replaces the previous one. Elsewhere it stays. An address that the user must open
-      // stays too, because a cut address is useless.
-      const isKept = !isTTY || (step.length > room && /https?:\/\//.test(step));
+      // stays too, because a cut address is useless. So does a warning.
+      const isKept =
+        !isTTY || message.startsWith('WARNING: ') || (step.length > room && /https?:\/\//.test(step));
       const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: process.stderr });
       process.stderr.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
       isMidLine = !isKept;

@@ -133,7 +133,8 @@ describe('policies of the API', () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     await as('admin', 'PUT', '/workloads/mine/traffic/recording', { bodies: true });
     await as('red', 'POST', '/workloads/mine/mcp', ping);
-    const calls = () => api.core.traffic.of('mine').list({}, { limit: 1 }).entries;
+    const calls = () =>
+      api.core.traffic.of(api.core.workloads.require('mine').id).list({}, { limit: 1 }).entries;
     await expect.poll(() => calls().length).toBe(1);
 
     const path = `/workloads/mine/traffic/${calls()[0]?.id}`;

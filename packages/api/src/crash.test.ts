@@ -61,6 +61,7 @@ const furniture = (host: string): Step[] => [
   ...['team', 'spare', 'new one'].map((name) => () => acts.createGroup(name)),
   ...['busy', 'idle'].map((name) => () => acts.create(configOf(host, name, 'old', 'team'))),
   () => acts.create(configOf(host, 'other', 'old')),
+  ...['busy', 'idle', 'other'].map((name) => () => acts.listTools(name)),
   (world) => acts.register(world, ['default', 'team']),
   (world) => acts.stop(world, 'idle'),
 ];

@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { checkField, messageOf } from '@toolhive/contract/failure';
+import { dirname, join } from 'node:path';
+import { ThvError, checkField, messageOf } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
@@ -30,10 +30,12 @@ import { finishRemovals } from './groups/operate.ts';
 import { Registrations } from './groups/registrations.ts';
 import { RegistryStore } from './registry/store.ts';
 import { Runtimes } from './runtimes.ts';
-import { forgetRemote, remoteOpener } from './remote/open.ts';
+import { SignIns } from './remote/kept.ts';
+import { remoteOpener } from './remote/open.ts';
 import { parseReference } from './secrets/reference.ts';
 import { Secrets } from './secrets/secrets.ts';
 import type { SecretsChange, SecretsOptions } from './secrets/secrets.ts';
+import { Adoption } from './state/adoption.ts';
 import { removeTemporaries } from './state/files.ts';
 import { setAside } from './state/set-aside.ts';
 import { Logs } from './state/logs.ts';
@@ -44,6 +46,7 @@ import { RunConfigs } from './state/run-configs.ts';
 import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
+import type { WorkloadId } from './state/workload-id.ts';
 import { NetworkDecisions } from './network/decisions.ts';
 import { RuleWatchers } from './network/rule-watchers.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
@@ -60,10 +63,11 @@ import { MountUse } from './permissions/mount-use.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
-import { isLocal } from './workloads/describe.ts';
+import { isLocal, isRemote } from './workloads/describe.ts';
 import { removeHome } from './workloads/homes.ts';
 import { openDaemonMetaServer } from './meta/daemon-meta-server.ts';
 import { Workloads } from './workloads/workloads.ts';
+import type { WorkloadPart } from './workloads/workloads.ts';
 
 export interface CoreOptions {
   /** Determines directories, the runtime, and the installers. Never passed to servers. */
@@ -146,31 +150,40 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const { daemonId } = opened.use(await takeOwnership(paths, log));
   const registryCache = join(paths.cache, 'registry');
   await prepareDirectories(paths, registryCache, log);
+  const adoption = await Adoption.begin(paths, log);
 
   const events = opened.use(await Events.open(paths.events, log));
   const audit = opened.use(await AuditLog.open(paths, log));
   const decisions = opened.use(await NetworkDecisions.open(paths.decisions, log));
+  // What a removed workload's server still does is not reported: its name may belong to another workload.
+  const nameOf = (id: WorkloadId): string | undefined => workloads.byId(id)?.runConfig.name;
   const pins = opened.use(
     await ToolPinsOfAll.open(paths.pins, {
-      modeOf(name): ToolPinningMode {
-        const runConfig = workloads.find(name)?.runConfig;
+      nameOf,
+      modeOf(id): ToolPinningMode {
+        const runConfig = workloads.byId(id)?.runConfig;
         return runConfig === undefined ? 'off' : pinningModeOf(runConfig);
       },
-      onChanges(name, changes) {
+      onChanges(id, changes) {
+        const name = nameOf(id);
+        if (name === undefined) return;
         events.emit({ type: 'pins.changed', name, changes: [...changes] });
         const isHeldBack = changes.some(({ change }) => change === 'new' || change === 'changed');
-        const pending = pins.pendingOf(name);
-        if (isHeldBack && pending > 0 && pins.of(name).isEnforced)
+        const pending = pins.pendingOf(id);
+        if (isHeldBack && pending > 0 && pins.of(id).isEnforced)
           events.emit({ type: 'approval.requested', name, pending });
       },
-      onListed: (name) => void doubts.of(name),
+      onListed: (id) => void doubts.of(id),
       log,
       now,
     }),
   );
   const listings = opened.use(
     await Listings.open(paths.listings, {
-      onChanges: (name, items) => events.emit({ type: 'tool.changed', name, items: [...items] }),
+      onChanges(id, items) {
+        const name = nameOf(id);
+        if (name !== undefined) events.emit({ type: 'tool.changed', name, items: [...items] });
+      },
       log,
       now,
     }),
@@ -178,8 +191,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const progress = opened.use(new ProgressEvents(events));
   const traffic = opened.use(new TrafficOfAll({ redaction: audit.redaction, now }));
   const doubts = new PolicyDoubts(
-    (name) => pins.offerOf(name),
-    (name, doubt) => pins.note(name, { doubt }, 'a policy names items that the server does not offer'),
+    (id) => pins.offerOf(id),
+    (id, doubt) => pins.note(id, { doubt }, 'a policy names items that the server does not offer'),
   );
   const settings = await SettingsFile.open(paths.settings, log);
   const packages = opened.use(
@@ -226,12 +239,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     log,
   });
   const ruleWatchers = new RuleWatchers();
-  const egressOf: LocalServerOptions['egressOf'] = (runConfig, note) =>
+  const egressOf: LocalServerOptions['egressOf'] = (stored, note) =>
     new WorkloadEgress(
-      runConfig,
+      stored,
       {
         decisions,
-        current: (name) => workloads.find(name)?.runConfig,
+        current: (id) => workloads.byId(id)?.runConfig,
         watch: ruleWatchers.watch,
         onDenial(name, decision) {
           events.emit({ type: 'network.denied', name, host: decision.host });
@@ -240,13 +253,36 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       },
       note,
     );
-  const serverVersionOf = (name: string): string | undefined =>
-    workloads.find(name)?.live.proxy?.serverVersion;
+  const serverVersionOf = (id: WorkloadId): string | undefined =>
+    workloads.byId(id)?.live.proxy?.serverVersion;
   const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
   const mountUse = opened.use(new MountUse({ directory: paths.mountUse, env, log }));
   const statuses = opened.use(new Statuses(paths.statuses, log));
+  const signIns = new SignIns(() => secrets.vault);
+  const parts: WorkloadPart[] = [
+    { title: 'the granted mounts', ids: () => mounts.ids(), forget: (id) => mounts.forget(id) },
+    { title: 'the hidden files', ids: () => hiddenMemory.ids(), forget: (id) => hiddenMemory.forget(id) },
+    { title: 'the used mounts', ids: () => mountUse.ids(), forget: (id) => mountUse.forget(id) },
+    { title: 'the network decisions', ids: () => decisions.ids(), forget: (id) => decisions.forget(id) },
+    { title: 'the approved tools', ids: () => pins.ids(), forget: (id) => pins.forget(id) },
+    { title: 'the listed tools', ids: () => listings.ids(), forget: (id) => listings.forget(id) },
+    { title: 'the calls', ids: () => traffic.ids(), forget: (id) => traffic.forget(id) },
+    {
+      title: 'the sign-ins',
+      // Only a remote workload is a reason to open the secrets, for which a keyring may ask the user.
+      async ids() {
+        const isOpened = workloads.all().some(({ runConfig }) => isRemote(runConfig));
+        return isOpened ? signIns.ids().catch(unlessLocked) : [];
+      },
+      async forget(id, runConfig) {
+        if (runConfig === undefined || isRemote(runConfig)) await signIns.forget(id);
+      },
+    },
+  ];
   const workloads = opened.use(
     new Workloads({
+      parts,
+      adoption,
       runConfigs: new RunConfigs(paths.runConfigs, log),
       statuses,
       logs,
@@ -260,10 +296,6 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         readSecret: (workload, secret) =>
           readAudited(audit, { workload, secret }, () => secrets.resolve({ name: secret, target: '' })),
       }),
-      forgetRemote: (name) =>
-        forgetRemote(secrets, name).catch((error: unknown) =>
-          log.warn({ workload: name, err: error }, 'its tokens could not be removed'),
-        ),
       homeLimit: new HomeLimit(options.homeLimit),
       removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
       requireGroup: (group) => void groups.require(group),
@@ -273,12 +305,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       egressOf,
       openBuiltIn: (runConfig, note) => openDaemonMetaServer(core, runConfig, note),
       builtInMiddleware: [identifyCallers()],
-      observersOf: (name) => ({
-        traffic: traffic.of(name),
-        listings: listings.sinkFor(name, () => serverVersionOf(name)),
+      observersOf: (id) => ({
+        traffic: traffic.of(id),
+        listings: listings.sinkFor(id, () => serverVersionOf(id)),
       }),
-      watchPolicies: (name, policies) => doubts.watch(name, policies),
-      pinsOf: (name, note) => pins.forProxy(name, note),
+      watchPolicies: (id, policies) => doubts.watch(id, policies),
+      pinsOf: (id, note) => pins.forProxy(id, note),
       installation: {
         ...installationSettings(settings),
         inspect: (...inspected) => packages.inspect(...inspected),
@@ -291,15 +323,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       now,
       onProgress: (name, message) => progress.of(name)(message),
       onChange(supervisor) {
-        ruleWatchers.changed(supervisor.runConfig.name);
+        ruleWatchers.changed(supervisor.id);
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
       },
       onRemoved(name) {
-        decisions.remove(name);
-        pins.remove(name);
-        listings.remove(name);
-        traffic.remove(name);
         events.emit({ type: 'workload.removed', name });
         clients.reconcileSoon();
       },
@@ -325,7 +353,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 
   await clients.migrate();
   await clients.resume();
-  const parts = {
+  const own = {
     events,
     audit,
     settings,
@@ -355,7 +383,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     startedAt,
     paths,
     log,
-    ...parts,
+    ...own,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
   await workloads.restore();
@@ -371,7 +399,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
  * does not allow: the daemon can still serve reads.
  */
 async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
-  const { config, state, data, runConfigs, groups, mounts, hidden, mountUse, statuses, logs, temp } = paths;
+  const { config, state, data, runConfigs, groups, adopted, mounts, hidden, mountUse, statuses, logs, temp } =
+    paths;
   const orUndone =
     (path: string) =>
     (error: unknown): void =>
@@ -380,6 +409,7 @@ async function prepareDirectories(paths: StatePaths, registryCache: string, log:
     config,
     state,
     data,
+    dirname(adopted),
     runConfigs,
     groups,
     mounts,
@@ -411,6 +441,12 @@ async function openRuntimes(
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
   return runtimes;
+}
+
+/** Locked secrets are swept by a later start. */
+function unlessLocked(error: unknown): WorkloadId[] {
+  if (error instanceof ThvError) return [];
+  throw error;
 }
 
 function secretResolver(secrets: Secrets): Core['secretsOf'] {

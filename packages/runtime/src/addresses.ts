@@ -1,15 +1,32 @@
 import { BlockList, isIP } from 'node:net';
 
+const loopback = 'a loopback address';
+const metadata = 'a cloud metadata address';
+
 /**
- * The special-purpose addresses in IANA's registries, and their purposes. Rules can allow `private` addresses. No
- * server has any of the others.
+ * The special-purpose addresses in IANA's registries, and the addresses where clouds tell credentials to every program
+ * that asks, with their purposes. Rules can allow `private` addresses. `local` ones are those credentials and the
+ * neighbors on the same cable, and nothing allows them, because documents of others name hosts. No server has any of
+ * the addresses that are `never` used.
  */
-export const specialAddresses: readonly [subnet: string, kind: 'private' | 'never', what: string][] = [
+export const specialAddresses: readonly [
+  subnet: string,
+  kind: 'private' | 'local' | 'never',
+  what: string,
+][] = [
+  // Before the subnets that contain them.
+  ['100.100.100.200/32', 'local', metadata], // Alibaba Cloud
+  ['168.63.129.16/32', 'local', metadata], // Azure
+  ['192.0.0.192/32', 'local', metadata], // Oracle Cloud
+  ['fd00:42::42/128', 'local', metadata], // Scaleway
+  ['fd00:c1::a9fe:a9fe/128', 'local', metadata], // Oracle Cloud
+  ['fd00:ec2::/32', 'local', metadata], // Amazon Web Services
+  ['fd20:ce::254/128', 'local', metadata], // Google Cloud
   ['0.0.0.0/8', 'never', 'an unspecified address'],
   ['10.0.0.0/8', 'private', 'a private address'],
   ['100.64.0.0/10', 'private', 'an address inside a carrier network'],
-  ['127.0.0.0/8', 'private', 'a loopback address'],
-  ['169.254.0.0/16', 'private', 'a link-local address'],
+  ['127.0.0.0/8', 'private', loopback],
+  ['169.254.0.0/16', 'local', 'a link-local address'],
   ['172.16.0.0/12', 'private', 'a private address'],
   ['192.0.0.0/24', 'private', 'a protocol address'],
   ['192.0.2.0/24', 'never', 'a documentation address'],
@@ -21,26 +38,21 @@ export const specialAddresses: readonly [subnet: string, kind: 'private' | 'neve
   ['224.0.0.0/4', 'never', 'a multicast address'],
   ['240.0.0.0/4', 'never', 'a reserved address'],
   ['::/128', 'never', 'an unspecified address'],
-  ['::1/128', 'private', 'a loopback address'],
-  ['64:ff9b:1::/48', 'private', 'a local translation address'],
+  ['::1/128', 'private', loopback],
+  ['64:ff9b:1::/48', 'local', 'a local translation address'],
   ['2001::/23', 'private', 'a protocol address'],
   ['2001:db8::/32', 'never', 'a documentation address'],
   ['3fff::/20', 'never', 'a documentation address'],
   ['fc00::/7', 'private', 'a unique local address'],
-  ['fe80::/10', 'private', 'a link-local address'],
+  ['fe80::/10', 'local', 'a link-local address'],
   ['fec0::/10', 'private', 'a site-local address'],
   ['ff00::/8', 'never', 'a multicast address'],
 ];
 
 /**
- * Which private addresses a connection may lead to: all of them, none, or those of `others`, which excludes this machine,
- * the neighbors on its cable, and the services where clouds tell credentials to every program that asks. `any` checks no
- * address, for hosts that the user has chosen.
+ * Which private addresses a connection may lead to: all of them, none, or those of `others`, which excludes this machine.
  */
-export type PrivateReach = boolean | 'others' | 'any';
-
-/** The addresses of such services of clouds that are not link-local. */
-const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']);
+export type PrivateReach = boolean | 'others';
 
 /**
  * Returns the reason against connecting to an IP address, phrased to follow "is". Returns undefined if no reason
@@ -49,13 +61,15 @@ const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::
 export function refusalOf(address: string, allowPrivate: PrivateReach): string | undefined {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (isIP(address) === 0) return 'no address';
-  if (allowPrivate === 'any') return undefined;
   const inner = family === 'ipv6' ? embeddedAddress(wordsOf(address)) : undefined;
   if (inner !== undefined) return refusalOf(inner, allowPrivate);
 
-  const special = specialLists.find(({ list }) => list.check(address, family));
+  const tunneled = family === 'ipv6' ? tunneledAddress(wordsOf(address)) : undefined;
+  const behind = tunneled === undefined ? undefined : specialOf(tunneled, 'ipv4');
+  if (behind?.kind === 'local') return behind.what;
+  const special = specialOf(address, family);
   if (special !== undefined) {
-    const isAllowed = allowPrivate === 'others' ? !isLocal(address, special.what) : allowPrivate;
+    const isAllowed = allowPrivate === 'others' ? special.what !== loopback : allowPrivate;
     return isAllowed && special.kind === 'private' ? undefined : special.what;
   }
   return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
@@ -64,18 +78,15 @@ export function refusalOf(address: string, allowPrivate: PrivateReach): string |
 /** Whether an address belongs to the machine that uses it. */
 export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::ffff:127\./.test(address);
 
-/** Whether an address is one where clouds tell credentials to every program that asks, or a neighbor on the same cable. */
-export const isLinkLocalAddress = (address: string): boolean =>
-  refusalOf(address, false) === 'a link-local address';
-
-/** Whether an address leads to this machine, to a neighbor on the same cable, or to the credentials of a cloud. */
-function isLocal(address: string, what: string): boolean {
-  const text =
-    isIP(address) === 6 ? new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1) : address;
-  return what === 'a loopback address' || what === 'a link-local address' || metadataAddresses.has(text);
+/** Returns the reason why nothing may lead to a host. Undefined for names, and for addresses that rules can allow. */
+export function neverAllowed(host: string): string | undefined {
+  const address = host.replace(/^\[|\]$/g, '');
+  return isIP(address) === 0 ? undefined : refusalOf(address, true);
 }
 
 const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
+const specialOf = (address: string, family: 'ipv4' | 'ipv6') =>
+  specialLists.find(({ list }) => list.check(address, family));
 const globalUnicast = listOf('2000::/3');
 
 function listOf(subnet: string): BlockList {
@@ -90,6 +101,13 @@ function embeddedAddress(words: readonly number[]): string | undefined {
   const starts = (...prefix: number[]): boolean => prefix.every((word, at) => words[at] === word);
   if (starts(0, 0, 0, 0, 0, 0xffff) || starts(0x64, 0xff9b, 0, 0, 0, 0)) return dotted(words[6], words[7]);
   return starts(0x2002) ? dotted(words[1], words[2]) : undefined;
+}
+
+/** The IPv4 address behind a tunnel, if there is such a tunnel: ISATAP (RFC 5214), or Teredo (RFC 4380), which inverts the bits. */
+function tunneledAddress([first, second, , , fifth = 0, sixth, seventh = 0, eighth = 0]: readonly number[]):
+  string | undefined {
+  if ((fifth & ~0x200) === 0 && sixth === 0x5efe) return dotted(seventh, eighth);
+  return first === 0x2001 && second === 0 ? dotted(seventh ^ 0xffff, eighth ^ 0xffff) : undefined;
 }
 
 function dotted(high = 0, low = 0): string {

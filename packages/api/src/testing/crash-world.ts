@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@toolhive/contract/client';
@@ -117,6 +118,13 @@ export const acts = {
     ...acts.create(runConfig),
     title: `edit ${runConfig.name} in ${runConfig.group} as ${runConfig.env_vars?.['MARK']}`,
     send: (client) => client.editWorkload({ ...byName(runConfig.name), body: runConfig }),
+  }),
+  /** The tools are approved and remembered, because it is the first list. */
+  listTools: (name: string): Act => ({
+    ...whole,
+    title: `list the tools of ${name}`,
+    send: (client) => client.getCapabilities({ ...byName(name), query: { refresh: 'true' } }),
+    effect: new Map(),
   }),
   stop: (world: World, name: string): Act => ({
     ...whole,
@@ -363,6 +371,7 @@ export async function requireInOrder(daemon: Daemon, world: World, signal?: Abor
       });
     }
     expect(await strangeFiles(daemon.home, world)).toEqual({ leftOver: [], missing: [] });
+    expect(await strangeRows(daemon.home)).toEqual([]);
   }, signal);
   expect(daemon.complaints).toEqual([]);
 }
@@ -412,6 +421,7 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     ...Object.values(clientFiles).map((file) => join(home, file)),
     ...(world.has('secrets') ? [secrets] : []),
     settings,
+    paths.adopted,
     daemonId,
     lock,
     socket,
@@ -439,6 +449,27 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     leftOver: [...present.difference(needed).difference(allowed)].map((path) => relative(home, path)),
     missing: [...needed.difference(present)].map((path) => relative(home, path)),
   };
+}
+
+/** Rows of workloads that do not exist, which a later workload could inherit. */
+async function strangeRows(home: string): Promise<unknown[]> {
+  const { runConfigs, pins, listings, decisions } = statePaths({ HOME: home });
+  const files = (await filesUnder(runConfigs)).filter((file) => file.endsWith('.json'));
+  const ids = await Promise.all(
+    files.map(async (file) => (JSON.parse(await readFile(file, 'utf8')) as RunConfig)['workload_id']),
+  );
+  const tables = { [pins]: ['kinds', 'versions'], [listings]: ['listings'], [decisions]: ['decisions'] };
+  return Object.entries(tables).flatMap(([path, names]) => {
+    const database = new DatabaseSync(path, { readOnly: true });
+    try {
+      return names
+        .flatMap((name) => database.prepare(`SELECT DISTINCT workload FROM ${name}`).all())
+        .map(({ workload }) => workload)
+        .filter((id) => !ids.includes(id));
+    } finally {
+      database.close();
+    }
+  });
 }
 
 async function filesUnder(directory: string): Promise<string[]> {

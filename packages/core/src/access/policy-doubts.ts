@@ -1,3 +1,4 @@
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { OfferedItems, Policies } from './policies.ts';
 
 /** How many doubts are remembered as told: a server can offer other things in each list. */
@@ -18,18 +19,21 @@ interface Entry {
 
 /** The running workloads whose policies name items that their servers do not offer. */
 export class PolicyDoubts {
-  readonly #offerOf: (workload: string) => OfferSource;
-  readonly #tell: (workload: string, doubt: string) => void;
-  readonly #entries = new Map<string, Entry>();
+  readonly #offerOf: (workload: WorkloadId) => OfferSource;
+  readonly #tell: (workload: WorkloadId, doubt: string) => void;
+  readonly #entries = new Map<WorkloadId, Entry>();
 
   /** `tell` gets each doubt once while a workload runs. */
-  constructor(offerOf: (workload: string) => OfferSource, tell: (workload: string, doubt: string) => void) {
+  constructor(
+    offerOf: (workload: WorkloadId) => OfferSource,
+    tell: (workload: WorkloadId, doubt: string) => void,
+  ) {
     this.#offerOf = offerOf;
     this.#tell = tell;
   }
 
   /** Begins to compare. The result ends that, and must be disposed of before the policies. */
-  watch(workload: string, policies: Policies): Disposable {
+  watch(workload: WorkloadId, policies: Policies): Disposable {
     const entry: Entry = { policies, told: new Set() };
     this.#entries.set(workload, entry);
     this.of(workload);
@@ -44,7 +48,7 @@ export class PolicyDoubts {
    * Returns the names in a workload's policies that its server does not offer. Empty if the server's items are
    * unknown.
    */
-  of(workload: string): readonly string[] {
+  of(workload: WorkloadId): readonly string[] {
     const entry = this.#entries.get(workload);
     if (entry === undefined) return [];
     const offer = this.#offerOf(workload);

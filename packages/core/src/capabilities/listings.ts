@@ -4,6 +4,8 @@ import type { Greeting, ListingSink } from '@toolhive/proxy/listing-capture';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
 import { openRecoverable } from '../state/recoverable-database.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadRows } from '../state/workload-rows.ts';
 
 type Item = Record<string, unknown>;
 
@@ -29,7 +31,7 @@ export interface StoredListing {
 
 export interface ListingsOptions {
   /** Called after changes, at most once per second for each workload. */
-  onChanges: (workload: string, changes: readonly ListChange[]) => void;
+  onChanges: (workload: WorkloadId, changes: readonly ListChange[]) => void;
   log: Logger;
   now: () => Date;
 }
@@ -66,10 +68,11 @@ interface Unsaved {
 export class Listings implements Disposable {
   readonly #database: DatabaseSync;
   readonly #options: ListingsOptions;
+  readonly #stored: WorkloadRows;
   readonly #put: StatementSync;
   readonly #touch: StatementSync;
   readonly #read: StatementSync;
-  readonly #unsaved = new Map<string, Map<Part, Unsaved>>();
+  readonly #unsaved = new Map<WorkloadId, Map<Part, Unsaved>>();
   #timer: NodeJS.Timeout | undefined;
 
   private constructor(database: DatabaseSync, options: ListingsOptions) {
@@ -83,6 +86,7 @@ export class Listings implements Disposable {
         PRIMARY KEY (workload, part)
       ) STRICT;
     `);
+    this.#stored = new WorkloadRows(database, ['listings']);
     this.#put = database.prepare('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?, ?)');
     this.#touch = database.prepare('UPDATE listings SET at = ? WHERE workload = ? AND part = ?');
     this.#read = database.prepare('SELECT part, at, is_complete, content FROM listings WHERE workload = ?');
@@ -101,7 +105,7 @@ export class Listings implements Disposable {
    * Receives lists from a workload's proxy. `serverVersion` is the server's protocol version, because the greeting
    * contains the client's version.
    */
-  sinkFor(workload: string, serverVersion: () => string | undefined): ListingSink {
+  sinkFor(workload: WorkloadId, serverVersion: () => string | undefined): ListingSink {
     const take = (part: Part, value: unknown, isComplete: boolean): void =>
       this.#take(workload, part, { at: this.#now(), content: { value, isComplete } });
     return {
@@ -118,7 +122,7 @@ export class Listings implements Disposable {
   }
 
   /** A server's latest list. Undefined if the server was never listed. */
-  of(workload: string): StoredListing | undefined {
+  of(workload: WorkloadId): StoredListing | undefined {
     this.#save();
     const rows = this.#rows(workload);
     if (rows.length === 0) return undefined;
@@ -132,10 +136,14 @@ export class Listings implements Disposable {
     return listing;
   }
 
-  /** Forgets a workload that was removed. */
-  remove(workload: string): void {
+  /** The workloads that lists are stored of. */
+  ids(): WorkloadId[] {
+    return this.#stored.ids();
+  }
+
+  forget(workload: WorkloadId): void {
     this.#unsaved.delete(workload);
-    this.#orLogged(() => this.#database.prepare('DELETE FROM listings WHERE workload = ?').run(workload));
+    this.#stored.forget(workload);
   }
 
   [Symbol.dispose](): void {
@@ -144,7 +152,7 @@ export class Listings implements Disposable {
     this.#database.close();
   }
 
-  #take(workload: string, part: Part, unsaved: Unsaved): void {
+  #take(workload: WorkloadId, part: Part, unsaved: Unsaved): void {
     const parts = this.#unsaved.get(workload) ?? new Map<Part, Unsaved>();
     this.#unsaved.set(workload, parts.set(part, unsaved));
     this.#timer ??= setTimeout(() => this.#save(), saveMs).unref();
@@ -162,7 +170,7 @@ export class Listings implements Disposable {
   }
 
   /** Returns how the lists differ from those before. */
-  #saveParts(workload: string, parts: ReadonlyMap<Part, Unsaved>): ListChange[] {
+  #saveParts(workload: WorkloadId, parts: ReadonlyMap<Part, Unsaved>): ListChange[] {
     const before = new Map(this.#rows(workload).map((row) => [row.part, row.content]));
     const changes: ListChange[] = [];
     for (const [part, { at, content }] of parts) {
@@ -180,7 +188,7 @@ export class Listings implements Disposable {
     return changes;
   }
 
-  #rows(workload: string): { part: Part; at: string; isComplete: boolean; content: string }[] {
+  #rows(workload: WorkloadId): { part: Part; at: string; isComplete: boolean; content: string }[] {
     const rows = this.#orLogged(() => this.#read.all(workload)) ?? [];
     return rows.map((row) => ({
       part: row['part'] as Part, // written by `#saveParts`

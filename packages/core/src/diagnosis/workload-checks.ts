@@ -86,11 +86,12 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
 }
 
 /** The workload's network access, and denials in its log. */
-async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
+async function networkRulesOf({ core, supervisor }: Subject): Promise<Found[]> {
+  const { runConfig } = supervisor;
   if (!isLocal(runConfig)) return [];
   const network = networkOf(runConfig);
   if (network.kind === 'mode') return [ok(`the network mode is ${network.mode}`)];
-  if (network.kind === 'rules') return rulesOf(core, runConfig.name, network.rules);
+  if (network.kind === 'rules') return rulesOf(core, supervisor, network.rules);
   const { rule, refusal, hint } =
     egress[network.kind === 'open' && network.privateAddresses !== 'all' ? 'public' : network.kind];
   const log = await core.logs.read(runConfig.name, 'server', { lines: searchedLines });
@@ -102,12 +103,12 @@ async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Pro
 /** What its rules allow, and the latest hosts that they denied. */
 function rulesOf(
   core: Core,
-  name: string,
+  { id, runConfig: { name } }: Supervisor,
   { hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules,
 ): Found[] {
   const where = [...(hosts ?? []), ...(everyPublicHost ? ['every public host'] : [])].join(', ');
   const rule = `the server can reach ${where} on port ${ports.join(', ')}`;
-  const denied = core.decisions.list(name, 'denied').slice(0, shownDenials);
+  const denied = core.decisions.list(id, 'denied').slice(0, shownDenials);
   if (denied.length === 0) return [ok(rule)];
   const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));
   const fix = denied[0]?.fix === undefined ? '' : `, and ${denied[0].fix} allows the latest`;
@@ -160,7 +161,7 @@ async function installationOf({ core, supervisor }: Subject, signal: AbortSignal
   if (condition.status === 'starting') return [skipped(condition.context ?? 'the server is starting')];
   await core.runtimes.of(runConfig).prepare(packageSourceOf(runConfig), {
     ...installationSettings(core.settings),
-    granted: await grantedSourceOf(core.mounts, runConfig),
+    granted: await grantedSourceOf(core.mounts, supervisor),
     report: () => {},
     signal,
   });
@@ -276,10 +277,10 @@ async function listingOf(
 }
 
 /** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */
-async function policiesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
+async function policiesOf({ core, supervisor: { id, runConfig } }: Subject): Promise<Found[]> {
   using policies = await openPolicies(runConfig);
   if (policies === undefined) return [];
-  const { offered } = core.pins.offerOf(runConfig.name);
+  const { offered } = core.pins.offerOf(id);
   const doubts = policies.doubtsAbout(offered);
   if (doubts.length > 0)
     return doubts.map((doubt) => warning(`mistake in ${doubt}`, 'correct the authorization policies'));

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf, specialAddresses } from '@toolhive/runtime/addresses';
 import { fetchJson, guardedFetch } from './guarded-fetch.ts';
 import type { GuardedRequest, Lookup } from './guarded-fetch.ts';
+import { messageOf } from '@toolhive/contract/failure';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 
 const { key, certificate: ca } = selfSigned('public.example');
@@ -48,16 +49,26 @@ describe('an address', () => {
     ['10.255.255.255', 'private', 'a private address'],
     ['100.127.0.1', 'private', 'an address inside a carrier network'],
     ['172.31.255.255', 'private', 'a private address'],
-    ['169.254.169.254', 'private', 'a link-local address'],
+    ['169.254.169.254', 'local', 'a link-local address'],
     ['255.255.255.255', 'never', 'a reserved address'],
     ['fd12:3456::1', 'private', 'a unique local address'],
-    ['fe80::1%eth0', 'private', 'a link-local address'],
+    ['fe80::1%eth0', 'local', 'a link-local address'],
     ['2001:0:4136:e378::1', 'private', 'a protocol address'],
     ['2001:2::1', 'private', 'a protocol address'],
     ['::ffff:127.0.0.1', 'private', 'a loopback address'],
     ['::ffff:a00:1', 'private', 'a private address'],
     ['64:ff9b::c0a8:1', 'private', 'a private address'],
-    ['64:ff9b::169.254.169.254', 'private', 'a link-local address'],
+    ['64:ff9b::169.254.169.254', 'local', 'a link-local address'],
+    ['64:ff9b:1::a9fe:a9fe', 'local', 'a local translation address'],
+    ['::ffff:169.254.169.254', 'local', 'a link-local address'],
+    ['::ffff:a9fe:a9fe', 'local', 'a link-local address'],
+    ['2002:a9fe:a9fe::1', 'local', 'a link-local address'],
+    ['2001:470:1::200:5efe:a9fe:a9fe', 'local', 'a link-local address'],
+    ['fd00::5efe:6464:64c8', 'local', 'a cloud metadata address'],
+    ['2001:0:4136:e378:8000:63bf:5601:5601', 'local', 'a link-local address'],
+    ['fd00:ec2:0::254', 'local', 'a cloud metadata address'],
+    ['fd00:ec2::23', 'local', 'a cloud metadata address'],
+    ['64:ff9b::168.63.129.16', 'local', 'a cloud metadata address'],
     ['2002:7f00:1::1', 'private', 'a loopback address'],
     ['2002:e000:1::', 'never', 'a multicast address'],
   ] as const)('%s is %s: it is %s', (address, kind, what) => {
@@ -71,8 +82,9 @@ describe('an address', () => {
     ['::ffff:127.0.0.1', 'a loopback address'],
     ['169.254.169.254', 'a link-local address'],
     ['fe80::1', 'a link-local address'],
-    ['fd00:ec2:0::254', 'a unique local address'],
-    ['100.100.100.200', 'an address inside a carrier network'],
+    ['fd00:ec2:0::254', 'a cloud metadata address'],
+    ['100.100.100.200', 'a cloud metadata address'],
+    ['100.100.100.201', undefined],
     ['10.96.0.1', undefined],
     ['192.168.1.1', undefined],
     ['fd12:3456::1', undefined],
@@ -135,6 +147,59 @@ describe('where it may go', () => {
     await expect(inside).rejects.toThrow('public.example is a loopback address');
     await expect(mixed).rejects.toThrow('public.example is a loopback address');
     await expect(none).rejects.toThrow('public.example does not resolve to an address');
+  });
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data',
+    'http://2852039166/',
+    'http://0xA9FEA9FE/',
+    'http://0251.0376.0251.0376/',
+    'http://169.254.43518/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://[64:ff9b::a9fe:a9fe]/',
+    'http://[64:ff9b:1::a9fe:a9fe]/',
+    'http://[2002:a9fe:a9fe::]/',
+    'http://[fe80::a9fe:a9fe]/',
+    'http://[fd00:ec2::254]/',
+    'http://[fd20:ce::254]/',
+    'http://100.100.100.200/',
+    'http://192.0.0.192/opc/v2/',
+    'http://168.63.129.16/',
+    'http://metadata.example/',
+  ])('never contacts %s, whatever is allowed, and not through a redirect either', async (address) => {
+    const lookup: Lookup = (host, options, done) =>
+      answering(host === 'metadata.example' ? '169.254.169.254' : '127.0.0.1')(host, options, done);
+    await using server = await serve((_request, response) =>
+      response.writeHead(302, { location: address }).end(),
+    );
+    const refusal = / is (?:a link-local address|a cloud metadata address|a local translation)/;
+
+    const failed = (url: string, more: GuardedRequest = {}): Promise<string> =>
+      guardedFetch(url, privately({ lookup, timeoutMs: 2_000, ...more })).then(() => '', messageOf);
+    const [direct, redirected, proxied] = await Promise.all([
+      failed(address),
+      failed(server.url),
+      failed(address, { proxy: 'http://127.0.0.1:9' }),
+    ]);
+
+    expect(direct).toMatch(refusal);
+    expect(redirected).toMatch(refusal);
+    expect(proxied).toMatch(address.includes('example') ? 'cannot be read' : refusal);
+  });
+
+  test('does not come back to this machine from another one', async () => {
+    const lookup: Lookup = (host, options, done) =>
+      answering(host === 'inside.example' ? '10.0.0.1' : '127.0.0.1')(host, options, done);
+    await using here = await serve((_request, response) => response.end('inside'), { tls: true });
+    await using redirecting = await serve(
+      (_request, response) => response.writeHead(302, { location: here.url }).end(),
+      { tls: true },
+    );
+
+    const fetched = guardedFetch(`https://public.example:${redirecting.port}/`, privately({ ca, lookup }));
+
+    await expect(fetched).rejects.toThrow('127.0.0.1 is a loopback address');
   });
 
   test('asks for a name again with every connection, and checks every answer', async () => {

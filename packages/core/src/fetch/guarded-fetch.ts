@@ -19,7 +19,8 @@ import {
 } from '@toolhive/contract/failure';
 import { Agent, ProxyAgent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
-import { refusalOf } from '@toolhive/runtime/addresses';
+import { isLoopback } from '@toolhive/contract/loopback';
+import { neverAllowed, refusalOf } from '@toolhive/runtime/addresses';
 import type { PrivateReach } from '@toolhive/runtime/addresses';
 import { parseJson } from '@toolhive/contract/json-text';
 
@@ -27,8 +28,8 @@ export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** Private addresses, or some of them, and plain `http` are fine. */
-  allowPrivate?: PrivateReach;
+  /** Private addresses, or some of them, and plain `http` are fine. Link-local addresses and those of cloud metadata never are. */
+  allowPrivate?: PrivateReach | undefined;
   /** Plain `http` is fine, but no private address. */
   allowHttp?: boolean;
   /** Whether to follow redirects, which is the default. If false, returns the redirect response. */
@@ -39,12 +40,12 @@ export interface GuardedRequest {
   timeoutMs?: number;
   signal?: AbortSignal;
   /** Resolves names, in tests. */
-  lookup?: Lookup;
+  lookup?: Lookup | undefined;
   /** The certificate authorities to trust instead of the usual ones, as PEM. */
   ca?: string | string[];
   /**
-   * The URL of a corporate proxy for the connection. The proxy resolves the name, so no address is checked: only for
-   * hosts that the user has chosen.
+   * The URL of a corporate proxy for the connection. The proxy resolves the name, so only a numeric address is checked:
+   * only for hosts that the user has chosen.
    */
   proxy?: string | undefined;
 }
@@ -79,13 +80,15 @@ export async function guardedFetch(address: string, request: GuardedRequest = {}
   const limit = AbortSignal.timeout(timeoutMs);
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   let url = checkUrl(address, request);
-  let { headers = {} } = request;
+  let { headers = {}, allowPrivate } = request;
   try {
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const answer = await fetchOnce(url, { ...request, headers, signal: either });
+      const answer = await fetchOnce(url, { ...request, allowPrivate, headers, signal: either });
       if (typeof answer === 'object') return answer;
       const next = checkUrl(answer, request, url);
       if (next.origin !== url.origin) headers = keepOnly(headers, 'accept');
+      // The caller has allowed another machine, which must not choose a service of this one.
+      if (allowPrivate === true && !isHere(url)) allowPrivate = 'others';
       url = next;
     }
   } catch (error) {
@@ -152,7 +155,7 @@ function agentFor(request: GuardedRequest): Dispatcher {
 /** Checks a URL before its use. `from` is the redirecting URL. */
 function checkUrl(
   address: string,
-  { allowPrivate = false, allowHttp = false }: GuardedRequest,
+  { allowPrivate = false, allowHttp = false, proxy }: GuardedRequest,
   from?: URL,
 ): URL {
   const url = URL.parse(address, from?.href);
@@ -160,6 +163,8 @@ function checkUrl(
   if (url.username !== '' || url.password !== '') {
     throw invalid(`the URL of ${url.host} contains a user name or a password`);
   }
+  const never = proxy === undefined ? undefined : neverAllowed(url.hostname);
+  if (never !== undefined) throw forbidden(`${url.hostname} is ${never}`);
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
   if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
@@ -167,13 +172,33 @@ function checkUrl(
   return url;
 }
 
+const isHere = ({ hostname }: URL): boolean => isLoopback(hostname.replace(/^\[|\]$/g, ''));
+
 /** Dials only allowed addresses. Names go through `lookup`. Numeric addresses do not, so they are checked here. */
 export function guardedConnect({
   allowPrivate = false,
-  lookup = systemLookup,
+  lookup,
   ca,
 }: Pick<GuardedRequest, 'allowPrivate' | 'lookup' | 'ca'>): buildConnector.connector {
-  const guardedLookup: LookupFunction = (host, { all }, done) => {
+  const dial = buildConnector({
+    lookup: guardedLookup({ allowPrivate, lookup }),
+    allowH2: false,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return (options, done) => {
+    const literal = options.hostname.replace(/^\[|\]$/g, '');
+    const what = isIP(literal) === 0 ? undefined : refusalOf(literal, allowPrivate);
+    if (what === undefined) dial(options, done);
+    else done(forbidden(`${literal} is ${what}`), null);
+  };
+}
+
+/** Resolves names to allowed addresses only. */
+export function guardedLookup({
+  allowPrivate = false,
+  lookup = systemLookup,
+}: Pick<GuardedRequest, 'allowPrivate' | 'lookup'>): LookupFunction {
+  return (host, { all }, done) => {
     lookup(host, { all: true }, (error, addresses) => {
       const found = error ?? refuseAny(host, addresses) ?? noneOf(host, addresses);
       const [first] = addresses ?? [];
@@ -181,13 +206,6 @@ export function guardedConnect({
       else if (all === true) done(null, addresses);
       else done(null, first.address, first.family);
     });
-  };
-  const dial = buildConnector({ lookup: guardedLookup, allowH2: false, ...(ca === undefined ? {} : { ca }) });
-  return (options, done) => {
-    const literal = options.hostname.replace(/^\[|\]$/g, '');
-    const refused = isIP(literal) === 0 ? undefined : refuseAny(literal, [{ address: literal, family: 0 }]);
-    if (refused === undefined) dial(options, done);
-    else done(refused, null);
   };
 
   /** One bad address is enough: a name that leads inside as well as outside means no good. */

@@ -6,6 +6,8 @@ import type { NetworkDecisionMade } from '@toolhive/contract/network';
 import type { EgressDecision, Traffic } from '@toolhive/runtime/egress';
 import type { Logger } from 'pino';
 import { openRecoverable } from '../state/recoverable-database.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadRows } from '../state/workload-rows.ts';
 
 type Verdict = NetworkDecision['verdict'];
 
@@ -24,8 +26,9 @@ const saveMs = 1_000;
 export class NetworkDecisions implements Disposable {
   readonly #database: DatabaseSync;
   readonly #log: Logger;
-  readonly #workloads = new Map<string, Map<string, NetworkDecision>>();
-  readonly #unsaved = new Set<string>();
+  readonly #stored: WorkloadRows;
+  readonly #workloads = new Map<WorkloadId, Map<string, NetworkDecision>>();
+  readonly #unsaved = new Set<WorkloadId>();
   readonly #watchers = new Set<Watcher>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -37,6 +40,7 @@ export class NetworkDecisions implements Disposable {
       PRAGMA synchronous = OFF;
       CREATE TABLE IF NOT EXISTS decisions (workload TEXT PRIMARY KEY, decisions TEXT NOT NULL) STRICT;
     `);
+    this.#stored = new WorkloadRows(database, ['decisions']);
   }
 
   /** A damaged file is set aside. Where none can be written, decisions are remembered until the daemon ends. */
@@ -50,7 +54,7 @@ export class NetworkDecisions implements Disposable {
 
   /** Counts a decision that was made several times. Returns the decision and whether it is the first of its kind. */
   record(
-    workload: string,
+    workload: WorkloadId,
     { host, port, verdict, rule, reason }: EgressDecision,
     fix: string | undefined,
     times = 1,
@@ -81,7 +85,7 @@ export class NetworkDecisions implements Disposable {
   }
 
   /** Adds a connection's byte counts to the latest decision about its host and port. */
-  addTraffic(workload: string, { host, port }: EgressDecision, { sent, received }: Traffic): void {
+  addTraffic(workload: WorkloadId, { host, port }: EgressDecision, { sent, received }: Traffic): void {
     const decision = this.#of(workload).get(`allowed ${host} ${port ?? ''}`);
     if (decision === undefined) return;
     decision.sent_bytes += sent;
@@ -90,7 +94,7 @@ export class NetworkDecisions implements Disposable {
   }
 
   /** The decisions about a workload, the latest first. */
-  list(workload: string, verdict?: Verdict): NetworkDecision[] {
+  list(workload: WorkloadId, verdict?: Verdict): NetworkDecision[] {
     return [...this.#of(workload).values()]
       .filter((decision) => verdict === undefined || decision.verdict === verdict)
       .toReversed();
@@ -98,7 +102,7 @@ export class NetworkDecisions implements Disposable {
 
   /** The decisions about a workload from now on, until the signal aborts. */
   watch(
-    workload: string,
+    workload: WorkloadId,
     verdict: Verdict | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<Sent<NetworkDecisionMade>, void, void> {
@@ -112,10 +116,15 @@ export class NetworkDecisions implements Disposable {
     return this.#watched(watcher, signal);
   }
 
-  /** Forgets a workload that was removed. */
-  remove(workload: string): void {
-    this.#workloads.set(workload, new Map());
-    this.#saveSoon(workload);
+  /** The workloads that decisions are stored of. */
+  ids(): WorkloadId[] {
+    return this.#stored.ids();
+  }
+
+  forget(workload: WorkloadId): void {
+    this.#workloads.delete(workload);
+    this.#unsaved.delete(workload);
+    this.#stored.forget(workload);
   }
 
   [Symbol.dispose](): void {
@@ -144,7 +153,7 @@ export class NetworkDecisions implements Disposable {
     }
   }
 
-  #of(workload: string): Map<string, NetworkDecision> {
+  #of(workload: WorkloadId): Map<string, NetworkDecision> {
     const known = this.#workloads.get(workload);
     if (known !== undefined) return known;
     const read = new Map(
@@ -157,7 +166,7 @@ export class NetworkDecisions implements Disposable {
     return read;
   }
 
-  #read(workload: string): NetworkDecision[] {
+  #read(workload: WorkloadId): NetworkDecision[] {
     try {
       const row = this.#database.prepare('SELECT decisions FROM decisions WHERE workload = ?').get(workload);
       return row === undefined ? [] : (JSON.parse(String(row['decisions'])) as NetworkDecision[]); // see `#save`
@@ -167,7 +176,7 @@ export class NetworkDecisions implements Disposable {
     }
   }
 
-  #saveSoon(workload: string): void {
+  #saveSoon(workload: WorkloadId): void {
     this.#unsaved.add(workload);
     this.#timer ??= setTimeout(() => this.#save(), saveMs).unref();
   }
@@ -178,15 +187,7 @@ export class NetworkDecisions implements Disposable {
     this.#unsaved.clear();
     try {
       const insert = this.#database.prepare('INSERT OR REPLACE INTO decisions VALUES (?, ?)');
-      const forget = this.#database.prepare('DELETE FROM decisions WHERE workload = ?');
-      for (const workload of unsaved) {
-        const decisions = [...this.#of(workload).values()];
-        if (decisions.length > 0) insert.run(workload, JSON.stringify(decisions));
-        else {
-          forget.run(workload);
-          this.#workloads.delete(workload);
-        }
-      }
+      for (const workload of unsaved) insert.run(workload, JSON.stringify([...this.#of(workload).values()]));
     } catch (error) {
       this.#log.error({ why: messageOf(error) }, 'network decisions could not be saved');
     }
@@ -195,18 +196,18 @@ export class NetworkDecisions implements Disposable {
 
 /** A caller that watches the decisions about one workload. */
 class Watcher {
-  readonly #workload: string;
+  readonly #workload: WorkloadId;
   readonly #verdict: Verdict | undefined;
   readonly #waiting: NetworkDecision[] = [];
   #isOver = false;
   #wake = (): void => {};
 
-  constructor(workload: string, verdict: Verdict | undefined) {
+  constructor(workload: WorkloadId, verdict: Verdict | undefined) {
     this.#workload = workload;
     this.#verdict = verdict;
   }
 
-  take(workload: string, decision: NetworkDecision): void {
+  take(workload: WorkloadId, decision: NetworkDecision): void {
     if (workload !== this.#workload || this.#waiting.length >= maxWaiting) return;
     if (this.#verdict !== undefined && decision.verdict !== this.#verdict) return;
     this.#waiting.push({ ...decision });

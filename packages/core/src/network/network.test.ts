@@ -14,6 +14,7 @@ import { NetworkDecisions } from './decisions.ts';
 import { proposalOf as proposalFrom, requireProposed, withKept, withLearned } from './learning.ts';
 import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
 
 const log = pino({ level: 'silent' });
 const allowed: EgressDecision = { host: 'api.example', port: 443, verdict: 'allowed', rule: 'public hosts' };
@@ -32,46 +33,48 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+const [a, b] = [newWorkloadId(), newWorkloadId()];
+
 describe('network decisions', () => {
   test('are counted by host, port, and verdict, the latest first', async () => {
     using decisions = await NetworkDecisions.open(path, log);
 
-    const first = decisions.record('a', allowed, undefined);
-    const second = decisions.record('a', denied, 'thv permission allow a evil.example');
-    const third = decisions.record('a', allowed, undefined);
-    decisions.addTraffic('a', allowed, { sent: 10, received: 20 });
+    const first = decisions.record(a, allowed, undefined);
+    const second = decisions.record(a, denied, 'thv permission allow a evil.example');
+    const third = decisions.record(a, allowed, undefined);
+    decisions.addTraffic(a, allowed, { sent: 10, received: 20 });
 
     expect([first, second, third].map(({ isNew }) => isNew)).toEqual([true, true, false]);
-    expect(decisions.list('a')).toMatchObject([
+    expect(decisions.list(a)).toMatchObject([
       { host: 'api.example', port: 443, count: 2, sent_bytes: 10, received_bytes: 20 },
       { host: 'evil.example', count: 1, fix: 'thv permission allow a evil.example' },
     ]);
-    expect(decisions.list('a', 'denied').map(({ host }) => host)).toEqual(['evil.example']);
-    expect(decisions.list('b')).toEqual([]);
+    expect(decisions.list(a, 'denied').map(({ host }) => host)).toEqual(['evil.example']);
+    expect(decisions.list(b)).toEqual([]);
   });
 
   test('outlive the daemon, but not the workload', async () => {
     {
       using decisions = await NetworkDecisions.open(path, log);
-      decisions.record('a', allowed, undefined);
-      decisions.record('b', allowed, undefined);
-      decisions.remove('b');
+      decisions.record(a, allowed, undefined);
+      decisions.record(b, allowed, undefined);
+      decisions.forget(b);
     }
     using decisions = await NetworkDecisions.open(path, log);
 
-    expect(decisions.list('a')).toMatchObject([{ host: 'api.example', count: 1 }]);
-    expect(decisions.list('b')).toEqual([]);
+    expect(decisions.list(a)).toMatchObject([{ host: 'api.example', count: 1 }]);
+    expect(decisions.list(b)).toEqual([]);
   });
 
   test('of a server that tries any number of hosts are limited', async () => {
     using decisions = await NetworkDecisions.open(path, log);
 
     for (let index = 0; index < 1_500; index++) {
-      decisions.record('a', { ...denied, host: `h${index}.example` }, undefined);
+      decisions.record(a, { ...denied, host: `h${index}.example` }, undefined);
     }
 
-    expect(decisions.list('a')).toHaveLength(1_000);
-    expect(decisions.list('a')[0]?.host).toBe('h1499.example');
+    expect(decisions.list(a)).toHaveLength(1_000);
+    expect(decisions.list(a)[0]?.host).toBe('h1499.example');
   });
 
   test('can be watched', async () => {
@@ -79,16 +82,16 @@ describe('network decisions', () => {
     const stop = new AbortController();
     const seen: string[] = [];
     const watching = (async () => {
-      for await (const { event } of decisions.watch('a', 'denied', stop.signal)) {
+      for await (const { event } of decisions.watch(a, 'denied', stop.signal)) {
         seen.push(event.decision.host);
         if (seen.length === 2) stop.abort();
       }
     })();
 
-    decisions.record('a', denied, undefined);
-    decisions.record('b', denied, undefined);
-    decisions.record('a', allowed, undefined);
-    decisions.record('a', { ...denied, host: 'last.example' }, undefined);
+    decisions.record(a, denied, undefined);
+    decisions.record(b, denied, undefined);
+    decisions.record(a, allowed, undefined);
+    decisions.record(a, { ...denied, host: 'last.example' }, undefined);
     await watching;
 
     expect(seen).toEqual(['evil.example', 'last.example']);
@@ -98,9 +101,9 @@ describe('network decisions', () => {
     await writeFile(path, 'no database at all, and longer than a header of one would be');
 
     using decisions = await NetworkDecisions.open(path, log);
-    decisions.record('a', allowed, undefined);
+    decisions.record(a, allowed, undefined);
 
-    expect(decisions.list('a')).toHaveLength(1);
+    expect(decisions.list(a)).toHaveLength(1);
     expect((await readdir(folder)).length).toBeGreaterThan(1);
   });
 });
@@ -118,7 +121,7 @@ describe('the egress of a workload', () => {
       current: () => current,
       onDenial: () => {},
     };
-    const egress = new WorkloadEgress(current, options, () => {});
+    const egress = new WorkloadEgress({ id: a, runConfig: current }, options, () => {});
     const before = egress.rules.forName('b.example').isAllowed;
 
     current = withHosts('a.example', 'b.example');
@@ -135,7 +138,7 @@ describe('the egress of a workload', () => {
       current: () => current,
       onDenial: () => {},
     };
-    const egress = new WorkloadEgress(withHosts('a.example'), options, () => {});
+    const egress = new WorkloadEgress({ id: a, runConfig: withHosts('a.example') }, options, () => {});
 
     for (const next of [undefined, aRunConfig({ permission_profile: {} })]) {
       current = next;
@@ -154,7 +157,9 @@ describe('the egress of a workload', () => {
       current: () => undefined,
       onDenial: (name: string, { host }: { host: string }) => void denials.push(`${name} ${host}`),
     };
-    const egress = new WorkloadEgress(withHosts('a.example'), options, (text) => lines.push(text));
+    const egress = new WorkloadEgress({ id: a, runConfig: withHosts('a.example') }, options, (text) =>
+      lines.push(text),
+    );
 
     egress.record(denied);
     egress.record(denied);
@@ -224,7 +229,7 @@ test('a server that tries any number of hosts fills neither its log nor the even
     current: () => undefined,
     onDenial: () => void (denials += 1),
   };
-  const egress = new WorkloadEgress(aRunConfig(), options, () => void (lines += 1));
+  const egress = new WorkloadEgress({ id: a, runConfig: aRunConfig() }, options, () => void (lines += 1));
 
   for (let index = 0; index < 5_000; index++) egress.record({ ...denied, host: `h${index}.example` });
 
@@ -342,7 +347,7 @@ describe('learning mode', () => {
       onDenial: () => {},
     };
 
-    const { rules } = new WorkloadEgress(runConfig, options, () => {});
+    const { rules } = new WorkloadEgress({ id: a, runConfig }, options, () => {});
 
     expect(rules.forConnection({ name: 'any.example' }, 5432)).toMatchObject({
       isAllowed: true,
@@ -445,9 +450,9 @@ describe('learning mode', () => {
     const from = new Date().toISOString();
     const completeAfter = (count: number): boolean => {
       for (let index = 0; index < count; index++) {
-        decisions.record('echo', { ...allowed, host: `h${index}.example` }, undefined);
+        decisions.record(a, { ...allowed, host: `h${index}.example` }, undefined);
       }
-      return proposalOf(learning({}), from, decisions.list('echo'), undefined).complete;
+      return proposalOf(learning({}), from, decisions.list(a), undefined).complete;
     };
 
     expect([completeAfter(999), completeAfter(1_200)]).toEqual([true, false]);

@@ -1,9 +1,11 @@
+import type { WorkloadId } from '../state/workload-id.ts';
+
 /** Who waits for changes of each workload's rules. */
 export class RuleWatchers {
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<WorkloadId, Set<() => void>>();
 
   /** Calls back after each change of a workload, until disposal. */
-  readonly watch = (workload: string, changed: () => void): Disposable => {
+  readonly watch = (workload: WorkloadId, changed: () => void): Disposable => {
     const watchers = this.#watchers.get(workload) ?? new Set();
     this.#watchers.set(workload, watchers.add(changed));
     return {
@@ -14,7 +16,7 @@ export class RuleWatchers {
     };
   };
 
-  changed(workload: string): void {
+  changed(workload: WorkloadId): void {
     for (const changed of this.#watchers.get(workload) ?? []) changed();
   }
 }

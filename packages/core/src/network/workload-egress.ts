@@ -1,18 +1,20 @@
 import { isIP } from 'node:net';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
-import { isLinkLocalAddress, isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
+import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { NetworkDecisions } from './decisions.ts';
 
 export interface WorkloadEgressOptions {
   decisions: NetworkDecisions;
   /** The workload's current run config. Undefined if the workload no longer exists. */
-  current: (name: string) => RunConfig | undefined;
+  current: (id: WorkloadId) => RunConfig | undefined;
   /** Calls back after each change of a workload, until disposal. */
-  watch: (name: string, changed: () => void) => Disposable;
+  watch: (id: WorkloadId, changed: () => void) => Disposable;
   /** Called for the first denial of each host and port. */
   onDenial: (name: string, decision: EgressDecision) => void;
 }
@@ -22,13 +24,19 @@ const maxExplained = 100;
 
 /** A workload's current outbound rules from its run config, and the record of their decisions. */
 export class WorkloadEgress implements Egress {
+  readonly #id: WorkloadId;
   readonly #runConfig: RunConfig;
   readonly #options: WorkloadEgressOptions;
   readonly #log: (text: string) => void;
   readonly #explained = new Set<string>();
   #known: { runConfig: RunConfig; rules: Rules };
 
-  constructor(runConfig: RunConfig, options: WorkloadEgressOptions, log: (text: string) => void) {
+  constructor(
+    { id, runConfig }: StoredRunConfig,
+    options: WorkloadEgressOptions,
+    log: (text: string) => void,
+  ) {
+    this.#id = id;
     this.#runConfig = runConfig;
     this.#options = options;
     this.#log = log;
@@ -38,7 +46,7 @@ export class WorkloadEgress implements Egress {
   }
 
   get rules(): Rules {
-    const runConfig = this.#options.current(this.#runConfig.name);
+    const runConfig = this.#options.current(this.#id);
     if (runConfig !== undefined && runConfig !== this.#known.runConfig) {
       const grant = networkOf(runConfig);
       // Another kind of network needs a restart. Until then, the previous rules apply.
@@ -50,7 +58,7 @@ export class WorkloadEgress implements Egress {
 
   readonly watchRules = (changed: () => void): Disposable => {
     let { rules } = this;
-    return this.#options.watch(this.#runConfig.name, () => {
+    return this.#options.watch(this.#id, () => {
       const before = rules;
       ({ rules } = this);
       if (rules !== before) changed();
@@ -62,13 +70,13 @@ export class WorkloadEgress implements Egress {
     const { decisions, onDenial } = this.#options;
     const isDenied = decision.verdict === 'denied';
     const fix = isDenied ? fixFor(name, decision) : undefined;
-    const { isNew } = decisions.record(name, decision, fix, times);
+    const { isNew } = decisions.record(this.#id, decision, fix, times);
     if (isDenied) {
       // Both are limited: a server can try any number of names.
       const isExplained = this.#explain(name, decision);
       if (isExplained && isNew) onDenial(name, decision);
     }
-    return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
+    return isDenied ? undefined : (traffic) => decisions.addTraffic(this.#id, decision, traffic);
   };
 
   /** Writes to the server's log, where its user looks first. Returns whether this call explained the denial. */
@@ -103,4 +111,4 @@ const allow = (name: string, decision: EgressDecision): string =>
  * must not direct its user to the command that allows the access.
  */
 const canBeListed = (address: string): boolean =>
-  refusalOf(address, true) === undefined && !isLoopbackAddress(address) && !isLinkLocalAddress(address);
+  refusalOf(address, true) === undefined && !isLoopbackAddress(address);

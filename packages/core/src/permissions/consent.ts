@@ -3,7 +3,7 @@ import { refusalOf, risks } from '@toolhive/contract/risk';
 import type { Risk } from '@toolhive/contract/risk';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
-import { dangerOfMount } from './mount-warnings.ts';
+import { dangersOfMount } from './mount-warnings.ts';
 import type { Danger } from './mount-warnings.ts';
 import { grantedNetworkOf } from './network.ts';
 import type { NetworkGrant } from './network.ts';
@@ -37,7 +37,7 @@ export function requireConsent(
 export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | PinnedMount)[]): Danger[] {
   const { privileged, network } = runConfig.permission_profile ?? {};
   return [
-    ...mounts.flatMap(dangersOfMount),
+    ...mounts.flatMap(mountDangersOf),
     ...(privileged === true ? [dangerOf('privileged')] : []),
     ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
     ...dangersOfNetwork(grantedNetworkOf(runConfig)),
@@ -63,11 +63,7 @@ function dangersOfNetwork(grant: NetworkGrant): Danger[] {
   return [{ risk: 'open-network', text: `the server reaches every public host on every port${listed}` }];
 }
 
-function dangersOfMount(mount: Mount | PinnedMount): Danger[] {
-  const paths = new Set([mount.source, ...('pin' in mount ? [mount.pin.path] : [])]);
+function mountDangersOf(mount: Mount | PinnedMount): Danger[] {
   const how = mount.readOnly ? '' : ', and change it';
-  return [...paths].flatMap((path) => {
-    const danger = dangerOfMount(path);
-    return danger === undefined ? [] : [{ ...danger, text: `${danger.text}${how}` }];
-  });
+  return dangersOfMount(mount).map((danger) => ({ ...danger, text: `${danger.text}${how}` }));
 }

@@ -6,6 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { makeHome } from '../testing/test-core.ts';
 import { GrantedMounts, refuseReplaceable } from './granted-mounts.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 
 async function makeWorld() {
   const home = await makeHome();
@@ -23,8 +25,10 @@ const log = pino({ level: 'silent' });
 
 const mount = (source: string, readOnly = false) => ({ source, target: '/x', readOnly });
 
-async function grant(mounts: GrantedMounts, name: string, source: string) {
-  await mounts.store(name, await mounts.pin([mount(source)]));
+const server = newWorkloadId();
+
+async function grant(mounts: GrantedMounts, id: WorkloadId, source: string) {
+  await mounts.store(id, await mounts.pin([mount(source)]));
 }
 
 test('refuses a source that does not exist', async () => {
@@ -60,38 +64,38 @@ test('mounts a directory beside the files of ToolHive', async () => {
 test('keeps what was granted when a link takes its place, also for the next daemon', async () => {
   const { output, open, mounts } = await makeWorld();
   const [before] = await mounts.pin([mount(output)]);
-  await grant(mounts, 'server', output);
+  await grant(mounts, server, output);
   await rename(output, `${output}-moved`);
   await symlink('/', output);
 
-  const [after] = await open().of('server', [mount(output)]);
+  const [after] = await open().of(server, [mount(output)]);
 
   expect(after?.pin).toEqual(before?.pin);
 });
 
 test('checks a source that was granted before for files of ToolHive at each start', async () => {
   const { home, own, output, mounts } = await makeWorld();
-  await grant(mounts, 'server', output);
+  await grant(mounts, server, output);
   const later = new GrantedMounts({
     directory: join(own, 'mounts'),
     ownDirectories: [join(home, 'project')],
     log,
   });
 
-  await expect(later.of('server', [mount(output)])).rejects.toThrow('contains files of ToolHive itself');
+  await expect(later.of(server, [mount(output)])).rejects.toThrow('contains files of ToolHive itself');
 });
 
 test('accepts a directory that the user created again, but no link', async () => {
   const { output, mounts } = await makeWorld();
-  await grant(mounts, 'server', output);
+  await grant(mounts, server, output);
   await rename(output, `${output}-moved`);
   await mkdir(output);
-  await mounts.renew('server');
-  const [renewed] = await mounts.of('server', [mount(output)]);
+  await mounts.renew(server);
+  const [renewed] = await mounts.of(server, [mount(output)]);
   await rm(output, { recursive: true });
   await symlink('/', output);
-  await mounts.renew('server');
-  const [kept] = await mounts.of('server', [mount(output)]);
+  await mounts.renew(server);
+  const [kept] = await mounts.of(server, [mount(output)]);
 
   expect(renewed?.pin.path).toBe(output);
   expect(kept?.pin).toEqual(renewed?.pin);
@@ -100,9 +104,9 @@ test('accepts a directory that the user created again, but no link', async () =>
 test('pins the sources of a run config that has none', async () => {
   const { output, mounts } = await makeWorld();
 
-  await mounts.of('imported', [mount(output)]);
+  await mounts.of(server, [mount(output)]);
 
-  expect(await mounts.names()).toEqual(['imported']);
+  expect(await mounts.ids()).toEqual([server]);
 });
 
 const aWorkload = (name: string, ...volumes: string[]) =>

@@ -1,13 +1,12 @@
-import { realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { realpath } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { pinSource } from '@toolhive/runtime/mount-source';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
+import { WorkloadFiles } from '../state/workload-files.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { isWithin, mountsOfRunConfig } from './mounts.ts';
 
 /** What was granted to one workload: the pin of each mount source. */
@@ -30,10 +29,12 @@ export interface GrantedMountsOptions {
  * source in it with a link and get access to the link's target at the next start.
  */
 export class GrantedMounts {
-  readonly #options: GrantedMountsOptions;
+  readonly #ownDirectories: readonly string[];
+  readonly #files: WorkloadFiles<typeof Pins>;
 
-  constructor(options: GrantedMountsOptions) {
-    this.#options = options;
+  constructor({ ownDirectories, ...options }: GrantedMountsOptions) {
+    this.#ownDirectories = ownDirectories;
+    this.#files = new WorkloadFiles({ ...options, schema: Pins });
   }
 
   /** Pins the sources as they are now. Throws `invalid` if one does not exist or contains ToolHive's own files. */
@@ -45,27 +46,26 @@ export class GrantedMounts {
    * A workload's mounts with their stored pins. A source without a pin, for example from an earlier version's run
    * config, is pinned now.
    */
-  async of(name: string, mounts: readonly Mount[]): Promise<PinnedMount[]> {
-    const stored = await this.#read(name);
+  async of(id: WorkloadId, mounts: readonly Mount[]): Promise<PinnedMount[]> {
+    const stored = await this.#read(id);
     const pinned = await this.#checked(mounts, stored);
-    if (pinned.some(({ source }) => !Object.hasOwn(stored, source))) await this.store(name, pinned);
+    if (pinned.some(({ source }) => !Object.hasOwn(stored, source))) await this.store(id, pinned);
     return pinned;
   }
 
   /** Stores a workload's grants, in addition to earlier ones. */
-  async store(name: string, mounts: readonly PinnedMount[]): Promise<void> {
+  async store(id: WorkloadId, mounts: readonly PinnedMount[]): Promise<void> {
     if (mounts.length === 0) return;
     const granted = Object.fromEntries(mounts.map(({ source, pin }) => [source, pin]));
-    const pins = { ...(await this.#read(name)), ...granted };
-    await writeWhole(this.#path(name), `${JSON.stringify(pins, null, 2)}\n`);
+    await this.#files.write(id, { ...(await this.#read(id)), ...granted });
   }
 
   /**
    * Accepts directories that the user has recreated at the same path. A source that now leads elsewhere is still
    * refused.
    */
-  async renew(name: string): Promise<void> {
-    const stored = await this.#read(name);
+  async renew(id: WorkloadId): Promise<void> {
+    const stored = await this.#read(id);
     const renewed = await Promise.all(
       Object.entries(stored).map(async ([source, pin]) => {
         const now = await pinSource(source).catch(() => pin);
@@ -76,22 +76,20 @@ export class GrantedMounts {
       const before = stored[source];
       return before?.device === device && before.inode === inode;
     });
-    if (!isSame)
-      await writeWhole(this.#path(name), `${JSON.stringify(Object.fromEntries(renewed), null, 2)}\n`);
-  }
-
-  async remove(name: string): Promise<void> {
-    await rm(this.#path(name), { force: true });
+    if (!isSame) await this.#files.write(id, Object.fromEntries(renewed));
   }
 
   /** The workloads that pins are stored of. */
-  async names(): Promise<string[]> {
-    const files = await filesIn(this.#options.directory);
-    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  ids(): Promise<WorkloadId[]> {
+    return this.#files.ids();
+  }
+
+  async forget(id: WorkloadId): Promise<void> {
+    await this.#files.forget(id);
   }
 
   async #checked(mounts: readonly Mount[], stored: Pins): Promise<PinnedMount[]> {
-    const own = await Promise.all(this.#options.ownDirectories.map(realPath));
+    const own = await Promise.all(this.#ownDirectories.map(realPath));
     return Promise.all(
       mounts.map(async (mount) => {
         const known = Object.hasOwn(stored, mount.source) ? stored[mount.source] : undefined;
@@ -103,18 +101,8 @@ export class GrantedMounts {
   }
 
   /** A file that cannot be read as pins grants nothing: its sources are pinned as they are now. */
-  async #read(name: string): Promise<Pins> {
-    try {
-      const text = await readIfThere(this.#path(name));
-      return text === undefined ? {} : Pins.parse(JSON.parse(text));
-    } catch (error) {
-      await setAside(this.#path(name), error, this.#options.log);
-      return {};
-    }
-  }
-
-  #path(name: string): string {
-    return join(this.#options.directory, `${name}.json`);
+  async #read(id: WorkloadId): Promise<Pins> {
+    return (await this.#files.read(id)) ?? {};
   }
 }
 

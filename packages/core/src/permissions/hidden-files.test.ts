@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pinMounts } from '@toolhive/runtime/mount-source';
 import { makeBlanks } from '@toolhive/runtime/hidden-path';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeHome } from '../testing/test-core.ts';
 import { hideFiles } from './hidden-files.ts';
 import { HiddenMemory } from './hidden-memory.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
+
+const workload = newWorkloadId();
 
 async function makeFolder() {
   const home = await makeHome();
@@ -26,7 +29,7 @@ async function makeFolder() {
       return hideFiles(await pinMounts(mounts), {
         ignoreFile,
         blanks: await makeBlanks(join(home.path, 'blanks')),
-        workload: 'test',
+        workload,
         memory: given.memory ?? memory,
         others: [],
       });
@@ -136,6 +139,118 @@ test('a file that was moved stays hidden after a restart of the daemon, until it
 
   expect(moved).toEqual([['/data/b/secret'], ['/data/b/secret']]);
   expect(deleted).toEqual([]);
+});
+
+describe('the old content of a file that an editor replaced', () => {
+  /** Writes a new file and renames it over the old one, as editors do. */
+  async function replace(path: string) {
+    await writeFile(`${path}.new`, 'new');
+    await rename(`${path}.new`, path);
+  }
+
+  test.for([
+    ['a name that was there before', false],
+    ['a name that was there before, after the daemon has started again', true],
+  ] as const)('stays hidden under %s', async ([, isRestarted]) => {
+    await using there = await makeFolder();
+    await writeFile(there.ignoreFile, '.env');
+    await writeFile(join(there.folder, '.env'), 'old');
+    await link(join(there.folder, '.env'), join(there.folder, 'copy'));
+    await using another = there.anotherMemory();
+    const later = isRestarted ? { memory: another } : {};
+
+    const before = targetsOf(await there.hide());
+    await replace(join(there.folder, '.env'));
+    const after = [targetsOf(await there.hide(later)), targetsOf(await there.hide(later))];
+
+    expect(before).toEqual(['/data/.env', '/data/copy']);
+    expect(after).toEqual([before, before]);
+  });
+
+  test('stays hidden under a name that it got while it was hidden', async () => {
+    await using there = await makeFolder();
+    await writeFile(there.ignoreFile, '.env');
+    await writeFile(join(there.folder, '.env'), 'old');
+    await there.hide();
+    await link(join(there.folder, '.env'), join(there.folder, 'backup'));
+    await replace(join(there.folder, '.env'));
+
+    const after = targetsOf(await there.hide());
+
+    expect(after).toEqual(['/data/.env', '/data/backup'].toSorted());
+  });
+
+  test('stays hidden in another mount', async () => {
+    await using there = await makeFolder();
+    await writeFile(there.ignoreFile, '.env');
+    await mkdir(join(there.home.path, 'other'));
+    await writeFile(join(there.folder, '.env'), 'old');
+    await link(join(there.folder, '.env'), join(there.home.path, 'other/copy'));
+    const volumes: [string, string][] = [
+      [there.folder, '/data'],
+      [join(there.home.path, 'other'), '/other'],
+    ];
+    await there.hide({ volumes });
+    await replace(join(there.folder, '.env'));
+
+    const after = targetsOf(await there.hide({ volumes }));
+
+    expect(after).toEqual(['/data/.env', '/other/copy']);
+  });
+
+  test('outside the mounts does not make the directory empty', async () => {
+    await using there = await makeFolder();
+    await writeFile(there.ignoreFile, '.env');
+    await writeFile(join(there.folder, '.env'), 'old');
+    await link(join(there.folder, '.env'), join(there.home.path, 'outside'));
+    await there.hide();
+    await replace(join(there.folder, '.env'));
+
+    const { hidden, warnings } = await there.hide();
+
+    expect(hidden.map(({ target }) => target)).toEqual(['/data/.env']);
+    expect(warnings).toEqual([]);
+  });
+});
+
+test('a file that a removed link has hidden stays hidden', async () => {
+  await using there = await makeFolder();
+  await writeFile(there.ignoreFile, '*.pem');
+  await writeFile(join(there.folder, 'settings'), 'x');
+  await symlink('settings', join(there.folder, 'key.pem'));
+  await there.hide();
+  await rm(join(there.folder, 'key.pem'));
+
+  const after = targetsOf(await there.hide());
+
+  expect(after).toEqual(['/data/settings']);
+});
+
+test('a file in a hidden directory is also hidden under its other names', async () => {
+  await using there = await makeFolder();
+  await writeFile(there.ignoreFile, 'secrets/');
+  await mkdir(join(there.folder, 'secrets/deep'), { recursive: true });
+  await writeFile(join(there.folder, 'secrets/deep/token'), 'x');
+  await link(join(there.folder, 'secrets/deep/token'), join(there.folder, 'copy'));
+  await writeFile(join(there.folder, 'one'), 'x');
+  await link(join(there.folder, 'one'), join(there.folder, 'two'));
+
+  const hidden = targetsOf(await there.hide());
+
+  expect(hidden).toEqual(['/data/copy', '/data/secrets']);
+});
+
+test('a file with several names is shown again under all of them when its pattern is removed', async () => {
+  await using there = await makeFolder();
+  await writeFile(there.ignoreFile, '.env');
+  await writeFile(join(there.folder, '.env'), 'x');
+  await link(join(there.folder, '.env'), join(there.folder, 'copy'));
+  await there.hide();
+  await writeFile(there.ignoreFile, '*.pem');
+
+  const after = targetsOf(await there.hide());
+
+  expect(after).toEqual([]);
 });
 
 test('a new file is not taken for a deleted one whose number it gets', async () => {

@@ -5,17 +5,18 @@ import type { Blanks, HiddenPath } from '@toolhive/runtime/hidden-path';
 import { pinSource, verifySource } from '@toolhive/runtime/mount-source';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { Unsearchable, walkDirectory } from './directory-walk.ts';
-import type { HiddenMemory, Remembered } from './hidden-memory.ts';
+import type { HiddenMemory, Remembered, Whereabouts } from './hidden-memory.ts';
 import { localIgnoreFile, readGlobalRules, readLocalRules } from './ignore-rules.ts';
 import type { IgnoreRules } from './ignore-rules.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { isWithin } from './mounts.ts';
 
 export interface HideOptions {
   /** The user's ignore file. Undefined if it does not apply. */
   ignoreFile: string | undefined;
   blanks: Blanks;
-  /** The workload name, and the files that were hidden before. */
-  workload: string;
+  /** The workload, and the files that were hidden from it before. */
+  workload: WorkloadId;
   memory: HiddenMemory;
   /** The directories that are mounted for other workloads: the server must not change their ignore files. */
   others: readonly string[];
@@ -49,11 +50,15 @@ export async function hideFiles(
   const hasRules = searches.some((search) => search.hasRules);
   const remembered = await memory.of(workload);
   for (const search of searches) await search.run(remembered);
+  const shownAgain = new Set(searches.flatMap((search) => [...search.shownAgain]));
+  for (const search of searches) await search.hideMovedNames(shownAgain);
+  const linked = new Set(searches.flatMap((search) => [...search.linked]));
+  if (linked.size > 0) for (const search of searches) await search.lookIntoHidden(linked);
   // The same file may have further names, also in another mount.
-  const aliases = new Set(searches.flatMap((search) => [...search.aliases]));
+  const aliases = new Map(searches.flatMap((search) => [...search.aliases]));
   if (aliases.size > 0) for (const search of searches) await search.findAliases(aliases);
   const whereabouts = await memory.whereabouts(workload);
-  for (const search of searches) await search.hideMoved(whereabouts);
+  for (const search of searches) await search.hideMoved(whereabouts, remembered);
   const sources = [...others, ...mounts.map(({ pin }) => pin.path)];
   for (const search of searches) await search.hideIgnoreFiles(sources);
   refuseMany(searches);
@@ -61,7 +66,7 @@ export async function hideFiles(
   await memory.store(
     workload,
     Object.fromEntries(known.map(({ identity, first }) => [identity, first])),
-    new Map(known.map(({ identity, now }) => [identity, now])),
+    known.map(({ identity, now }) => ({ identity, path: now })),
   );
   const hidden = searches.flatMap((search) => search.hidden(blanks));
   return { hidden, hasRules, ...(await visibleOf(searches, hidden, blanks)) };
@@ -108,10 +113,17 @@ interface Identified {
   isDirectory: () => boolean;
 }
 
+/** A name to hide. */
+interface Found {
+  entry: Identified;
+  /** The path at which the file matched. Of another name for the same file, this is not its own path. */
+  matched: string;
+}
+
 /** A file that is created later can get the number of one that was deleted. */
 const identityOf = ({ dev, ino, birthtimeNs }: Identified): string => `${dev}:${ino}:${birthtimeNs}`;
 
-/** A hidden file in memory: its first path and its current path. */
+/** A name of a hidden file in memory: the path at which the file matched first, and the current path of the name. */
 interface Known {
   identity: string;
   first: string;
@@ -121,8 +133,12 @@ interface Known {
 /** The search for files to hide in one mount. */
 class Search {
   readonly mount: PinnedMount;
-  /** The identities of hidden files that may have further names. */
-  readonly aliases = new Set<string>();
+  /** The hidden files that may have further names: the path at which each matched, by identity. */
+  readonly aliases = new Map<string, string>();
+  /** The identities of remembered files that no pattern matches any more at the path at which they matched. */
+  readonly shownAgain = new Set<string>();
+  /** The identities of visible files with several names, some of which may be in hidden directories. */
+  readonly linked = new Set<string>();
   /** Why the rules cannot be applied. */
   problem: string | undefined;
   readonly #rules: readonly IgnoreRules[];
@@ -132,7 +148,9 @@ class Search {
   /** The identities of files that need not be hidden. */
   readonly #shown = new Set<string>();
   /** What to hide, by the path in the mounted directory. */
-  readonly #found = new Map<string, Identified>();
+  readonly #found = new Map<string, Found>();
+  /** Remembered files at a path that no pattern matches. */
+  readonly #moved = new Map<string, Found & { isExact: boolean }>();
 
   private constructor(mount: PinnedMount, all: readonly PinnedMount[], rules: readonly IgnoreRules[]) {
     this.mount = mount;
@@ -169,66 +187,102 @@ class Search {
     return this.#found.size;
   }
 
-  /**
-   * Searches for files that match the rules, now or at the path at which they were first found. A file that is still
-   * at that path is hidden only if it matches, because in that case the user changed the rules.
-   */
+  /** Searches for files that match the rules, and for remembered files. */
   async run(remembered: Remembered): Promise<void> {
     if (this.#rules.length === 0) return;
-    const hasMoved = (path: string, entry: Identified): boolean => {
-      const identity = identityOf(entry);
-      return Object.hasOwn(remembered, identity) && remembered[identity] !== this.#onMachine(path);
-    };
-    const remembersAny = Object.keys(remembered).length > 0;
     await this.#walk(async ({ path, place, isExact, isDirectory, isLink }) => {
       const kinds = isLink ? [false, true] : [isDirectory];
       const matches = this.#rules.some((hides) => kinds.some((kind) => hides(path, kind)));
-      if (!matches && (isLink || !remembersAny)) return;
       const entry = await (isLink ? stat : lstat)(place, { bigint: true }).catch(() => undefined);
       if (entry === undefined) return; // removed since, or a link that leads nowhere
-      if (!matches && !hasMoved(path, entry)) {
-        this.#shown.add(identityOf(entry));
-        return;
-      }
-      if (isLink || entry.nlink > 1n || !this.#isOnly) this.aliases.add(identityOf(entry));
-      if (!isLink) this.#hide(path, entry, isExact);
+      const identity = identityOf(entry);
+      const own = this.#onMachine(path);
+      const first = Object.hasOwn(remembered, identity) ? remembered[identity] : undefined;
+      if (matches) {
+        if (isLink || entry.nlink > 1n || !this.#isOnly) this.aliases.set(identity, first ?? own);
+        if (!isLink) this.#hide(path, { entry, matched: first ?? own }, isExact);
+      } else if (first === own) this.shownAgain.add(identity);
+      else if (isLink) return;
+      else if (first !== undefined) this.#moved.set(path, { entry, matched: first, isExact });
+      if (matches || isLink || first !== undefined) return;
+      this.#shown.add(identity);
+      if (!isDirectory && entry.nlink > 1n) this.linked.add(identity);
     });
+  }
+
+  /**
+   * Hides remembered files that are at another path now, or have another name. After the user changed the rules, the
+   * file is still at the path at which it matched, and is shown under all of its names.
+   */
+  async hideMovedNames(shownAgain: ReadonlySet<string>): Promise<void> {
+    if (this.problem !== undefined) return;
+    for (const [path, { entry, matched, isExact }] of this.#moved) {
+      const identity = identityOf(entry);
+      if (shownAgain.has(identity)) {
+        this.#shown.add(identity);
+        continue;
+      }
+      await this.#orProblem(async () => this.#hide(path, { entry, matched }, isExact));
+      this.aliases.set(identity, matched);
+    }
+    for (const identity of this.shownAgain) this.#shown.add(identity);
+  }
+
+  /** Searches hidden directories for files that have visible names, too. */
+  async lookIntoHidden(linked: ReadonlySet<string>): Promise<void> {
+    const directories = [...this.#found].filter(([, { entry }]) => entry.isDirectory());
+    for (const [directory] of directories) {
+      await this.#walk(async ({ path, place, isLink }) => {
+        const entry = isLink ? undefined : await lstat(place, { bigint: true }).catch(() => undefined);
+        const identity = entry && identityOf(entry);
+        if (identity !== undefined && linked.has(identity))
+          this.aliases.set(identity, this.#onMachine(join(directory, path)));
+      }, directory);
+    }
   }
 
   /** Searches for further names of hidden files. */
-  async findAliases(aliases: ReadonlySet<string>): Promise<void> {
+  async findAliases(aliases: ReadonlyMap<string, string>): Promise<void> {
     if (!(await stat(this.mount.pin.path)).isDirectory()) return;
     await this.#walk(async ({ path, place, isExact, isLink }) => {
       const entry = isLink ? undefined : await lstat(place, { bigint: true }).catch(() => undefined);
-      if (entry !== undefined && aliases.has(identityOf(entry))) this.#hide(path, entry, isExact);
+      const matched = entry && aliases.get(identityOf(entry));
+      if (entry !== undefined && matched !== undefined) this.#hide(path, { entry, matched }, isExact);
     });
   }
 
-  /** Hides files that escaped the search because they were moved in the meantime. */
-  async hideMoved(whereabouts: ReadonlyMap<string, string>): Promise<void> {
+  /** Hides names that escaped the search because they were moved in the meantime. */
+  async hideMoved(whereabouts: Whereabouts, remembered: Remembered): Promise<void> {
     if (this.#rules.length === 0 || this.problem !== undefined) return;
-    const found = new Set([...[...this.#found.values()].map(identityOf), ...this.#shown]);
-    for (const [identity, place] of whereabouts) {
+    const found = new Set([
+      ...[...this.#found.values()].map(({ entry }) => identityOf(entry)),
+      ...this.#shown,
+    ]);
+    for (const { identity, path: place } of whereabouts) {
       if (found.has(identity) || !isWithin(place, this.mount.pin.path)) continue;
       const entry = await lstat(place, { bigint: true }).catch(() => undefined);
       const path = relative(this.mount.pin.path, place);
-      if (entry !== undefined && identityOf(entry) === identity) this.#hide(path, entry);
+      const matched = remembered[identity] ?? place;
+      if (entry !== undefined && identityOf(entry) === identity) this.#hide(path, { entry, matched });
       else this.problem = `${place} was moved while hidden files were searched for`;
     }
   }
 
   /** The files to remember. After a failed search, the previously remembered files. */
-  known(remembered: Remembered, whereabouts: ReadonlyMap<string, string>): Known[] {
+  known(remembered: Remembered, whereabouts: Whereabouts): Known[] {
     if (this.problem === undefined) {
-      return [...this.#found].map(([path, entry]) => {
-        const identity = identityOf(entry);
-        const now = this.#onMachine(path);
-        return { identity, now, first: remembered[identity] ?? now };
-      });
+      return [...this.#found].map(([path, { entry, matched }]) => ({
+        identity: identityOf(entry),
+        now: this.#onMachine(path),
+        first: matched,
+      }));
     }
     return Object.entries(remembered)
       .filter(([, first]) => isWithin(first, this.mount.pin.path))
-      .map(([identity, first]) => ({ identity, first, now: whereabouts.get(identity) ?? first }));
+      .flatMap(([identity, first]) => {
+        const names = whereabouts.filter((one) => one.identity === identity).map(({ path }) => path);
+        return (names.length === 0 ? [first] : names).map((now) => ({ identity, first, now }));
+      });
   }
 
   /**
@@ -242,13 +296,13 @@ class Search {
       if (!isWithin(directory, root)) continue;
       const file = join(directory, localIgnoreFile);
       const entry = await lstat(file, { bigint: true }).catch(() => undefined);
-      if (entry?.isFile() === true) this.#hide(relative(root, file), entry);
+      if (entry?.isFile() === true) this.#hide(relative(root, file), { entry, matched: file });
     }
   }
 
   hidden(blanks: Blanks): HiddenPath[] {
     if (this.problem !== undefined) return [];
-    return [...this.#found].flatMap(([path, entry]) => {
+    return [...this.#found].flatMap(([path, { entry }]) => {
       if (this.#isCovered(path)) return [];
       return [
         {
@@ -274,20 +328,29 @@ class Search {
     return join(this.mount.pin.path, path);
   }
 
-  #hide(path: string, entry: Identified, isExact = true): void {
+  #hide(path: string, found: Found, isExact = true): void {
     if (!isExact) throw new Unsearchable('a file to hide has a name that is not UTF-8');
-    this.#found.set(path, entry);
+    this.#found.set(path, found);
   }
 
-  async #walk(visit: Parameters<typeof walkDirectory>[1]['visit']): Promise<void> {
+  /** Visits everything in the mounted directory that is not hidden, or everything in a hidden directory. */
+  async #walk(visit: Parameters<typeof walkDirectory>[1]['visit'], inside?: string): Promise<void> {
     if (this.problem !== undefined) return;
-    try {
-      await walkDirectory(this.mount.pin.path, {
+    await this.#orProblem(() =>
+      walkDirectory(this.#onMachine(inside ?? ''), {
         visit,
-        skips: (path) => this.#found.has(path),
-        // The server may run as another user, who can.
-        onUnreadable: ({ path, isExact }, entry) => this.#hide(path, entry, isExact),
-      });
+        skips: (path) => inside === undefined && (this.#found.has(path) || this.#moved.has(path)),
+        onUnreadable: ({ path, isExact }, entry) => {
+          // The server may run as another user, who can read the directory.
+          if (inside === undefined) this.#hide(path, { entry, matched: this.#onMachine(path) }, isExact);
+        },
+      }),
+    );
+  }
+
+  async #orProblem(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
       this.problem =
         error instanceof Unsearchable

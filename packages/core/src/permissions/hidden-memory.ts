@@ -1,20 +1,28 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
 import { O_PATH } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
+import { WorkloadFiles } from '../state/workload-files.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 
-/** A hidden file's first path, by the file's identity. */
+/** The path at which a hidden file matched first, by the file's identity. */
 const Remembered = z.record(z.string(), z.string());
 export type Remembered = Readonly<z.infer<typeof Remembered>>;
+
+/** The names of hidden files, by the current path of each. */
+export type Whereabouts = readonly { identity: string; path: string }[];
 
 interface HiddenMemoryOptions {
   /** Where hidden files are written down, one file for each workload. */
   directory: string;
   log: Pick<Logger, 'error'>;
+}
+
+/** A name of a hidden file that is held open, to see where it is moved. */
+interface Held {
+  identity: string;
+  file: FileHandle;
 }
 
 /**
@@ -23,79 +31,75 @@ interface HiddenMemoryOptions {
  * identity, and is held open while the daemon runs.
  */
 export class HiddenMemory implements AsyncDisposable {
-  readonly #options: HiddenMemoryOptions;
-  /** The open files, by workload and identity. */
-  readonly #held = new Map<string, Map<string, FileHandle>>();
+  readonly #files: WorkloadFiles<typeof Remembered>;
+  /** The open names of hidden files. Several names of a file are held separately, because each can be moved. */
+  readonly #held = new Map<WorkloadId, Held[]>();
 
   constructor(options: HiddenMemoryOptions) {
-    this.#options = options;
+    this.#files = new WorkloadFiles({ ...options, schema: Remembered });
   }
 
   /** What was hidden from a workload. A record that cannot be read is set aside. */
-  async of(workload: string): Promise<Remembered> {
-    try {
-      const text = await readIfThere(this.#path(workload));
-      return text === undefined ? {} : Remembered.parse(JSON.parse(text));
-    } catch (error) {
-      await setAside(this.#path(workload), error, this.#options.log);
-      return {};
-    }
+  async of(workload: WorkloadId): Promise<Remembered> {
+    return (await this.#files.read(workload)) ?? {};
   }
 
-  /** The current paths of previously hidden files, by identity. Deleted files are omitted. */
-  async whereabouts(workload: string): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for (const [identity, file] of this.#held.get(workload) ?? []) {
-      const { nlink } = await file.stat();
-      if (nlink > 0) found.set(identity, await readlink(`/proc/self/fd/${file.fd}`));
-    }
-    return found;
+  /** The current paths of previously hidden names. Deleted names are omitted, for example of a file that was replaced. */
+  async whereabouts(workload: WorkloadId): Promise<Whereabouts> {
+    return (await this.#present(workload)).map(({ identity, path }) => ({ identity, path }));
   }
 
-  /** Stores the files that are currently hidden from a workload, by their current paths, and forgets the others. */
-  async store(workload: string, remembered: Remembered, paths: ReadonlyMap<string, string>): Promise<void> {
-    const held = this.#held.get(workload) ?? new Map<string, FileHandle>();
+  /** Stores what is currently hidden from a workload, by the current path of each name, and forgets everything else. */
+  async store(workload: WorkloadId, remembered: Remembered, names: Whereabouts): Promise<void> {
+    const wanted = new Set(names.map(({ identity }) => identity));
+    const kept = (await this.#present(workload)).filter(({ identity }) => wanted.has(identity));
+    const files = new Set(kept.map(({ file }) => file));
+    for (const { file } of this.#held.get(workload) ?? []) if (!files.has(file)) await file.close();
+    const held: Held[] = kept.map(({ identity, file }) => ({ identity, file }));
     this.#held.set(workload, held);
-    for (const [identity, file] of held) {
-      if (paths.has(identity)) continue;
-      held.delete(identity);
-      await file.close();
-    }
+    const places = new Set(kept.map(({ path }) => path));
     if (process.platform === 'linux') {
-      for (const [identity, path] of paths) {
-        if (held.has(identity)) continue;
+      for (const { identity, path } of names) {
+        if (places.has(path)) continue;
         const file = await open(path, O_PATH | constants.O_NOFOLLOW).catch(() => undefined);
-        if (file !== undefined) held.set(identity, file); // otherwise the file was moved, which the runtime detects
+        if (file !== undefined) held.push({ identity, file }); // otherwise the file was moved, which the runtime detects
       }
     }
     const before = await this.of(workload);
-    const text = JSON.stringify(remembered, null, 2);
-    if (text !== JSON.stringify(before, null, 2)) await writeWhole(this.#path(workload), `${text}\n`);
+    if (JSON.stringify(remembered) !== JSON.stringify(before)) await this.#files.write(workload, remembered);
   }
 
   /** The workloads that something is remembered of. */
-  async names(): Promise<string[]> {
-    const files = await filesIn(this.#options.directory);
-    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  ids(): Promise<WorkloadId[]> {
+    return this.#files.ids();
   }
 
-  /** Forgets a workload that is removed. */
-  async remove(workload: string): Promise<void> {
+  async forget(workload: WorkloadId): Promise<void> {
     await this.#release(workload);
-    await rm(this.#path(workload), { force: true });
+    await this.#files.forget(workload);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const workload of this.#held.keys()) await this.#release(workload);
   }
 
-  async #release(workload: string): Promise<void> {
-    const held = this.#held.get(workload);
-    this.#held.delete(workload);
-    for (const file of held?.values() ?? []) await file.close();
+  /** The open names that still exist. */
+  async #present(workload: WorkloadId): Promise<(Held & { path: string })[]> {
+    const present = (this.#held.get(workload) ?? []).map(async (held) => {
+      const { dev, ino } = await held.file.stat({ bigint: true });
+      const path = await readlink(`/proc/self/fd/${held.file.fd}`);
+      if (!path.endsWith(' (deleted)')) return [{ ...held, path }];
+      // The kernel adds this to the path of a deleted name, but a file can also be called so.
+      const there = await lstat(path, { bigint: true }).catch(() => undefined);
+      const isThere = there?.dev === dev && there.ino === ino;
+      return isThere ? [{ ...held, path }] : [];
+    });
+    return (await Promise.all(present)).flat();
   }
 
-  #path(workload: string): string {
-    return join(this.#options.directory, `${workload}.json`);
+  async #release(workload: WorkloadId): Promise<void> {
+    const held = this.#held.get(workload);
+    this.#held.delete(workload);
+    for (const { file } of held ?? []) await file.close();
   }
 }

@@ -5,6 +5,7 @@ import { invalid, notFound } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { SourcePin } from '@toolhive/runtime/mount-source';
 import { isLocalPath, parseSource } from '@toolhive/runtime/source';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import type { GrantedMounts } from './granted-mounts.ts';
 import { isWithin } from './mounts.ts';
 
@@ -38,8 +39,8 @@ interface LocalGrant {
 /** The pin of a local package's path at the time of the grant. Undefined for other packages. */
 export async function grantedSourceOf(
   mounts: GrantedMounts,
-  runConfig: RunConfig,
+  { id, runConfig }: StoredRunConfig,
 ): Promise<SourcePin | undefined> {
-  const [granted] = await mounts.of(runConfig.name, await localSourceOf(runConfig));
+  const [granted] = await mounts.of(id, await localSourceOf(runConfig));
   return granted?.pin;
 }

@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
@@ -8,8 +6,8 @@ import type { MountAccess } from '@toolhive/runtime/mount-watch';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
+import { WorkloadFiles } from '../state/workload-files.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 
 /** How one mount was used. */
 const Use = z.object({
@@ -54,15 +52,17 @@ const saveMs = 1_000;
 /** Records which mounts servers use in learning mode. Accesses by other programs count, too. */
 export class MountUse implements AsyncDisposable {
   readonly #options: MountUseOptions;
-  readonly #observed = new Map<string, Observed>();
+  readonly #files: WorkloadFiles<typeof Uses>;
+  readonly #observed = new Map<WorkloadId, Observed>();
   readonly #turns = new KeyedSerialQueue();
 
   constructor(options: MountUseOptions) {
     this.#options = options;
+    this.#files = new WorkloadFiles({ ...options, schema: Uses });
   }
 
   /** Observes the mounts of a workload until `end`. A mount that cannot be observed is recorded as such. */
-  async begin(workload: string, since: string, mounts: readonly PinnedMount[]): Promise<void> {
+  async begin(workload: WorkloadId, since: string, mounts: readonly PinnedMount[]): Promise<void> {
     if (mounts.length === 0) return;
     await this.#turns.run(workload, async () => {
       const known = this.#observed.get(workload);
@@ -83,7 +83,7 @@ export class MountUse implements AsyncDisposable {
   }
 
   /** Observes nothing of a workload any more, and keeps the record. */
-  async end(workload: string): Promise<void> {
+  async end(workload: WorkloadId): Promise<void> {
     await this.#turns.run(workload, async () => {
       const observed = this.#observed.get(workload);
       if (observed !== undefined) await this.#close(workload, observed);
@@ -91,27 +91,26 @@ export class MountUse implements AsyncDisposable {
   }
 
   /** How the mounts of a workload were used, by source. Empty if nothing was recorded since then. */
-  async of(workload: string, since: string): Promise<MountUses> {
+  async of(workload: WorkloadId, since: string): Promise<MountUses> {
     const { uses } = this.#observed.get(workload) ?? (await this.#load(workload, since));
     return uses.since === since ? uses.mounts : {};
   }
 
   /** The workloads that something is recorded of. */
-  async names(): Promise<string[]> {
-    const files = await filesIn(this.#options.directory);
-    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  ids(): Promise<WorkloadId[]> {
+    return this.#files.ids();
   }
 
-  async remove(workload: string): Promise<void> {
+  async forget(workload: WorkloadId): Promise<void> {
     await this.end(workload);
-    await rm(this.#path(workload), { force: true });
+    await this.#files.forget(workload);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const workload of this.#observed.keys()) await this.end(workload);
   }
 
-  async #close(workload: string, observed: Observed): Promise<void> {
+  async #close(workload: WorkloadId, observed: Observed): Promise<void> {
     this.#observed.delete(workload);
     clearTimeout(observed.timer);
     for (const watch of observed.watches.values()) watch[Symbol.dispose]();
@@ -120,7 +119,7 @@ export class MountUse implements AsyncDisposable {
   }
 
   async #observe(
-    workload: string,
+    workload: WorkloadId,
     observed: Observed,
     { source, path, isReadOnly }: { source: string; path: string; isReadOnly: boolean },
   ): Promise<void> {
@@ -145,7 +144,7 @@ export class MountUse implements AsyncDisposable {
     }
   }
 
-  #saveSoon(workload: string, observed: Observed): void {
+  #saveSoon(workload: WorkloadId, observed: Observed): void {
     observed.timer ??= setTimeout(() => {
       observed.timer = undefined;
       const save = () =>
@@ -154,8 +153,8 @@ export class MountUse implements AsyncDisposable {
     }, saveMs).unref();
   }
 
-  async #load(workload: string, since: string): Promise<Observed> {
-    const stored = await this.#read(workload);
+  async #load(workload: WorkloadId, since: string): Promise<Observed> {
+    const stored = await this.#files.read(workload);
     const uses = stored?.since === since ? stored : { since, isOpen: false, mounts: {} };
     const observed: Observed = { uses, watches: new Map(), timer: undefined };
     if (uses.isOpen)
@@ -164,29 +163,15 @@ export class MountUse implements AsyncDisposable {
     return observed;
   }
 
-  async #read(workload: string): Promise<Uses | undefined> {
-    try {
-      const text = await readIfThere(this.#path(workload));
-      return text === undefined ? undefined : Uses.parse(JSON.parse(text));
-    } catch (error) {
-      await setAside(this.#path(workload), error, this.#options.log);
-      return undefined;
-    }
-  }
-
   /** Returns the problem if the record could not be saved. */
-  async #save(workload: string, { uses }: Observed): Promise<string | undefined> {
+  async #save(workload: WorkloadId, { uses }: Observed): Promise<string | undefined> {
     try {
-      await writeWhole(this.#path(workload), `${JSON.stringify(uses, null, 2)}\n`);
+      await this.#files.write(workload, uses);
       return undefined;
     } catch (error) {
       this.#options.log.warn({ workload, err: error }, 'the use of its mounts could not be saved');
       return messageOf(error);
     }
-  }
-
-  #path(workload: string): string {
-    return join(this.#options.directory, `${workload}.json`);
   }
 }
 

@@ -37,7 +37,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
     );
   }
   warnings.push(...sentByProxy(runConfig));
-  warnings.push(...mountWarnings(mounts.map(({ source }) => source)));
+  warnings.push(...mountWarnings(mounts));
   return [...new Set(warnings)];
 }
 

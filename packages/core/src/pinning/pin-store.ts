@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { messageOf } from '@toolhive/contract/failure';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import type { Logger } from 'pino';
 import { openRecoverable } from '../state/recoverable-database.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadRows } from '../state/workload-rows.ts';
 
 export type PinnedKind = PinnedItem['kind'];
 
@@ -29,13 +30,13 @@ export interface StoredKind {
 /** The SQLite database with the servers' tool definitions. Survives power failures. */
 export class PinStore implements Disposable {
   readonly #database: DatabaseSync;
-  readonly #log: Logger;
+  /** The rows by workload. */
+  readonly rows: WorkloadRows;
   readonly #put: StatementSync;
   readonly #content: StatementSync;
 
-  private constructor(database: DatabaseSync, log: Logger) {
+  private constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#log = log;
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
@@ -50,6 +51,7 @@ export class PinStore implements Disposable {
       ) STRICT;
       CREATE INDEX IF NOT EXISTS tools ON versions (kind, name);
     `);
+    this.rows = new WorkloadRows(database, ['versions', 'kinds']);
     this.#put = database.prepare('INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
     this.#content = database.prepare(
       'SELECT content FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
@@ -63,21 +65,21 @@ export class PinStore implements Disposable {
   static async open(path: string, log: Logger): Promise<PinStore> {
     return openRecoverable(path, {
       log,
-      use: (database) => new PinStore(database, log),
+      use: (database) => new PinStore(database),
       inMemory: 'tools are pinned only until the daemon ends',
     });
   }
 
   /** How many items of each workload wait for approval. */
-  pending(): Map<string, number> {
+  pending(): Map<WorkloadId, number> {
     const rows = this.#database
       .prepare('SELECT workload, count(*) AS count FROM versions WHERE is_approved = 0 GROUP BY workload')
       .all();
-    return new Map(rows.map((row) => [String(row['workload']), Number(row['count'])]));
+    return new Map(rows.map((row) => [String(row['workload']) as WorkloadId, Number(row['count'])])); // see `save`
   }
 
   /** Everything that is stored of a workload except contents, the oldest first. */
-  read(workload: string): { kinds: StoredKind[]; versions: StoredVersion[] } {
+  read(workload: WorkloadId): { kinds: StoredKind[]; versions: StoredVersion[] } {
     const kinds = this.#database.prepare('SELECT * FROM kinds WHERE workload = ?').all(workload);
     const versions = this.#database
       .prepare(
@@ -105,32 +107,30 @@ export class PinStore implements Disposable {
 
   /** The content of a version. Undefined if it was too long to store. */
   contentOf(
-    workload: string,
+    workload: WorkloadId,
     { kind, name, hash }: Pick<StoredVersion, 'kind' | 'name' | 'hash'>,
   ): string | undefined {
     const content = this.#content.get(workload, kind, name, hash)?.['content'];
     return typeof content === 'string' ? content : undefined;
   }
 
-  /** Other workloads with a tool of this name, at most three. */
-  workloadsWith(tool: string, besides: string): string[] {
+  /** Other workloads with a tool of this name. */
+  workloadsWith(tool: string, besides: WorkloadId): WorkloadId[] {
     const rows = this.#database
-      .prepare(
-        "SELECT DISTINCT workload FROM versions WHERE kind = 'tool' AND name = ? AND workload != ? LIMIT 3",
-      )
+      .prepare("SELECT DISTINCT workload FROM versions WHERE kind = 'tool' AND name = ? AND workload != ?")
       .all(tool, besides);
-    return rows.map((row) => String(row['workload']));
+    return rows.map((row) => String(row['workload']) as WorkloadId); // see `save`
   }
 
-  saveKind(workload: string, { kind, beganAt, isOver }: StoredKind): void {
+  saveKind(workload: WorkloadId, { kind, beganAt, isOver }: StoredKind): void {
     this.#database
       .prepare('INSERT OR REPLACE INTO kinds VALUES (?, ?, ?, ?)')
       .run(workload, kind, beganAt, isOver ? 1 : 0);
   }
 
   /** Stores versions. Without new content, keeps the stored content. */
-  save(workload: string, versions: readonly (StoredVersion & { content: string | undefined })[]): void {
-    this.#together(() => {
+  save(workload: WorkloadId, versions: readonly (StoredVersion & { content: string | undefined })[]): void {
+    this.rows.together(() => {
       for (const { kind, name, hash, isApproved, at, findings, bytes, content } of versions) {
         const text = content ?? this.contentOf(workload, { kind, name, hash }) ?? null;
         const found = JSON.stringify(findings);
@@ -139,37 +139,16 @@ export class PinStore implements Disposable {
     });
   }
 
-  forget(workload: string, versions: readonly Pick<StoredVersion, 'kind' | 'name' | 'hash'>[]): void {
+  forget(workload: WorkloadId, versions: readonly Pick<StoredVersion, 'kind' | 'name' | 'hash'>[]): void {
     const statement = this.#database.prepare(
       'DELETE FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
     );
-    this.#together(() => {
+    this.rows.together(() => {
       for (const { kind, name, hash } of versions) statement.run(workload, kind, name, hash);
     });
   }
 
-  /** Forgets a workload that was removed. */
-  remove(workload: string): void {
-    try {
-      this.#database.prepare('DELETE FROM versions WHERE workload = ?').run(workload);
-      this.#database.prepare('DELETE FROM kinds WHERE workload = ?').run(workload);
-    } catch (error) {
-      this.#log.error({ workload, why: messageOf(error) }, 'pinned tools could not be removed');
-    }
-  }
-
   [Symbol.dispose](): void {
     this.#database.close();
-  }
-
-  #together(work: () => void): void {
-    this.#database.exec('BEGIN');
-    try {
-      work();
-      this.#database.exec('COMMIT');
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
   }
 }

@@ -2,6 +2,7 @@ import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
 import type { OfferSource } from '../access/policy-doubts.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { Annotations } from './annotations.ts';
 import { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';
@@ -10,11 +11,13 @@ import type { PinChange } from './workload-pins.ts';
 type Note = (fields: Record<string, unknown>, message: string) => void;
 
 export interface ToolPinsOptions {
+  /** The current name of a workload. Undefined if the workload no longer exists. */
+  nameOf: (workload: WorkloadId) => string | undefined;
   /** The current pinning mode of a workload. */
-  modeOf: (workload: string) => ToolPinningMode;
-  onChanges: (workload: string, changes: readonly PinChange[]) => void;
+  modeOf: (workload: WorkloadId) => ToolPinningMode;
+  onChanges: (workload: WorkloadId, changes: readonly PinChange[]) => void;
   /** Told when all items of a kind are known for the first time. */
-  onListed: (workload: string) => void;
+  onListed: (workload: WorkloadId) => void;
   log: Logger;
   now: () => Date;
 }
@@ -23,10 +26,10 @@ export interface ToolPinsOptions {
 export class ToolPinsOfAll implements Disposable {
   readonly #store: PinStore;
   readonly #options: ToolPinsOptions;
-  readonly #workloads = new Map<string, WorkloadPins>();
+  readonly #workloads = new Map<WorkloadId, WorkloadPins>();
   /** The destination of notes: the log of a running proxy. */
-  readonly #notes = new Map<string, Note>();
-  readonly #pending: Map<string, number>;
+  readonly #notes = new Map<WorkloadId, Note>();
+  readonly #pending: Map<WorkloadId, number>;
 
   private constructor(store: PinStore, options: ToolPinsOptions) {
     this.#store = store;
@@ -39,12 +42,13 @@ export class ToolPinsOfAll implements Disposable {
   }
 
   /** What was recorded of a workload. */
-  of(workload: string): WorkloadPins {
+  of(workload: WorkloadId): WorkloadPins {
     const known = this.#workloads.get(workload);
     if (known !== undefined) return known;
-    const { modeOf, onChanges, onListed, now } = this.#options;
+    const { nameOf, modeOf, onChanges, onListed, now } = this.#options;
     const pins = new WorkloadPins(workload, {
       store: this.#store,
+      nameOf,
       mode: () => modeOf(workload),
       onChanges: (changes) => onChanges(workload, changes),
       onListed: () => onListed(workload),
@@ -57,7 +61,7 @@ export class ToolPinsOfAll implements Disposable {
   }
 
   /** The same for a proxy, which loads the records with the server's first list. `note` writes to the proxy's log. */
-  forProxy(workload: string, note: Note): Pins {
+  forProxy(workload: WorkloadId, note: Note): Pins {
     this.#notes.set(workload, note);
     const pins = (): WorkloadPins => this.of(workload);
     return {
@@ -74,33 +78,38 @@ export class ToolPinsOfAll implements Disposable {
   }
 
   /** Writes to the proxy's log, where its user looks first. */
-  note(workload: string, fields: Record<string, unknown>, message: string): void {
+  note(workload: WorkloadId, fields: Record<string, unknown>, message: string): void {
     const note = this.#notes.get(workload);
-    if (note === undefined) this.#options.log.warn({ workload, ...fields }, message);
+    if (note === undefined)
+      this.#options.log.warn({ workload: this.#options.nameOf(workload), ...fields }, message);
     else note(fields, message);
   }
 
   /** What a server offers, as far as that is known. Nothing is known if its tools are not pinned. */
-  offerOf(workload: string): OfferSource {
+  offerOf(workload: WorkloadId): OfferSource {
     return this.#options.modeOf(workload) === 'off' ? { version: -1, offered: {} } : this.of(workload);
   }
 
   /** The annotations of a tool that the user has approved. Undefined if its tools are not pinned. */
-  annotationsOf(workload: string, tool: string): Annotations | undefined {
+  annotationsOf(workload: WorkloadId, tool: string): Annotations | undefined {
     return this.#options.modeOf(workload) === 'off' ? undefined : this.of(workload).annotationsOf(tool);
   }
 
   /** How many items of a workload wait for approval. */
-  pendingOf(workload: string): number {
+  pendingOf(workload: WorkloadId): number {
     return this.#pending.get(workload) ?? 0;
   }
 
-  /** Forgets a workload that was removed. */
-  remove(workload: string): void {
+  /** The workloads that something is recorded of. */
+  ids(): WorkloadId[] {
+    return this.#store.rows.ids();
+  }
+
+  forget(workload: WorkloadId): void {
     this.#workloads.delete(workload);
     this.#notes.delete(workload);
     this.#pending.delete(workload);
-    this.#store.remove(workload);
+    this.#store.rows.forget(workload);
   }
 
   [Symbol.dispose](): void {

@@ -8,6 +8,7 @@ import { annotationsIn } from './annotations.ts';
 import type { Annotations } from './annotations.ts';
 import { changedMembers, unifiedDiff, versionOf } from './difference.ts';
 import { findingsIn } from './findings.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { PinStore, PinnedKind, StoredKind, StoredVersion } from './pin-store.ts';
 
 /** A change since the user's approval, or a suspicious feature. */
@@ -27,6 +28,8 @@ export interface ItemPin {
 
 export interface WorkloadPinsOptions {
   store: PinStore;
+  /** The name of a workload. Undefined if the workload no longer exists. */
+  nameOf: (workload: WorkloadId) => string | undefined;
   mode: () => ToolPinningMode;
   /** Called with the changes in one server answer, in parts, because a server can list any number of items. */
   onChanges: (changes: readonly PinChange[]) => void;
@@ -62,6 +65,8 @@ const maxInEvent = 20;
 const maxLoggedDiff = 4_000;
 /** How many differences one answer of the API contains. */
 const maxDiffs = 200;
+/** How many workloads with a tool of the same name a finding names. */
+const maxNamed = 3;
 /** How long items are examined before everything else gets its turn. */
 const turnMs = 4;
 
@@ -89,7 +94,7 @@ interface Recorded {
 
 /** What was recorded of the server of one workload. */
 export class WorkloadPins implements Pins {
-  readonly #workload: string;
+  readonly #workload: WorkloadId;
   readonly #options: WorkloadPinsOptions;
   readonly #items = new Map<string, Item>();
   readonly #kinds = new Map<PinnedKind, StoredKind>();
@@ -102,7 +107,7 @@ export class WorkloadPins implements Pins {
   #told = { count: 0, sinceMs: 0 };
   #isComplete = true;
 
-  constructor(workload: string, options: WorkloadPinsOptions) {
+  constructor(workload: WorkloadId, options: WorkloadPinsOptions) {
     this.#workload = workload;
     this.#options = options;
     const { kinds, versions } = options.store.read(workload);
@@ -113,6 +118,10 @@ export class WorkloadPins implements Pins {
       else item.pending = version;
       this.#bytes += version.bytes;
     }
+  }
+
+  get #name(): string {
+    return this.#options.nameOf(this.#workload) ?? '';
   }
 
   get version(): number {
@@ -137,7 +146,7 @@ export class WorkloadPins implements Pins {
     if (!this.isEnforced) return undefined;
     const item = this.#items.get(keyOf(kind, name));
     const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
-    const fix = `ask the user to review it with thv pin show ${this.#workload}`;
+    const fix = `ask the user to review it with thv pin show ${this.#name}`;
     if (item === undefined) {
       // Lists may omit resources. All other items are used after they were listed.
       const isKnown = kind === 'resource' || this.#isFirstUse(kind);
@@ -322,9 +331,11 @@ export class WorkloadPins implements Pins {
 
   #findingsIn(kind: PinnedKind, name: string, content: unknown): StoredVersion['findings'] {
     const findings = findingsIn({ kind, name, content });
-    const others = kind === 'tool' ? this.#options.store.workloadsWith(name, this.#workload) : [];
-    if (others.length === 0) return findings;
-    const message = `its name is also that of a tool of ${others.join(', ')}`;
+    const { store, nameOf } = this.#options;
+    const others = kind === 'tool' ? store.workloadsWith(name, this.#workload) : [];
+    const names = others.flatMap((other) => nameOf(other) ?? []).slice(0, maxNamed);
+    if (names.length === 0) return findings;
+    const message = `its name is also that of a tool of ${names.join(', ')}`;
     return [...findings, { rule: 'shadowed-name', severity: 'low', message }];
   }
 
@@ -400,7 +411,7 @@ export class WorkloadPins implements Pins {
       throw conflict(
         `this version of the ${stale.kind} ${JSON.stringify(stale.name)} does not wait for approval`,
         {
-          hint: `to see the items that do, run thv pin show ${this.#workload}`,
+          hint: `to see the items that do, run thv pin show ${this.#name}`,
         },
       );
     }
@@ -442,7 +453,7 @@ export class WorkloadPins implements Pins {
     const isFirstExcess = told.length < changes.length && this.#told.count <= maxTold;
     this.#told.count += changes.length;
     if (!isFirstExcess) return;
-    this.#options.note({}, `for one hour, further changes are only shown by: thv pin show ${this.#workload}`);
+    this.#options.note({}, `for one hour, further changes are only shown by: thv pin show ${this.#name}`);
   }
 
   #tell({ kind, item: name, change }: PinChange): void {
@@ -458,7 +469,7 @@ export class WorkloadPins implements Pins {
       return;
     }
     const diff = item && this.#diffOf(item)?.slice(0, maxLoggedDiff);
-    const fix = `thv pin show ${this.#workload}`;
+    const fix = `thv pin show ${this.#name}`;
     const message =
       change === 'new'
         ? 'the server has an item that the user has not approved'

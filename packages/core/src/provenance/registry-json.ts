@@ -37,7 +37,7 @@ export async function fetchConfigured(
   const first = await guardedFetch(address.href, {
     ...options,
     headers: { ...headers, accept },
-    allowPrivate: 'any',
+    allowPrivate: true,
     proxy: proxyFor(address, env),
   });
   const location = first.status >= 300 && first.status < 400 ? first.headers['location'] : undefined;
@@ -47,7 +47,7 @@ export async function fetchConfigured(
   return guardedFetch(next.href, {
     ...options,
     headers: { ...(isSame ? headers : {}), accept },
-    allowPrivate: isSame ? 'any' : false,
+    allowPrivate: isSame,
     proxy: proxyFor(next, env),
   });
 }

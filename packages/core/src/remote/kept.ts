@@ -1,6 +1,7 @@
 import { ThvError } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { Vault } from '../secrets/encrypted.ts';
+import { adoptedWorkloadId, WorkloadId } from '../state/workload-id.ts';
 
 /** How we are known to an authorization server, and to no other. */
 const Client = z.object({
@@ -44,20 +45,28 @@ const Kept = z.object({
 });
 export type Kept = z.infer<typeof Kept>;
 
+const prefix = 'sign-in/';
+/** Earlier versions stored tokens by workload name. */
+const prefixByName = 'remote-auth/';
+
 /** Where the tokens of one workload outlive the daemon. */
 export class TokenStore {
-  readonly #name: string;
+  readonly #workload: { id: WorkloadId; name: string } | undefined;
   readonly #vault: () => Vault | undefined;
 
-  /** Looks up the secret store each time, because secrets can be set up while a workload runs. */
-  constructor(workload: string, vault: () => Vault | undefined) {
-    this.#name = `remote-auth/${workload}`;
-    this.#vault = vault;
+  /**
+   * Looks up the secret store each time, because secrets can be set up while a workload runs. Without a workload,
+   * nothing is stored.
+   */
+  constructor(workload: { id: WorkloadId; name: string } | undefined, vault: () => Vault | undefined) {
+    this.#workload = workload;
+    this.#vault = workload === undefined ? () => undefined : vault;
   }
 
   /** Undefined if nothing valid is stored. Throws while the store is inaccessible. */
   async load(): Promise<Kept | undefined> {
-    const text = await this.#vault()?.get(this.#name);
+    const vault = this.#vault();
+    const text = (await vault?.get(this.#key)) ?? (await this.#adopt(vault));
     const kept = Kept.safeParse(text === undefined ? undefined : parseJson(text));
     return kept.success ? kept.data : undefined;
   }
@@ -69,16 +78,54 @@ export class TokenStore {
   async save(kept: Kept): Promise<string | undefined> {
     const vault = this.#vault();
     if (vault === undefined) return 'no encrypted secrets are set up';
-    return reasonOf(vault.set(this.#name, JSON.stringify(kept)));
+    return reasonOf(vault.set(this.#key, JSON.stringify(kept)));
   }
 
-  /** For a workload that is removed. */
-  async remove(): Promise<void> {
-    await this.#vault()?.delete(this.#name);
+  get #key(): string {
+    return `${prefix}${this.#workload?.id}`;
+  }
+
+  /** What a workload stored before IDs existed. */
+  async #adopt(vault: Vault | undefined): Promise<string | undefined> {
+    if (vault === undefined || this.#workload === undefined) return undefined;
+    const { id, name } = this.#workload;
+    if (adoptedWorkloadId(name) !== id) return undefined;
+    const before = `${prefixByName}${name}`;
+    const text = await vault.get(before);
+    if (text === undefined) return undefined;
+    await reasonOf(vault.set(this.#key, text).then(() => vault.delete(before)));
+    return text;
   }
 }
 
-async function reasonOf(work: Promise<void>): Promise<string | undefined> {
+/** The stored tokens of all workloads. */
+export class SignIns {
+  readonly #vault: () => Vault | undefined;
+
+  constructor(vault: () => Vault | undefined) {
+    this.#vault = vault;
+  }
+
+  /** The workloads that tokens are stored of. Throws while the store is inaccessible. */
+  async ids(): Promise<WorkloadId[]> {
+    const ids = ((await this.#vault()?.names()) ?? []).flatMap((key) => ownerOf(key) ?? []);
+    return [...new Set(ids)];
+  }
+
+  /** Deletes a workload's tokens. Throws while the store is inaccessible. */
+  async forget(id: WorkloadId): Promise<void> {
+    const vault = this.#vault();
+    for (const key of (await vault?.names()) ?? []) if (ownerOf(key) === id) await vault?.delete(key);
+  }
+}
+
+/** The workload of a key in the vault. */
+function ownerOf(key: string): WorkloadId | undefined {
+  if (key.startsWith(prefixByName)) return adoptedWorkloadId(key.slice(prefixByName.length));
+  return key.startsWith(prefix) ? WorkloadId.safeParse(key.slice(prefix.length)).data : undefined;
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<string | undefined> {
   try {
     await work;
     return undefined;

@@ -1,7 +1,7 @@
-import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
 import { formatReference } from '../secrets/reference.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import { TokenStore } from './kept.ts';
 import type { RemoteAuthState } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
@@ -12,7 +12,7 @@ import { SignInPace } from './sign-in-pace.ts';
 
 /** Prepares the connection to a workload's remote server. Makes no requests. */
 export type OpenRemote = (
-  runConfig: RunConfig,
+  stored: StoredRunConfig,
   onChange: (state: RemoteAuthState) => void,
 ) => Promise<RemoteAuth>;
 
@@ -28,7 +28,7 @@ export function remoteOpener(
   openBrowser: (url: string) => Promise<unknown> = openInBrowser,
   { clientDocument, readSecret, ...network }: RemoteOpenerOptions,
 ): OpenRemote {
-  return async (runConfig, onChange) => {
+  return async ({ id, runConfig }, onChange) => {
     const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
     const { openRemoteAuth } = await import('./remote-auth.ts'); // only for those who have remote servers
     return openRemoteAuth({
@@ -37,7 +37,7 @@ export function remoteOpener(
       registryHosts: registry_hosts,
       network,
       clientDocument,
-      store: tokenStore(secrets, name),
+      store: new TokenStore({ id, name }, () => secrets.vault),
       resolveSecret: (key) => readSecret(name, key),
       async openBrowser(url) {
         await openBrowser(url);
@@ -91,7 +91,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
   const auth = await openRemoteAuth({
     serverUrl: url,
     config: { ...config, client_secret },
-    store: new TokenStore('', () => undefined),
+    store: new TokenStore(undefined, () => undefined),
     resolveSecret: async () => clientSecret ?? '',
     async openBrowser(page) {
       await openInBrowser(page);
@@ -120,16 +120,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
   };
 }
 
-/** Deletes a removed workload's tokens. */
-export async function forgetRemote(secrets: Secrets, workload: string): Promise<void> {
-  await tokenStore(secrets, workload).remove();
-}
-
 async function openInBrowser(url: string): Promise<void> {
   const { default: open } = await import('open');
   await open(url);
-}
-
-function tokenStore(secrets: Secrets, workload: string): TokenStore {
-  return new TokenStore(workload, () => secrets.vault);
 }

@@ -1,6 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { Agent } from 'undici';
 import type { buildConnector } from 'undici';
+import { guardedConnect } from '../fetch/guarded-fetch.ts';
 import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
@@ -11,8 +12,8 @@ export type RemoteNeed =
 export interface ProbeOptions {
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
-  /** Opens the connections, where not every address is acceptable. */
-  connect?: buildConnector.connector | undefined;
+  /** Opens the connections. By default, to any machine, but never to link-local addresses or cloud metadata. */
+  connect?: buildConnector.connector;
 }
 
 const limitMs = 10_000;
@@ -23,14 +24,14 @@ const limitMs = 10_000;
  */
 export async function probeRemote(
   address: string,
-  { headers = {}, signal, connect }: ProbeOptions = {},
+  { headers = {}, signal, connect = guardedConnect({ allowPrivate: true }) }: ProbeOptions = {},
 ): Promise<RemoteNeed> {
   const url = parseUrl(address);
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalid('the URL of the remote server is invalid');
   const limit = AbortSignal.timeout(limitMs);
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-  const agent = new Agent(connect === undefined ? {} : { connect });
+  const agent = new Agent({ connect });
   try {
     for (const question of questions) {
       const answer = await agent.request({

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
 import { describe, expect, test } from 'vitest';
-import { TokenStore } from './kept.ts';
+import { SignIns, TokenStore } from './kept.ts';
 import { describeRemoteAuth } from './auth-status.ts';
-import { openVault, openWorld } from './testing/remote-world.ts';
+import { openVault, openWorld, notes } from './testing/remote-world.ts';
+import { adoptedWorkloadId, newWorkloadId } from '../state/workload-id.ts';
 import type { World } from './testing/remote-world.ts';
 
 const memory = 'no encrypted secrets are set up';
@@ -870,7 +871,7 @@ describe('what outlives the daemon', () => {
     const bytes = await readFile(join(world.path, 'secrets_encrypted'));
 
     expect(bytes.includes(token)).toBe(false);
-    expect(bytes.includes('remote-auth')).toBe(false);
+    expect(bytes.includes('sign-in')).toBe(false);
   });
 
   test.each([
@@ -901,16 +902,36 @@ describe('what outlives the daemon', () => {
   test('goes with the workload', async () => {
     await using world = await openKeeping();
 
-    await new TokenStore('notes', () => world.vault).remove();
+    const signIns = new SignIns(() => world.vault);
+    const before = await signIns.ids();
+    await signIns.forget(notes.id);
 
-    expect(await world.vault.get('remote-auth/notes')).toBe(undefined);
+    expect(before).toEqual([notes.id]);
+    expect(await world.vault.names()).toEqual([]);
     await using next = await world.open();
     expect(await next.headers()).toEqual({});
   });
 
+  test('of an earlier version is adopted by the workload that had its name, and by no later one', async () => {
+    await using world = await openKeeping();
+    const kept = (await world.vault.get(`sign-in/${notes.id}`)) ?? '';
+    const earlier = { id: adoptedWorkloadId('notes'), name: 'notes' };
+    const store = (workload: typeof earlier) => new TokenStore(workload, () => world.vault);
+    await world.vault.set('remote-auth/notes', kept);
+
+    const ofLater = await store({ id: newWorkloadId(), name: 'notes' }).load();
+    const ofEarlier = await store(earlier).load();
+
+    expect(ofLater).toBe(undefined);
+    expect(ofEarlier).toEqual(JSON.parse(kept));
+    expect((await world.vault.names()).toSorted()).toEqual(
+      [`sign-in/${notes.id}`, `sign-in/${earlier.id}`].toSorted(),
+    );
+  });
+
   test('is ignored when it is not understood', async () => {
     await using world = await openKeeping();
-    await world.vault.set('remote-auth/notes', '{"version":2}');
+    await world.vault.set(`sign-in/${notes.id}`, '{"version":2}');
 
     await using next = await world.open();
 
@@ -921,7 +942,7 @@ describe('what outlives the daemon', () => {
     await using world = await openKeeping();
     const locked = { ...world.vault, get: () => Promise.reject(unavailable('the secrets are locked')) };
     let vault = locked;
-    await using next = await world.open({ store: new TokenStore('notes', () => vault) });
+    await using next = await world.open({ store: new TokenStore(notes, () => vault) });
     expect(await next.headers()).toEqual({});
     vault = world.vault as typeof locked;
 
@@ -942,7 +963,7 @@ describe('what outlives the daemon', () => {
       set: (name: string, value: string) =>
         isLocked ? Promise.reject(unavailable('the secrets are locked')) : vault.set(name, value),
     };
-    await using next = await world.open({ store: new TokenStore('notes', () => lockable) });
+    await using next = await world.open({ store: new TokenStore(notes, () => lockable) });
     await next.authorize();
     const newer = await next.headers();
 
@@ -956,7 +977,9 @@ describe('what outlives the daemon', () => {
 
   test('is nothing while the secrets are locked, which the state says', async () => {
     const locked = () => Promise.reject(unavailable('the secrets are locked'));
-    await using world = await openSignedIn({ vault: { get: locked, set: locked, delete: locked } });
+    await using world = await openSignedIn({
+      vault: { get: locked, set: locked, delete: locked, names: locked },
+    });
 
     expect(await world.ask()).toBe(200);
 

@@ -104,10 +104,7 @@ export class RemoteAuth implements AsyncDisposable {
     this.#status = new AuthStatus(options.onChange);
   }
 
-  /**
-   * Opens connections to the remote server. Undefined if the user named the server, because the user may connect to
-   * any address.
-   */
+  /** Opens connections to the remote server. */
   get connect(): Requests['connect'] {
     return this.#requests.connect;
   }

@@ -37,8 +37,8 @@ export class Requests {
   readonly #named: ReadonlySet<string>;
   readonly #isHere: boolean;
   readonly #network: Network;
-  /** Opens connections to the remote server. Undefined if the user named the server. */
-  readonly connect: buildConnector.connector | undefined;
+  /** Opens connections to the remote server. If the user named the server, it may have a private address. */
+  readonly connect: buildConnector.connector;
 
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
     const { network = {}, registryHosts = [] } = options;
@@ -47,7 +47,9 @@ export class Requests {
     this.#named = new Set(hosts).difference(new Set(registryHosts));
     this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
     this.#network = network;
-    this.connect = this.#named.has(serverUrl.host) ? undefined : connectToEntry(serverUrl, network);
+    this.connect = this.#named.has(serverUrl.host)
+      ? guardedConnect({ ...network, allowPrivate: true })
+      : connectToEntry(serverUrl, network);
   }
 
   /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */

@@ -15,7 +15,9 @@ export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
  * The daemon's own data beside the secrets, in the same file under the same key. Users cannot list, read, or change
  * it as a secret.
  */
-export type Vault = Pick<SecretsProvider, 'get' | 'set' | 'delete'>;
+export interface Vault extends Pick<SecretsProvider, 'get' | 'set' | 'delete'> {
+  names: () => Promise<string[]>;
+}
 
 /** The prefix of internal names. No secret can have such a name. */
 const ownPrefix = '\0';
@@ -30,6 +32,10 @@ export class EncryptedSecrets implements SecretsProvider {
     get: (name) => this.#get(`${ownPrefix}${name}`),
     set: (name, value) => this.#set(`${ownPrefix}${name}`, value),
     delete: (name) => this.#delete(`${ownPrefix}${name}`),
+    names: async () =>
+      (await this.#names())
+        .filter((name) => name.startsWith(ownPrefix))
+        .map((name) => name.slice(ownPrefix.length)),
   };
   readonly #file: EncryptedFile;
   readonly #keyring: Keyring;
@@ -123,12 +129,9 @@ export class EncryptedSecrets implements SecretsProvider {
     return name.startsWith(ownPrefix) ? undefined : this.#get(name);
   }
 
-  list(): Promise<SecretKey[]> {
-    return this.#operations.run(async () => {
-      const names = [...((await this.#file.open())?.records.keys() ?? [])];
-      const secrets = names.filter((name) => !name.startsWith(ownPrefix));
-      return secrets.toSorted().map((key) => ({ key }));
-    });
+  async list(): Promise<SecretKey[]> {
+    const secrets = (await this.#names()).filter((name) => !name.startsWith(ownPrefix));
+    return secrets.toSorted().map((key) => ({ key }));
   }
 
   async set(name: string, value: string): Promise<void> {
@@ -138,6 +141,10 @@ export class EncryptedSecrets implements SecretsProvider {
 
   async delete(name: string): Promise<boolean> {
     return name.startsWith(ownPrefix) ? false : this.#delete(name);
+  }
+
+  #names(): Promise<string[]> {
+    return this.#operations.run(async () => [...((await this.#file.open())?.records.keys() ?? [])]);
   }
 
   #get(name: string): Promise<string | undefined> {

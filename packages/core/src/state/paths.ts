@@ -48,6 +48,10 @@ export interface StatePaths {
   hidden: string;
   /** What each workload in learning mode has used of its mounts. */
   mountUse: string;
+  /** Where earlier versions stored the same in files that are named after workloads. */
+  byName: Readonly<Record<'mounts' | 'hidden' | 'mountUse', string>>;
+  /** Exists once all state of earlier versions belongs to IDs. */
+  adopted: string;
   /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -76,7 +80,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     settings: join(config, 'config.yaml'),
     runConfigs: join(state, 'runconfigs'),
     groups: join(state, 'groups'),
-    mounts: join(state, 'mounts'),
+    mounts: join(state, 'workloads', 'mounts'),
     homes: join(state, 'homes'),
     statuses: join(data, 'statuses'),
     logs: join(data, 'logs'),
@@ -94,8 +98,14 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     auditAnchor: join(state, 'audit-anchor.json'),
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
-    hidden: join(state, 'hidden'),
-    mountUse: join(state, 'mount-use'),
+    hidden: join(state, 'workloads', 'hidden'),
+    mountUse: join(state, 'workloads', 'mount-use'),
+    adopted: join(state, 'workloads', 'adopted'),
+    byName: {
+      mounts: join(state, 'mounts'),
+      hidden: join(state, 'hidden'),
+      mountUse: join(state, 'mount-use'),
+    },
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),

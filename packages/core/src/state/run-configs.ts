@@ -8,6 +8,16 @@ import { WorkloadName } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import { filesIn, readIfThere, removeFile, writeWhole } from './files.ts';
 import { nameOfSetAside, setAside } from './set-aside.ts';
+import { WorkloadId } from './workload-id.ts';
+
+/** A run config as it is stored: with the ID of its workload, which is in no other place. */
+export interface StoredRunConfig {
+  id: WorkloadId;
+  runConfig: RunConfig;
+}
+
+/** A run config on disk. Files of other programs and of earlier versions have no ID. */
+type LoadedRunConfig = Partial<Pick<StoredRunConfig, 'id'>> & Pick<StoredRunConfig, 'runConfig'>;
 
 /** An unreadable file that was moved away so that it affects nothing else. */
 export interface SetAside {
@@ -15,6 +25,8 @@ export interface SetAside {
   name: string;
   path: string;
   why: string;
+  /** The ID of its workload, if the file contains one. */
+  id?: WorkloadId | undefined;
 }
 
 const suffix = '.json';
@@ -30,8 +42,8 @@ export class RunConfigs {
   }
 
   /** Reads all run configs. Sets invalid files aside, with a name that is not read again. */
-  async load(): Promise<{ runConfigs: RunConfig[]; setAside: SetAside[] }> {
-    const runConfigs: RunConfig[] = [];
+  async load(): Promise<{ runConfigs: LoadedRunConfig[]; setAside: SetAside[] }> {
+    const runConfigs: LoadedRunConfig[] = [];
     const unmoved: SetAside[] = [];
     for (const file of await filesIn(this.#directory)) {
       if (!file.endsWith(suffix)) continue;
@@ -41,12 +53,12 @@ export class RunConfigs {
         runConfigs.push(parseRunConfig(name, (await readIfThere(path)) ?? ''));
       } catch (error) {
         const target = await setAside(path, error, this.#log);
-        if (target === path) unmoved.push({ name, path, why: messageOf(error) });
+        if (target === path) unmoved.push({ name, path, why: messageOf(error), id: await idIn(path) });
         // The file counts as set aside, with or without the reason.
         else await writeWhole(reasonPath(target), `${messageOf(error)}\n`).catch(() => {});
       }
     }
-    return { runConfigs, setAside: [...(await this.#setAside()), ...unmoved] };
+    return { runConfigs: withUniqueIds(runConfigs), setAside: [...(await this.#setAside()), ...unmoved] };
   }
 
   /** Everything that is set aside, from this start and earlier ones. */
@@ -56,13 +68,13 @@ export class RunConfigs {
       if (name === undefined) return [];
       const path = join(this.#directory, file);
       const why = await readIfThere(reasonPath(path)).catch(() => undefined);
-      return [{ name, path, why: why?.trim() ?? 'the file could not be read' }];
+      return [{ name, path, why: why?.trim() ?? 'the file could not be read', id: await idIn(path) }];
     });
     return (await Promise.all(found)).flat();
   }
 
-  async save(runConfig: RunConfig): Promise<void> {
-    await writeWhole(this.#path(runConfig.name), textOf(runConfig));
+  async save(stored: StoredRunConfig): Promise<void> {
+    await writeWhole(this.#path(stored.runConfig.name), textOf(stored));
   }
 
   /** Is the run config on disk the one with this mark? */
@@ -92,12 +104,21 @@ function reasonPath(setAsidePath: string): string {
 }
 
 /** What tells a run config that is saved from any other. */
-export function markOf(runConfig: RunConfig): string {
-  return digestOf(textOf(runConfig));
+export function markOf(stored: StoredRunConfig): string {
+  return digestOf(textOf(stored));
 }
 
-function textOf(runConfig: RunConfig): string {
-  return `${JSON.stringify(runConfig, null, 2)}\n`;
+/** The member of the file with the ID. Run configs in memory, and therefore exported ones, never have this member. */
+const idKey = 'workload_id';
+
+/** A run config without an ID, which no document may choose. */
+export function withoutId<Value extends object>(runConfig: Value): Value {
+  const { [idKey]: _id, ...others } = runConfig as Value & { [idKey]?: unknown };
+  return others as unknown as Value; // the schema does not declare the member
+}
+
+function textOf({ id, runConfig }: StoredRunConfig): string {
+  return `${JSON.stringify({ ...runConfig, [idKey]: id }, null, 2)}\n`;
 }
 
 function digestOf(text: string): string {
@@ -107,7 +128,7 @@ function digestOf(text: string): string {
 /** How deep a run config may be nested. */
 const maxDepth = 64;
 
-function parseRunConfig(name: string, text: string): RunConfig {
+function parseRunConfig(name: string, text: string): LoadedRunConfig {
   WorkloadName.parse(name);
   if (text.trim() === '') throw new Error('the file is empty');
   const value = parseJson(text, 'the file', { maxDepth });
@@ -119,7 +140,22 @@ function parseRunConfig(name: string, text: string): RunConfig {
   // All other calls use the file's name.
   if (parsed.data.name !== name)
     throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
-  return parsed.data;
+  const id = WorkloadId.safeParse(parsed.data[idKey]).data;
+  return { runConfig: withoutId(parsed.data), ...(id === undefined ? {} : { id }) };
+}
+
+/** A copied file contains the ID of another workload. An ID in several files belongs to none of them. */
+function withUniqueIds(loaded: readonly LoadedRunConfig[]): LoadedRunConfig[] {
+  const byId = Map.groupBy(loaded, ({ id }) => id);
+  return loaded.map((one) => (byId.get(one.id)?.length === 1 ? one : { runConfig: one.runConfig }));
+}
+
+const idPattern = new RegExp(`"${idKey}": *"([^"]*)"`);
+
+/** The ID in a file that is no run config, so that everything is still known when the user has repaired the file. */
+async function idIn(path: string): Promise<WorkloadId | undefined> {
+  const text = await readIfThere(path).catch(() => undefined); // the path may be a directory
+  return WorkloadId.safeParse(idPattern.exec(text ?? '')?.[1]).data;
 }
 
 /** The first files had no version, because only one version existed. */

@@ -10,6 +10,7 @@ import { makePrivateDirectory, requirePrivateDirectory } from './private-directo
 import { RunConfigs } from './run-configs.ts';
 import { Logs } from './logs.ts';
 import { Statuses } from './statuses.ts';
+import { newWorkloadId } from './workload-id.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -133,9 +134,10 @@ describe('run configs', () => {
   test('come back as they were saved, with what others wrote into them', async () => {
     await using home = await makeHome();
     const store = new RunConfigs(home.path, log);
-    await store.save({ ...aRunConfig, from_the_future: { kept: true } });
+    const stored = { id: newWorkloadId(), runConfig: { ...aRunConfig, from_the_future: { kept: true } } };
+    await store.save(stored);
 
-    expect((await store.load()).runConfigs).toEqual([{ ...aRunConfig, from_the_future: { kept: true } }]);
+    expect((await store.load()).runConfigs).toEqual([stored]);
   });
 
   test.each([

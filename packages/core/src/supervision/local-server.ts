@@ -19,6 +19,7 @@ import type { MountUse } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { homeFilesOf } from '../registry/built-in.ts';
 import type { HomeLimit } from './home-limit.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import type { StatePaths } from '../state/paths.ts';
 import { launchOf, packageSourceOf } from './launch.ts';
 import type { LiveParts } from './live-parts.ts';
@@ -32,7 +33,7 @@ export interface LocalServerOptions {
   /** The secrets of a server, by the environment variable that receives each. Called at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
   /** Controls a server's network access. `log` receives messages for the server's log. */
-  egressOf: (runConfig: RunConfig, log: (text: string) => void) => Egress;
+  egressOf: (stored: StoredRunConfig, log: (text: string) => void) => Egress;
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources' | 'inspect'>;
   mounts: GrantedMounts;
@@ -67,16 +68,17 @@ interface Start {
 
 /** Installs a server if necessary, and starts it with its workload's mounts and current secrets. */
 export async function startLocalServer(
-  runConfig: RunConfig,
+  stored: StoredRunConfig,
   options: LocalServerOptions,
   { report, live, signal, log, onLimits }: Start,
 ): Promise<StartedServer> {
+  const { id, runConfig } = stored;
   const { name } = runConfig;
   const { homeLimit } = options;
   const runtime = options.runtimeFor(runConfig);
   if (runtime === undefined) throw new Error('no runtime is available for it');
   const secrets = await options.secretsOf(runConfig);
-  const mounts = await currentMounts(runConfig, runtime, options);
+  const mounts = await currentMounts(stored, runtime, options);
   let limits: readonly RuntimeLimit[] = [];
   const warn = (...more: readonly RuntimeLimit[]): void => onLimits((limits = [...limits, ...more]));
   const homeFiles = homeFilesOf(packageSourceOf(runConfig));
@@ -88,7 +90,7 @@ export async function startLocalServer(
   const launch = launchOf(runConfig, {
     mounts,
     secrets,
-    egress: options.egressOf(runConfig, note),
+    egress: options.egressOf(stored, note),
     log(chunk) {
       writes.look(chunk);
       log(chunk);
@@ -98,7 +100,7 @@ export async function startLocalServer(
     report,
     signal,
     ...options.installation,
-    granted: await grantedSourceOf(options.mounts, runConfig),
+    granted: await grantedSourceOf(options.mounts, stored),
   });
   warn(...(await runtime.check(signal)).limits, ...mountLimits(mounts));
   await homeLimit.requireSpace(runtime.homes, name, launch.limits.diskBytes);
@@ -107,11 +109,11 @@ export async function startLocalServer(
   let hasStarted = false;
   const searches = new SerialQueue();
   const start = async (given: AbortSignal): Promise<Instance> => {
-    const visible = await searches.run(() => visibleMounts(runConfig, mounts, options));
+    const visible = await searches.run(() => visibleMounts(stored, mounts, options));
     if (!hasStarted) tellHidden(visible, runConfig, { warn, log });
     hasStarted = true;
     const { learning } = runConfig;
-    if (learning !== undefined) await options.mountUse.begin(name, learning.since, mounts);
+    if (learning !== undefined) await options.mountUse.begin(id, learning.since, mounts);
     const seen = { mounts: visible.mounts, hidden: visible.hidden };
     const started = await runtime.start({ ...launch, ...seen, source }, given);
     live.add(started);
@@ -134,7 +136,7 @@ export async function startLocalServer(
     stop: async () => {
       watching.abort();
       await instance.stop(options.timing.stopMs);
-      await options.mountUse.end(name);
+      await options.mountUse.end(id);
     },
     firstAnswerMs: options.timing.startMs,
   };
@@ -142,25 +144,25 @@ export async function startLocalServer(
 
 /** The granted mounts. Throws if one has changed since the grant, or if another server could replace it. */
 async function currentMounts(
-  runConfig: RunConfig,
+  { id, runConfig }: StoredRunConfig,
   runtime: Runtime,
   { mounts, workloads }: LocalServerOptions,
 ): Promise<PinnedMount[]> {
-  const granted = await mounts.of(runConfig.name, mountsOfRunConfig(runConfig));
+  const granted = await mounts.of(id, mountsOfRunConfig(runConfig));
   if (runtime.mountsByPath) await refuseReplaceable(runConfig.name, granted, workloads());
   return granted;
 }
 
 /** Warnings about the actual mounts, behind links and in directories that servers can write to. */
 function mountLimits(mounts: readonly PinnedMount[]): RuntimeLimit[] {
-  return mountWarnings(mounts.map(({ pin }) => pin.path)).map(everyServer);
+  return mountWarnings(mounts.map((mount) => ({ ...mount, source: mount.pin.path }))).map(everyServer);
 }
 
 const everyServer = (text: string): RuntimeLimit => ({ concerns: 'every server', text });
 
 /** The current mounts without hidden files, which are searched for at every start, because files change. */
 async function visibleMounts(
-  runConfig: RunConfig,
+  { id, runConfig }: StoredRunConfig,
   mounts: readonly PinnedMount[],
   { paths, hiddenMemory, workloads }: LocalServerOptions,
 ): Promise<VisibleMounts> {
@@ -169,7 +171,7 @@ async function visibleMounts(
   return hideFiles(mounts, {
     ignoreFile: ignoreFileOf(runConfig, paths),
     blanks: await makeBlanks(paths.blanks),
-    workload: runConfig.name,
+    workload: id,
     memory: hiddenMemory,
     others: others.flatMap((other) => mountsOfRunConfig(other).map(({ source }) => source)),
   });

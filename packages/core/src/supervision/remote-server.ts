@@ -1,11 +1,11 @@
 import { SerialQueue } from '@toolhive/contract/serial-queue';
-import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { remoteServer } from '../remote/remote-server.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import type { LiveParts } from './live-parts.ts';
 import type { SignInPace } from '../remote/sign-in-pace.ts';
 import type { StartedServer } from './run-loop.ts';
@@ -35,15 +35,16 @@ interface Attempt {
 
 /** Prepares the connection to a remote server. Such a server never ends, but can refuse requests. */
 export async function reachRemoteServer(
-  runConfig: RunConfig,
+  stored: StoredRunConfig,
   { openRemote, timing }: RemoteServerOptions,
   { live, report, signal, pace, isPatient, onSignIn, onNotSignedIn }: Attempt,
 ): Promise<StartedServer> {
+  const { runConfig } = stored;
   refuseUnenforced(runConfig);
   const { name, remote_url: url = '', token_exchange_config: exchange } = runConfig;
   const callersAuthenticate = Boolean(exchange);
   const changes = new SerialQueue();
-  const auth = await openRemote(runConfig, (state) => {
+  const auth = await openRemote(stored, (state) => {
     changes.run(() => (signal.aborted ? undefined : onSignIn(state))).catch(raiseFault);
   });
   live.remote = auth;

@@ -5,6 +5,8 @@ import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { AuditOptions } from '@toolhive/proxy/audit';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
 import type { PolicyDoubts } from '../access/policy-doubts.ts';
@@ -30,9 +32,9 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   /** The access rules of the workload. Throws if a rule cannot be enforced. */
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** The recorded tools of the server. `note` writes to the proxy's log. */
-  pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
+  pinsOf: (workload: WorkloadId, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
   /** The sinks for a workload's calls and for its server's lists. */
-  observersOf: (workload: string) => Pick<ProxyOptions, 'traffic' | 'listings'>;
+  observersOf: (workload: WorkloadId) => Pick<ProxyOptions, 'traffic' | 'listings'>;
   /** Compares policies with the server's items, until disposal. */
   watchPolicies: PolicyDoubts['watch'];
   /** The audit settings of a workload's proxy. Rejects if the configuration cannot be applied. */
@@ -63,7 +65,7 @@ interface Run {
  * for the workload, which something from the server or a client may have caused, stops the server with a reason.
  */
 export async function runWorkload(
-  runConfig: RunConfig,
+  stored: StoredRunConfig,
   options: RunWorkloadOptions,
   run: Run,
 ): Promise<void> {
@@ -77,16 +79,17 @@ export async function runWorkload(
     stopServer(`was stopped because of an internal error of ToolHive: ${messageOf(fault)}`);
   };
   await contain(onFault, () =>
-    runContained(runConfig, options, { ...run, onExcess: (stop) => (stopServer = stop) }),
+    runContained(stored, options, { ...run, onExcess: (stop) => (stopServer = stop) }),
   );
 }
 
 async function runContained(
-  runConfig: RunConfig,
+  stored: StoredRunConfig,
   options: RunWorkloadOptions,
   run: Run & { onExcess: (stop: (reason: string) => void) => void },
 ): Promise<void> {
   const { logs, timing, version, env, auditOf } = options;
+  const { id, runConfig } = stored;
   const { hasWorked, live, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -99,12 +102,12 @@ async function runContained(
     if (runConfig.built_in !== undefined)
       return startBuiltInServer(runConfig, options, (text) => serverLog.write(`[toolhive] ${text}\n`));
     return runConfig.remote_url
-      ? reachRemoteServer(runConfig, options, {
+      ? reachRemoteServer(stored, options, {
           ...run,
           pace,
           onNotSignedIn: (error) => log.note('warn', { reason: messageOf(error) }, 'sign-in failed'),
         })
-      : startLocalServer(runConfig, options, { ...run, log: (chunk) => serverLog.write(chunk) });
+      : startLocalServer(stored, options, { ...run, log: (chunk) => serverLog.write(chunk) });
   };
 
   await runServer({
@@ -113,17 +116,16 @@ async function runContained(
     openProxy: async (onExcess) => {
       run.onExcess(onExcess);
       const access = opened.use(await options.accessOf(runConfig));
-      if (access.authorizer !== undefined)
-        opened.use(options.watchPolicies(runConfig.name, access.authorizer));
+      if (access.authorizer !== undefined) opened.use(options.watchPolicies(id, access.authorizer));
       live.proxy = await openProxy(runConfig, {
-        ...options.observersOf(runConfig.name),
+        ...options.observersOf(id),
         ...access,
         ...(runConfig.built_in === undefined ? {} : { middleware: options.builtInMiddleware }),
         version,
         pins:
           pinningModeOf(runConfig) === 'off'
             ? undefined
-            : options.pinsOf(runConfig.name, (fields, message) => log.note('warn', fields, message)),
+            : options.pinsOf(id, (fields, message) => log.note('warn', fields, message)),
         audit: await auditOf(runConfig),
         telemetry: telemetryOf(runConfig, {
           version,

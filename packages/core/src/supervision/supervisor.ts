@@ -5,7 +5,9 @@ import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { ProtocolGeneration } from '@toolhive/proxy/proxy';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { describeRemoteAuth } from '../remote/auth-status.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { LiveParts } from './live-parts.ts';
@@ -38,7 +40,7 @@ export const defaultTiming: SupervisorTiming = {
 };
 
 /** Writes a run config to disk. Throws if it must not be saved. */
-export type Save = (runConfig: RunConfig) => Promise<void>;
+export type Save = (stored: StoredRunConfig) => Promise<void>;
 
 /** A run loop. `ended` never rejects. */
 interface Run {
@@ -63,6 +65,7 @@ export class Supervisor implements AsyncDisposable {
   readonly #log: WorkloadLog;
   readonly #state: RecordedState;
   readonly #operations = new SerialQueue();
+  #id: WorkloadId;
   #runConfig: RunConfig;
   /** The latest run loop, which may still be ending. */
   #run: Run | undefined;
@@ -75,11 +78,17 @@ export class Supervisor implements AsyncDisposable {
   /** The last known state of the authorization at the remote server. */
   #signIn: RemoteAuthState | undefined;
 
-  constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
+  constructor({ id, runConfig }: StoredRunConfig, condition: Condition, options: SupervisorOptions) {
+    this.#id = id;
     this.#runConfig = runConfig;
     this.#options = options;
     this.#log = new WorkloadLog(options.log.child({ workload: runConfig.name }));
     this.#state = new RecordedState(condition, { ...options, workload: runConfig.name });
+  }
+
+  /** What stored trust belongs to. Changes only if another server takes over the name of a failed workload. */
+  get id(): WorkloadId {
+    return this.#id;
   }
 
   get runConfig(): RunConfig {
@@ -139,11 +148,11 @@ export class Supervisor implements AsyncDisposable {
 
   /**
    * Restarts the workload with another run config. Returns when the change is on disk. If it cannot be saved, nothing
-   * changes.
+   * changes. With another ID, it is another workload with the same name.
    */
-  change(runConfig: RunConfig, save: Save): Promise<void> {
+  change(runConfig: RunConfig, save: Save, id?: WorkloadId): Promise<void> {
     return this.#serially(async () => {
-      await this.#replace(runConfig, save);
+      await this.#replace({ id: id ?? this.#id, runConfig }, save);
       this.#state.hasWorked = false;
       await this.#recordStarting();
       this.#beginRun();
@@ -156,7 +165,7 @@ export class Supervisor implements AsyncDisposable {
    */
   amend(change: (runConfig: RunConfig) => RunConfig, save: Save): Promise<void> {
     return this.#serially(async () => {
-      await this.#replace(change(this.#runConfig), save);
+      await this.#replace({ id: this.#id, runConfig: change(this.#runConfig) }, save);
       this.#options.onChange();
     });
   }
@@ -165,7 +174,7 @@ export class Supervisor implements AsyncDisposable {
   regroup(from: string, to: string, save: Save): Promise<void> {
     return this.#serially(async () => {
       if ((this.#runConfig.group ?? defaultGroup) !== from) return;
-      await this.#replace({ ...this.#runConfig, group: to }, save);
+      await this.#replace({ id: this.#id, runConfig: { ...this.#runConfig, group: to } }, save);
       this.#options.onChange();
     });
   }
@@ -237,13 +246,15 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /** In memory first, because a simultaneous lookup of the group's members must find the workload in its new group. */
-  async #replace(runConfig: RunConfig, save: Save): Promise<void> {
-    const before = this.#runConfig;
+  async #replace({ id, runConfig }: StoredRunConfig, save: Save): Promise<void> {
+    const before = { id: this.#id, runConfig: this.#runConfig };
+    this.#id = id;
     this.#runConfig = runConfig;
     try {
-      await save(runConfig);
+      await save({ id, runConfig });
     } catch (error) {
-      this.#runConfig = before;
+      this.#id = before.id;
+      this.#runConfig = before.runConfig;
       throw error;
     }
   }
@@ -293,7 +304,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   #keepRunning(signal: AbortSignal): Promise<void> {
-    return runWorkload(this.#runConfig, this.#options, {
+    const stored = { id: this.#id, runConfig: this.#runConfig };
+    return runWorkload(stored, this.#options, {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,

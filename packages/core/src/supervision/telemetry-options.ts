@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
+import { neverAllowed } from '@toolhive/runtime/addresses';
+import { guardedLookup } from '../fetch/guarded-fetch.ts';
 import { isSecretKey } from '../audit/redaction.ts';
 
 /** As in the original. */
@@ -26,6 +28,12 @@ export function checkTelemetry({ telemetry_config: config }: Configured): void {
   if (url === null || url.hostname === '' || url.href !== `https://${url.host}/` || url.username !== '') {
     const message = `invalid telemetry endpoint ${JSON.stringify(endpoint)}`;
     throw invalidField('/telemetry_config/endpoint', message, { hint: 'write HOST:PORT' });
+  }
+  const never = neverAllowed(url.hostname);
+  if (never !== undefined) {
+    throw invalidField('/telemetry_config/endpoint', `the telemetry endpoint ${url.hostname} is ${never}`, {
+      hint: 'write the address of your collector',
+    });
   }
   if (tracingEnabled === false && metricsEnabled === false) {
     const message = 'telemetry has an endpoint, but traces and metrics are both disabled';
@@ -69,6 +77,7 @@ export function telemetryOf(
   return {
     endpoint: `${config.insecure === true ? 'http' : 'https'}://${config.endpoint}`,
     headers: config.headers ?? {},
+    lookup: guardedLookup({ allowPrivate: true }),
     resource: {
       'host.name': hostname(),
       ...config.customAttributes,

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { TrafficLog } from './traffic-log.ts';
 import type { TrafficLogOptions } from './traffic-log.ts';
 
@@ -7,7 +8,7 @@ export class TrafficOfAll implements Disposable {
   readonly #options: Pick<TrafficLogOptions, 'redaction' | 'now'>;
   /** Session IDs of servers may be so short that they could be guessed from a plain hash. */
   readonly #key = randomBytes(32);
-  readonly #logs = new Map<string, TrafficLog>();
+  readonly #logs = new Map<WorkloadId, TrafficLog>();
 
   constructor(options: Pick<TrafficLogOptions, 'redaction' | 'now'>) {
     this.#options = options;
@@ -18,7 +19,7 @@ export class TrafficOfAll implements Disposable {
     return createHmac('sha256', this.#key).update(session).digest('hex').slice(0, 16);
   }
 
-  of(workload: string): TrafficLog {
+  of(workload: WorkloadId): TrafficLog {
     const known = this.#logs.get(workload);
     if (known !== undefined) return known;
     const log = new TrafficLog({ ...this.#options, publicId: (session) => this.publicId(session) });
@@ -26,8 +27,12 @@ export class TrafficOfAll implements Disposable {
     return log;
   }
 
-  /** Forgets a workload that was removed. */
-  remove(workload: string): void {
+  /** The workloads that calls are remembered of. */
+  ids(): Iterable<WorkloadId> {
+    return this.#logs.keys();
+  }
+
+  forget(workload: WorkloadId): void {
     this.#logs.get(workload)?.close();
     this.#logs.delete(workload);
   }

@@ -10,7 +10,7 @@ export async function checkAuthorization(
   name: string,
   { principal, claims, arguments: given, annotations, ...targets }: AuthorizationQuestion,
 ): Promise<AuthorizationDecision> {
-  const { runConfig } = core.workloads.require(name);
+  const { id, runConfig } = core.workloads.require(name);
   const { action, target } = targetOf(targets);
   const { tool } = targets;
   using policies = await openPolicies(runConfig);
@@ -24,13 +24,13 @@ export async function checkAuthorization(
     action,
     target,
     arguments: given ?? undefined,
-    annotations: annotations ?? (tool === undefined ? undefined : core.pins.annotationsOf(name, tool)),
+    annotations: annotations ?? (tool === undefined ? undefined : core.pins.annotationsOf(id, tool)),
   });
   return {
     allowed: decision.isAllowed,
     policies: decision.policies.map((id) => ({ id, policy: policies.textOf(id) })),
     errors: [...decision.errors],
-    warnings: [...policies.doubtsAbout(core.pins.offerOf(name).offered)],
+    warnings: [...policies.doubtsAbout(core.pins.offerOf(id).offered)],
   };
 }
 

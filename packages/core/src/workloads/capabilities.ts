@@ -34,14 +34,14 @@ export async function getCapabilities(
   { refresh = false }: { refresh?: boolean | undefined },
 ): Promise<Capabilities> {
   const supervisor = core.workloads.require(name);
-  const known = core.listings.of(name);
+  const known = core.listings.of(supervisor.id);
   const { proxy } = supervisor.live;
   const wasAsked = proxy !== undefined && asked.has(proxy) && !asking.has(supervisor);
   const isNeeded = refresh || (!isListed(known) && !wasAsked);
   const isAsked = supervisor.condition.status === 'running' && isNeeded;
   if (proxy !== undefined && isAsked) asked.add(proxy);
   const problem = isAsked ? await ask(core, supervisor) : undefined;
-  return described(core, supervisor, isAsked ? core.listings.of(name) : known, problem);
+  return described(core, supervisor, isAsked ? core.listings.of(supervisor.id) : known, problem);
 }
 
 /** The proxies whose servers were asked, and are not asked again unless a caller wants that. */
@@ -90,12 +90,12 @@ async function listEverything({ version }: Core, { runConfig }: Supervisor): Pro
 
 function described(
   core: Core,
-  { runConfig }: Supervisor,
+  { id, runConfig }: Supervisor,
   listing: StoredListing | undefined,
   problem: string | undefined,
 ): Capabilities {
   const { at, greeting, lists = {} } = listing ?? {};
-  const pins = pinningModeOf(runConfig) === 'off' ? undefined : core.pins.of(runConfig.name).states();
+  const pins = pinningModeOf(runConfig) === 'off' ? undefined : core.pins.of(id).states();
   const pinOf: PinOf = (kind, name) => {
     const pin = pins?.(kind, name);
     return pin === undefined ? {} : { pin };

@@ -5,6 +5,8 @@ import { toolFilter } from '@toolhive/proxy/tool-filter';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Runtime } from '@toolhive/runtime/runtime';
+import { neverAllowed } from '@toolhive/runtime/addresses';
+import { parseSource } from '@toolhive/runtime/source';
 import { isAuthenticated } from '../access/workload-access.ts';
 import { checkAuditConfig } from '../audit/audit-config.ts';
 import type { Core } from '../core.ts';
@@ -14,6 +16,7 @@ import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
 import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig, parseVolume } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
 import { launchOf } from '../supervision/launch.ts';
 import { checkTelemetry } from '../supervision/telemetry-options.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -21,6 +24,7 @@ import { toolsOf } from '../supervision/open-proxy.ts';
 /** Throws for a run config that is unsafe or contradictory. Checks nothing else. */
 export function checkRunConfig(runConfig: RunConfig): void {
   refuseOpenAddress(runConfig);
+  refuseLocalHosts(runConfig);
   requireOverrides(toolsOf(runConfig));
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
   inboundRuleOf(runConfig); // throws for a host that is none
@@ -44,7 +48,7 @@ export async function checkLaunch(
   const launch = launchOf(runConfig, {
     mounts,
     secrets,
-    egress: core.egressOf(runConfig, () => {}),
+    egress: core.egressOf({ id: newWorkloadId(), runConfig }, () => {}), // decides nothing
     log: () => {},
   });
   runtime.refuseImpossible?.(launch);
@@ -72,6 +76,21 @@ function refuseOpenAddress(runConfig: RunConfig): void {
   throw invalidField('/host', `anyone who can reach ${host} could use the workload without authentication`, {
     hint: 'omit host, or configure oidc (--oidc-issuer). If unauthenticated access is intended, set insecure_no_auth (--insecure-no-auth)',
   });
+}
+
+/** Throws for a server at an address that leads to no other machine. Names are checked for each connection. */
+function refuseLocalHosts({ remote_url: url = '', image = '' }: RunConfig): void {
+  const source = url === '' && image !== '' ? parseSource(image) : undefined;
+  const registry = source?.kind === 'image' ? `https://${source.image.split('/')[0]}` : undefined;
+  const { hostname = '' } = URL.parse(registry ?? url) ?? {};
+  const never = neverAllowed(hostname);
+  if (never === undefined) return;
+  throw invalid(
+    `the ${registry === undefined ? 'remote server' : 'image registry'} ${hostname} is ${never}`,
+    {
+      hint: 'specify a host that other machines reach',
+    },
+  );
 }
 
 /** A container without a network has no port to publish. */

@@ -106,7 +106,7 @@ export async function editWorkload(
   const runConfig = built.learning && learning ? { ...built, learning } : built;
   const consent = {
     accepted: acceptedIn(draft),
-    present: await presentDangers(core, supervisor.runConfig),
+    present: await presentDangers(core, supervisor),
   };
   const prepared = await prepare(
     core,
@@ -145,9 +145,9 @@ function withUnchangedIsolation(
 }
 
 /** A workload's current dangerous access. A mount whose source has changed counts as written. */
-async function presentDangers(core: Core, runConfig: RunConfig): Promise<Danger[]> {
+async function presentDangers(core: Core, { id, runConfig }: Supervisor): Promise<Danger[]> {
   const mounts = mountsOfRunConfig(runConfig);
-  return dangersOf(runConfig, await core.mounts.of(runConfig.name, mounts).catch(() => mounts));
+  return dangersOf(runConfig, await core.mounts.of(id, mounts).catch(() => mounts));
 }
 
 /** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */

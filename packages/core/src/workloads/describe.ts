@@ -159,10 +159,8 @@ function remotePartsOf({
   };
 }
 
-function describe(
-  core: Core,
-  { runConfig, condition, limits, protocol, requiredSignIn }: Supervisor,
-): Workload {
+function describe(core: Core, supervisor: Supervisor): Workload {
+  const { runConfig, condition, limits, protocol, requiredSignIn } = supervisor;
   return {
     name: runConfig.name,
     package: packageOf(runConfig),
@@ -184,15 +182,15 @@ function describe(
     ...(!isLocal(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
     warnings: [
       ...warningsOf(runConfig, limits),
-      ...pinWarnings(core, runConfig),
-      ...policyWarnings(core, runConfig),
+      ...pinWarnings(core, supervisor),
+      ...policyWarnings(core, supervisor),
     ],
     limits: limitsOf(runConfig, limits),
   };
 }
 
-function pinWarnings({ pins }: Core, runConfig: RunConfig): string[] {
-  const pending = pinningModeOf(runConfig) === 'off' ? 0 : pins.pendingOf(runConfig.name);
+function pinWarnings({ pins }: Core, { id, runConfig }: Supervisor): string[] {
+  const pending = pinningModeOf(runConfig) === 'off' ? 0 : pins.pendingOf(id);
   if (pending === 0) return [];
   const what =
     pending === 1 ? '1 tool, prompt, or resource has' : `${pending} tools, prompts, or resources have`;
@@ -201,8 +199,8 @@ function pinWarnings({ pins }: Core, runConfig: RunConfig): string[] {
   ];
 }
 
-function policyWarnings({ doubts }: Core, { name }: RunConfig): string[] {
-  return doubts.of(name).map((doubt) => `WARNING: mistake in the authorization policies, ${doubt}`);
+function policyWarnings({ doubts }: Core, { id }: Supervisor): string[] {
+  return doubts.of(id).map((doubt) => `WARNING: mistake in the authorization policies, ${doubt}`);
 }
 
 function describeSetAside({ name, path, why }: SetAside): Workload {

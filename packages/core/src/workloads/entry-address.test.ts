@@ -39,6 +39,13 @@ test.each([
     [],
   ],
   [
+    'an entry on this machine of a registry on this machine',
+    'http://127.0.0.1:8080/mcp',
+    { entry },
+    { registry_url: 'http://localhost:9/registry.json', allow_private_registry_ip: true },
+    [],
+  ],
+  [
     'an entry of a private registry',
     'http://10.0.0.1/mcp',
     { entry },
@@ -49,6 +56,37 @@ test.each([
   const checking = refusePrivateEntry({ url: new URL(address), ...remote }, draft, settings, lookup);
 
   await expect(checking).resolves.toEqual(hosts);
+});
+
+describe('whatever the registry may contain,', () => {
+  const privately = { registry_url: 'https://registry.inside.example', allow_private_registry_ip: true };
+  const onThisMachine = { ...privately, registry_url: 'http://127.0.0.1:9/registry.json' };
+  const file = { local_registry_path: '/registry.json' };
+  const metadata: Lookup = (_host, _options, done) => done(null, [{ address: '169.254.169.254', family: 4 }]);
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data',
+    'http://2852039166/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/',
+    'http://168.63.129.16/',
+    'http://metadata.example/',
+  ])('no entry leads to %s', async (address) => {
+    for (const settings of [privately, onThisMachine, file]) {
+      const refusing = refusePrivateEntry({ url: new URL(address), entry }, draft, settings, metadata);
+
+      await expect(refusing).rejects.toThrow(/which is (?:a link-local|a cloud metadata)/);
+    }
+  });
+
+  test('no entry of a private registry leads to this machine', async () => {
+    const url = new URL('http://127.0.0.1:8080/mcp');
+
+    const refusing = refusePrivateEntry({ url, entry }, draft, privately, lookup);
+
+    await expect(refusing).rejects.toThrow('which is a loopback address');
+  });
 });
 
 describe('the oauth_config of a registry entry', () => {

@@ -2,7 +2,9 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { refusalOf } from '@toolhive/runtime/addresses';
+import type { PrivateReach } from '@toolhive/runtime/addresses';
 import type { Lookup } from '../fetch/guarded-fetch.ts';
 import type { Settings } from '../state/settings.ts';
 import type { Draft } from './draft.ts';
@@ -13,9 +15,10 @@ const oauthUrls = ['issuer', 'authorize_url', 'token_url'] as const;
 
 /**
  * Refuses a web registry's entry that leads to this machine or a private network, because its author would choose
- * which of the user's services receives requests, including ToolHive. A registry file belongs to the user, and a
- * registry in a private network may have entries there. Returns the hosts that the entry names, which must be checked
- * again for each connection, because their names may resolve differently later. Throws `invalid`.
+ * which of the user's services receives requests, including ToolHive. A registry file belongs to the user, a registry in
+ * a private network may have entries there, and a registry on this machine also entries on this machine. Returns the
+ * hosts that must have a public address, which must be checked again for each connection, because their names may resolve
+ * differently later. Throws `invalid`.
  */
 export async function refusePrivateEntry(
   source: Pick<RemoteSource, 'url' | 'entry'>,
@@ -24,8 +27,8 @@ export async function refusePrivateEntry(
   lookup: Lookup = systemLookup,
 ): Promise<string[]> {
   const { url, entry } = source;
-  const isTrusted = settings.local_registry_path || settings.allow_private_registry_ip === true;
-  if (entry === undefined || isTrusted) return [];
+  if (entry === undefined) return [];
+  const reach = reachOf(settings);
   const oauth = oauthUrlsOf(entry, draft);
   await refusePrivate(url, `if you trust that server, run it by its URL: thv run ${url.href}`);
   for (const named of oauth) {
@@ -34,16 +37,27 @@ export async function refusePrivateEntry(
       'if you trust that server, configure the issuer, or its authorize_url and token_url',
     );
   }
-  return [...new Set([url, ...oauth].map(({ host }) => host))];
+  return reach === false ? [...new Set([url, ...oauth].map(({ host }) => host))] : [];
 
   async function refusePrivate({ hostname }: URL, hint: string): Promise<void> {
     const host = hostname.replace(/^\[|\]$/g, '');
     for (const address of isIP(host) === 0 ? await addressesOf(host, lookup) : [host]) {
-      const what = refusalOf(address, false);
+      const what = refusalOf(address, reach);
       if (what === undefined) continue;
       throw invalid(`the registry entry ${entry?.name} leads to ${host}, which is ${what}`, { hint });
     }
   }
+}
+
+/** Where the entries of the user's registry may lead. */
+function reachOf({
+  local_registry_path: path,
+  registry_url: url,
+  allow_private_registry_ip: isPrivate,
+}: Settings): PrivateReach {
+  if (path) return true;
+  const host = URL.parse(url ?? '')?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  return isPrivate === true && (isLoopback(host) || 'others');
 }
 
 /** Notes which hosts of a remote server a registry entry named, earlier or now. The others are the user's choice. */

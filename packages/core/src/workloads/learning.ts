@@ -7,6 +7,7 @@ import { entryOf } from '../registry/server-of.ts';
 import type { MountUses } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules } from '../permissions/network.ts';
+import type { StoredRunConfig } from '../state/run-configs.ts';
 import { changeNetwork, getPermissions, isRunning } from './permissions.ts';
 
 /**
@@ -27,9 +28,9 @@ export async function startLearning(
     since = runConfig.learning?.since ?? since;
     return { ...runConfig, learning: { since } };
   });
-  const { runConfig, condition } = core.workloads.require(name);
+  const { id, runConfig, condition } = core.workloads.require(name);
   if (isRunning(condition.status))
-    await core.mountUse.begin(name, since, await core.mounts.of(name, mountsOfRunConfig(runConfig)));
+    await core.mountUse.begin(id, since, await core.mounts.of(id, mountsOfRunConfig(runConfig)));
   return { since, restarted };
 }
 
@@ -37,9 +38,9 @@ export async function startLearning(
  * What a server has used in learning mode, as a profile. Throws `conflict` if it is not in learning mode.
  */
 export async function getLearning(core: Core, name: string): Promise<LearningProposal> {
-  const { runConfig } = core.workloads.require(name);
+  const { id, runConfig } = core.workloads.require(name);
   const { since } = requireLearning(runConfig);
-  return proposalFor(core, runConfig, await core.mountUse.of(name, since));
+  return proposalFor(core, { id, runConfig }, await core.mountUse.of(id, since));
 }
 
 /** Ends learning mode, with rules out of the proposal and some of the mounts, or with the profile from before. */
@@ -48,23 +49,24 @@ export async function stopLearning(
   name: string,
   { network, mounts }: StopLearning,
 ): Promise<ChangedPermissions> {
+  const { id } = core.workloads.require(name);
   const restarted = await changeNetwork(core, name, (runConfig) => {
     requireLearning(runConfig);
-    if (network !== undefined) requireProposed(network, proposalFor(core, runConfig, {}));
+    if (network !== undefined) requireProposed(network, proposalFor(core, { id, runConfig }, {}));
     const { learning: _, ...before } = runConfig;
     const learned = network === undefined ? before : withLearned(runConfig, network);
     return mounts === undefined ? learned : withKept(learned, mounts);
   });
-  await core.mountUse.remove(name);
+  await core.mountUse.forget(id);
   return { permissions: getPermissions(core, name), restarted };
 }
 
-function proposalFor(core: Core, runConfig: RunConfig, mountUse: MountUses): LearningProposal {
+function proposalFor(core: Core, { id, runConfig }: StoredRunConfig, mountUse: MountUses): LearningProposal {
   const { name } = runConfig;
   const { learning: _, ...others } = runConfig;
   return proposalOf(others, {
     since: requireLearning(runConfig).since,
-    decisions: core.decisions.list(name),
+    decisions: core.decisions.list(id),
     entry: entryOf(core.registry.current, runConfig.image),
     limits: core.workloads.require(name).limits,
     mountUse,

@@ -22,7 +22,7 @@ export function stopWorkload(core: Core, name: string): Promise<Accepted> {
 /** Starts a workload unless it already runs. */
 export async function startWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
-  await core.mounts.renew(name);
+  await core.mounts.renew(supervisor.id);
   await supervisor.start();
   return { follow: (report, signal) => supervisor.follow(report, signal) };
 }
@@ -30,14 +30,16 @@ export async function startWorkload(core: Core, name: string): Promise<Accepted>
 /** Stops a workload if it runs, and starts it with its current secrets. Accepted when the intent is on disk. */
 export async function restartWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
-  await core.mounts.renew(name);
+  await core.mounts.renew(supervisor.id);
   await supervisor.restart();
   return { follow: (report, signal) => supervisor.follow(report, signal) };
 }
 
 /** Stops a workload and removes all of its files. Accepted when the intent is on disk. */
 export function deleteWorkload(core: Core, name: string): Promise<Accepted> {
-  return begin(core, name, `removing ${name}`, (accepted) => core.workloads.remove(name, accepted));
+  return begin(core, name, `removing ${name}`, (accepted, report) =>
+    core.workloads.remove(name, accepted, report),
+  );
 }
 
 /** Does the same to several workloads at once. Nothing is done when one of the names is wrong. */
@@ -143,19 +145,26 @@ export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: s
   return { removed: await logs.prune(names) };
 }
 
-/** Starts `work` and returns as soon as it reports acceptance, or throws its earlier error. */
+/**
+ * Starts `work` and returns as soon as it reports acceptance, or throws its earlier error. The caller that follows it gets
+ * everything that it reports.
+ */
 async function begin(
   core: Core,
   name: string,
   what: string,
-  work: (accepted: () => void) => Promise<void>,
+  work: (accepted: () => void, report: Progress) => Promise<void>,
 ): Promise<Accepted> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let isAccepted = false;
-  const ended = work(() => {
-    isAccepted = true;
-    resolve();
-  });
+  const reported: string[] = [];
+  const ended = work(
+    () => {
+      isAccepted = true;
+      resolve();
+    },
+    (message) => void reported.push(message),
+  );
   ended.catch((error: unknown) => {
     if (isAccepted) core.log.error({ workload: name, err: error }, 'an accepted operation failed');
     reject(error);
@@ -165,6 +174,7 @@ async function begin(
     async follow(report) {
       report(what);
       await ended;
+      for (const message of reported) report(message);
     },
   };
 }

@@ -21,8 +21,7 @@ type Verdict = NetworkDecision['verdict'];
 
 /** What the egress gateway decided about a workload, the latest first. Throws `not-found`. */
 export function listNetworkDecisions(core: Core, name: string, verdict?: Verdict): NetworkDecision[] {
-  core.workloads.require(name);
-  return core.decisions.list(name, verdict);
+  return core.decisions.list(core.workloads.require(name).id, verdict);
 }
 
 /** The same from now on, until the signal aborts. */
@@ -32,8 +31,7 @@ export function watchNetworkDecisions(
   verdict: Verdict | undefined,
   signal: AbortSignal,
 ): AsyncIterable<Sent<NetworkDecisionMade>> {
-  core.workloads.require(name);
-  return core.decisions.watch(name, verdict, signal);
+  return core.decisions.watch(core.workloads.require(name).id, verdict, signal);
 }
 
 /** What a workload may access. */
@@ -51,8 +49,9 @@ export async function changePermissions(
   name: string,
   change: PermissionChange,
 ): Promise<ChangedPermissions> {
+  const { id } = core.workloads.require(name);
   const restarted = await changeNetwork(core, name, (runConfig) =>
-    withChange(runConfig, change, core.decisions.list(name, 'allowed')),
+    withChange(runConfig, change, core.decisions.list(id, 'allowed')),
   );
   return { permissions: getPermissions(core, name), restarted };
 }

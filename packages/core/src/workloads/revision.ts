@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import { preconditionFailed } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { markOf } from '../state/run-configs.ts';
 
 /** Identifies a workload's settings. Changes with each of them. */
 export function revisionOf(runConfig: RunConfig): string {
-  return markOf(runConfig);
+  return createHash('sha256').update(JSON.stringify(runConfig)).digest('hex');
 }
 
 /**

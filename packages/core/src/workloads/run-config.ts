@@ -3,6 +3,7 @@ import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../permissions/network.ts';
+import { withoutId } from '../state/run-configs.ts';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { builtInSettings } from './built-in-settings.ts';
@@ -32,11 +33,7 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
     const settings = given.kind === 'complete' ? given.settings : localSettings(given, source.resolved);
-    const {
-      instead_of_image: _ofAnotherMachine,
-      isolate_network: isolate,
-      ...own
-    } = withoutConsent(settings);
+    const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = ownSettings(settings);
     const { insteadOf } = source.resolved;
     return {
       ...own,
@@ -47,16 +44,13 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
     };
   }
   if (source.kind === 'built-in')
-    return builtInSettings(
-      given.kind === 'complete' ? withoutConsent(given.settings) : given.request,
-      source,
-    );
+    return builtInSettings(given.kind === 'complete' ? ownSettings(given.settings) : given.request, source);
   if (isLearning) {
     throw invalid('a remote server has no learning mode, because its network is not on this machine', {
       hint: 'omit learn (--learn)',
     });
   }
-  const settings = withoutConsent(
+  const settings = ownSettings(
     given.kind === 'complete' ? given.settings : remoteSettings(given.request, source),
   );
   return requireRemoteSettings(
@@ -64,10 +58,13 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   );
 }
 
-/** A run config does not begin learning mode, in which a server reaches more than its profile says, and stores no consent. */
-function withoutConsent(given: RunConfigSettings): RunConfigSettings {
+/**
+ * A run config does not begin learning mode, in which a server reaches more than its profile says, stores no consent, and
+ * does not choose an ID, to which the trust of another workload belongs.
+ */
+function ownSettings(given: RunConfigSettings): RunConfigSettings {
   const { learning: _learning, accepted_risks: _accepted, ...settings } = given;
-  return settings;
+  return withoutId(settings);
 }
 
 /**

@@ -4,8 +4,7 @@ import { pinningModeOf } from '../supervision/open-proxy.ts';
 
 /** What was recorded of the tools, prompts, resources, and instructions of a workload. */
 export function getToolPins(core: Core, name: string): Promise<ToolPins> {
-  core.workloads.require(name);
-  return core.pins.of(name).describe();
+  return core.pins.of(core.workloads.require(name).id).describe();
 }
 
 /** Approves versions that wait for that, or with `dismiss` forgets them. Throws `conflict` for any other version. */
@@ -15,8 +14,7 @@ export function decidePins(
   decision: PinDecision,
   kind: 'approve' | 'dismiss',
 ): { decided: number; pending: number } {
-  core.workloads.require(name);
-  const pins = core.pins.of(name);
+  const pins = core.pins.of(core.workloads.require(name).id);
   const decided = pins[kind](decision);
   return { decided, pending: pins.pending };
 }

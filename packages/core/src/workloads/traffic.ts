@@ -18,8 +18,8 @@ export function listTraffic(
   name: string,
   { before, limit, ...filter }: TrafficFilter & { before?: number | undefined; limit?: number | undefined },
 ): Traffic {
-  const { live } = core.workloads.require(name);
-  const log = core.traffic.of(name);
+  const { id, live } = core.workloads.require(name);
+  const log = core.traffic.of(id);
   return {
     ...log.list(filter, { before, limit }),
     is_read: live.proxy?.readsMessages ?? true,
@@ -34,25 +34,23 @@ export function watchTraffic(
   { filter, afterId }: { filter: TrafficFilter; afterId: string | undefined },
   signal: AbortSignal,
 ): AsyncIterable<Sent<TrafficEvent>> {
-  core.workloads.require(name);
-  return core.traffic.of(name).watch(filter, afterId, signal);
+  return core.traffic.of(core.workloads.require(name).id).watch(filter, afterId, signal);
 }
 
 /** One call, with its bodies if they were recorded. Throws `not-found`. */
 export function getTrafficEntry(core: Core, name: string, id: number): TrafficDetails {
-  core.workloads.require(name);
-  return core.traffic.of(name).get(id);
+  return core.traffic.of(core.workloads.require(name).id).get(id);
 }
 
 /** Switches the recording of bodies on or off. Throws `conflict` if the messages are not read. */
 export function changeTrafficRecording(core: Core, name: string, bodies: boolean): TrafficRecording {
-  const { live } = core.workloads.require(name);
+  const { id, live } = core.workloads.require(name);
   if (bodies && live.proxy?.readsMessages === false) {
     throw conflict(`the proxy forwards messages of ${name} unread, so no bodies can be recorded`, {
       hint: `thv pin mode ${name} warn makes the proxy read them`,
     });
   }
-  const log = core.traffic.of(name);
+  const log = core.traffic.of(id);
   log.changeRecording(bodies);
   return log.recording;
 }

@@ -23,7 +23,7 @@ export async function findUpdate(
   name: string,
   { withChanges = false, ...call }: Call & { withChanges?: boolean },
 ): Promise<WorkloadUpdate> {
-  const { runConfig } = core.workloads.require(name);
+  const { id, runConfig } = core.workloads.require(name);
   const common = { name, package: packageOf(runConfig) };
   try {
     const source = upgradable(runConfig);
@@ -31,7 +31,7 @@ export async function findUpdate(
     const { runtime, options } = await lookUpWith(core, runConfig, source, call);
     const { version: newest, publishedAt } = await runtime.newest(source, options);
     const outdated = isNewer(newest, current);
-    const upgrade = { runtime, runConfig, from: source, to: { ...source, version: newest } };
+    const upgrade = { id, runtime, runConfig, from: source, to: { ...source, version: newest } };
     return {
       ...common,
       current,

@@ -5,8 +5,10 @@ import type { Artifact, PrepareOptions, Runtime } from '@toolhive/runtime/runtim
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 
 export interface Upgrade {
+  id: WorkloadId;
   runtime: Runtime;
   runConfig: RunConfig;
   from: PackageSource;
@@ -49,13 +51,13 @@ export async function upgradeChanges(
 /** The tools and hosts in the registry entry of exactly the new version, compared with those of the workload. */
 async function registryChanges(
   core: Core,
-  { runConfig, to }: Upgrade,
+  { id, runConfig, to }: Upgrade,
 ): Promise<Pick<UpgradeChanges, 'tools' | 'hosts'>> {
   const entry = Object.values(core.registry.current.servers).find((candidate) =>
     [candidate.image, candidate.package?.source].some((text) => isSource(text, to)),
   );
   if (entry === undefined) return {};
-  const { items } = await core.pins.of(runConfig.name).describe();
+  const { items } = await core.pins.of(id).describe();
   const known = items
     .filter(({ kind, state }) => kind === 'tool' && state !== 'removed')
     .map(({ name }) => name);

@@ -30,8 +30,8 @@ export function listUsage(core: Core, isVisible: (name: string) => boolean): Pro
 }
 
 async function usageOf(core: Core, supervisor: Supervisor): Promise<Usage> {
-  const { runConfig, live } = supervisor;
-  const log = core.traffic.of(runConfig.name);
+  const { id, runConfig, live } = supervisor;
+  const log = core.traffic.of(id);
   const measured = await measure(supervisor);
   return {
     name: runConfig.name,

@@ -1,18 +1,35 @@
-import { conflict, notFound, unavailable } from '@toolhive/contract/failure';
+import { conflict, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Progress } from '@toolhive/runtime/runtime';
+import type { Adoption } from '../state/adoption.ts';
 import { markOf } from '../state/run-configs.ts';
-import type { RunConfigs, SetAside } from '../state/run-configs.ts';
+import type { RunConfigs, SetAside, StoredRunConfig } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
+import { newWorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '../state/workload-id.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
+import { isLocal } from './describe.ts';
+
+/** One kind of stored state, by the ID of the workload. */
+export interface WorkloadPart {
+  /** Continues "cannot remove". */
+  title: string;
+  /** The workloads that something is stored of. */
+  ids: () => Iterable<WorkloadId> | Promise<Iterable<WorkloadId>>;
+  /** Forgets a workload. Throws if something remains. Can be repeated. The sweep knows no run config. */
+  forget: (id: WorkloadId, runConfig?: RunConfig) => void | Promise<void>;
+}
 
 export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'> {
   runConfigs: RunConfigs;
-  /** Removes the stored sign-in of a workload at its remote server. Never rejects. */
-  forgetRemote: (name: string) => Promise<void>;
+  /** Everything that is stored by ID. Removal and the sweep at startup forget it in this order. */
+  parts: readonly WorkloadPart[];
+  /** The upgrade from a version that stored everything by name. */
+  adoption: Adoption;
   /** Deletes the files that the server of a workload has stored. */
   removeHome: (runConfig: RunConfig) => Promise<void>;
   /** Throws if no workload can be added to the group. */
@@ -54,11 +71,11 @@ export class Workloads implements AsyncDisposable {
     const { runConfigs, statuses, log } = this.#options;
     const loaded = await runConfigs.load();
     this.#setAside = loaded.setAside;
-    await this.#sweep(new Set([...loaded.runConfigs, ...loaded.setAside].map(({ name }) => name)));
-    for (const runConfig of loaded.runConfigs) {
-      const { name } = runConfig;
+    const workloads = await this.#withIds(loaded.runConfigs);
+    for (const stored of workloads) {
+      const { name } = stored.runConfig;
       const condition = await this.#conditionFrom(name, await statuses.read(name));
-      const supervisor = this.#adopt(runConfig, condition);
+      const supervisor = this.#adopt(stored, condition);
       const restored =
         condition.status === 'removing'
           ? this.remove(name)
@@ -72,6 +89,7 @@ export class Workloads implements AsyncDisposable {
         log.error({ workload: name, err: error }, 'workload cannot be restored'),
       );
     }
+    await this.#sweep();
   }
 
   /** Every workload, by name. */
@@ -93,6 +111,12 @@ export class Workloads implements AsyncDisposable {
 
   find(name: string): Supervisor | undefined {
     return this.#supervisors.get(name);
+  }
+
+  /** The workload with an ID, for what arrives late: its name may belong to another workload now. */
+  byId(id: WorkloadId): Supervisor | undefined {
+    for (const supervisor of this.#supervisors.values()) if (supervisor.id === id) return supervisor;
+    return undefined;
   }
 
   require(name: string): Supervisor {
@@ -137,17 +161,22 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * Adds a workload under a reserved name and starts it. Replaces a failed workload. Returns when the change is on
-   * disk.
+   * Adds a workload under a reserved name and starts it. Replaces a failed workload, of which nothing is kept. Returns
+   * when the change is on disk.
    */
   async add(prepared: Prepared): Promise<void> {
     const { runConfig } = prepared;
     const { name } = runConfig;
     const present = this.#supervisors.get(name);
-    if (present !== undefined) return this.change(present, prepared);
+    const id = newWorkloadId();
+    if (present !== undefined) {
+      const before = { id: present.id, runConfig: present.runConfig };
+      await this.change(present, prepared, id);
+      return this.#forgetParts(before.id, name, before.runConfig);
+    }
     if (this.#isOver) throw unavailable('the daemon is shutting down');
     const createdAt = this.#options.now().toISOString();
-    const supervisor = this.#adopt(runConfig, { status: 'starting', createdAt });
+    const supervisor = this.#adopt({ id, runConfig }, { status: 'starting', createdAt });
     try {
       await this.change(supervisor, prepared);
     } catch (error) {
@@ -157,26 +186,29 @@ export class Workloads implements AsyncDisposable {
   }
 
   /** Runs a workload with another run config. Returns when that is on disk. */
-  async change(supervisor: Supervisor, { runConfig, mounts }: Prepared): Promise<void> {
-    await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts));
+  async change(supervisor: Supervisor, { runConfig, mounts }: Prepared, id?: WorkloadId): Promise<void> {
+    await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts), id);
   }
 
   /** Changes the run config of a workload whose server continues to run. Returns when that is on disk. */
   async amend(name: string, change: (runConfig: RunConfig) => RunConfig): Promise<void> {
-    await this.require(name).amend(change, (runConfig) => this.#save(runConfig));
+    await this.require(name).amend(change, (stored) => this.#save(stored));
   }
 
   /** Moves a workload to another group, if it is in the first one. */
   async regroup(name: string, from: string, to: string): Promise<void> {
-    await this.require(name).regroup(from, to, (runConfig) => this.#save(runConfig));
+    await this.require(name).regroup(from, to, (stored) => this.#save(stored));
   }
 
-  /** Stops a workload and removes it completely. */
-  async remove(name: string, accepted: () => void = () => {}): Promise<void> {
+  /**
+   * Stops a workload and removes it completely. `report` is told what the disk does not allow to remove. Nothing reads
+   * that again, because no other workload has the same ID.
+   */
+  async remove(name: string, accepted: () => void = () => {}, report: Progress = () => {}): Promise<void> {
     const supervisor = this.#supervisors.get(name);
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
     const forget = async (): Promise<void> => {
-      await this.#forget(name, supervisor.runConfig);
+      await this.#forget(name, supervisor, report);
       this.#supervisors.delete(name);
     };
     await supervisor.remove(forget, accepted);
@@ -186,7 +218,9 @@ export class Workloads implements AsyncDisposable {
     if (!this.#setAside.some((file) => file.name === name)) this.require(name);
     using _reserved = this.reserve(name); // so that no new workload reuses parts of the removed one
     accepted();
+    const parts = this.#setAside.filter((file) => file.name === name).flatMap(({ id }) => id ?? []);
     await this.#forget(name);
+    for (const id of parts) await this.#forgetParts(id, name);
     this.#setAside = this.#setAside.filter((file) => file.name !== name);
   }
 
@@ -199,61 +233,95 @@ export class Workloads implements AsyncDisposable {
    * The status is removed last. As long as it contains `removing`, the next daemon completes the removal. Without it,
    * a remaining run config would be started again.
    */
-  async #forget(name: string, runConfig?: RunConfig): Promise<void> {
-    const {
-      logs,
-      runConfigs,
-      statuses,
-      mounts,
-      hiddenMemory,
-      mountUse,
-      onRemoved,
-      forgetRemote,
-      removeHome,
-    } = this.#options;
-    if (runConfig?.remote_url) await forgetRemote(name);
-    else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which contains the location
+  async #forget(name: string, stored?: StoredRunConfig, report?: Progress): Promise<void> {
+    const { logs, runConfigs, statuses, onRemoved, removeHome } = this.#options;
+    // Before the run config, which contains the location.
+    if (stored !== undefined && isLocal(stored.runConfig)) await removeHome(stored.runConfig);
     await logs.remove(name);
     await runConfigs.remove(name);
-    await mounts.remove(name);
-    await hiddenMemory.remove(name);
-    await mountUse.remove(name);
+    if (stored !== undefined) await this.#forgetParts(stored.id, name, stored.runConfig, report);
     await statuses.remove(name);
     onRemoved(name);
     logs.endFollowing(name); // also for those who began while the files were being removed
   }
 
-  /** Removes the leftovers of interrupted removals. */
-  async #sweep(known: ReadonlySet<string>): Promise<void> {
-    const { statuses, mounts, hiddenMemory, mountUse, log } = this.#options;
-    for (const store of [statuses, mounts, hiddenMemory, mountUse]) {
-      for (const name of await store.names()) {
-        if (known.has(name)) continue;
-        await store
-          .remove(name)
-          .catch((error: unknown) => log.warn({ workload: name, err: error }, 'state could not be removed'));
+  /** Continues after a part that cannot be removed. The next start tries again. */
+  async #forgetParts(
+    id: WorkloadId,
+    name: string,
+    runConfig?: RunConfig,
+    report: Progress = () => {},
+  ): Promise<void> {
+    for (const { title, forget } of this.#options.parts) {
+      try {
+        await forget(id, runConfig);
+      } catch (error) {
+        const why = messageOf(error);
+        this.#options.log.error({ workload: name, id, part: title, why }, 'state could not be removed');
+        report(
+          `WARNING: cannot remove ${title} of ${name}: ${why}. No other workload can use them, and the next start of ToolHive tries again`,
+        );
       }
     }
+  }
+
+  /** Removes what belongs to no workload: the leftovers of interrupted and incomplete removals. */
+  async #sweep(): Promise<void> {
+    const { statuses, parts, log } = this.#options;
+    const names = new Set([...this.#supervisors.keys(), ...this.#setAside.map(({ name }) => name)]);
+    for (const name of await statuses.names()) {
+      if (names.has(name)) continue;
+      await statuses
+        .remove(name)
+        .catch((error: unknown) => log.warn({ workload: name, err: error }, 'status could not be removed'));
+    }
+    const ids = new Set([...this.#supervisors.values(), ...this.#setAside].map(({ id }) => id));
+    for (const { title, ids: stored, forget } of parts) {
+      try {
+        for (const id of await stored()) if (!ids.has(id)) await forget(id);
+      } catch (error) {
+        log.warn({ part: title, why: messageOf(error) }, 'state could not be swept');
+      }
+    }
+  }
+
+  /** Gives an ID to run configs from earlier versions and from other programs. */
+  async #withIds(loaded: Awaited<ReturnType<RunConfigs['load']>>['runConfigs']): Promise<StoredRunConfig[]> {
+    const { runConfigs, adoption, log } = this.#options;
+    const workloads: StoredRunConfig[] = [];
+    let areSaved = true;
+    for (const { id, runConfig } of loaded) {
+      const stored = { id: id ?? adoption.idFor(runConfig.name), runConfig };
+      workloads.push(stored);
+      if (id !== undefined) continue;
+      await runConfigs.save(stored).catch((error: unknown) => {
+        areSaved = false;
+        log.error({ workload: runConfig.name, why: messageOf(error) }, 'workload ID could not be saved');
+      });
+    }
+    await adoption.finish({ areSaved });
+    return workloads;
   }
 
   /** A kill between the two files must not leave a workload stopped that was about to start with this run config. */
   async #saveToStart(
     { condition }: Supervisor,
-    runConfig: RunConfig,
+    changed: StoredRunConfig,
     mounts: readonly PinnedMount[],
   ): Promise<void> {
-    await this.#options.mounts.store(runConfig.name, mounts);
+    const { name } = changed.runConfig;
+    await this.#options.mounts.store(changed.id, mounts);
     if (condition.status === 'stopped') {
       const stored = { status: condition.status, created_at: condition.createdAt };
-      await this.#options.statuses.write(runConfig.name, { ...stored, starts: markOf(runConfig) });
+      await this.#options.statuses.write(name, { ...stored, starts: markOf(changed) });
     }
-    await this.#save(runConfig);
+    await this.#save(changed);
   }
 
   /** The group may have been removed in the meantime, which is checked at the moment of the commit. */
-  async #save(runConfig: RunConfig): Promise<void> {
-    this.#options.requireGroup(runConfig.group ?? defaultGroup);
-    await this.#options.runConfigs.save(runConfig);
+  async #save(stored: StoredRunConfig): Promise<void> {
+    this.#options.requireGroup(stored.runConfig.group ?? defaultGroup);
+    await this.#options.runConfigs.save(stored);
   }
 
   async #conditionFrom(name: string, stored: Awaited<ReturnType<Statuses['read']>>): Promise<Condition> {
@@ -268,14 +336,15 @@ export class Workloads implements AsyncDisposable {
     return { status: isStarting ? 'starting' : stored.status, createdAt, hasWorked };
   }
 
-  #adopt(runConfig: RunConfig, condition: Condition): Supervisor {
+  #adopt(stored: StoredRunConfig, condition: Condition): Supervisor {
+    const { name } = stored.runConfig;
     const onChange = (): void => {
       // Not one that another has replaced under the same name.
-      if (this.#supervisors.get(runConfig.name) === supervisor) this.#options.onChange(supervisor);
+      if (this.#supervisors.get(name) === supervisor) this.#options.onChange(supervisor);
     };
     const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
-    const supervisor = new Supervisor(runConfig, condition, { ...this.#options, workloads, onChange });
-    this.#supervisors.set(runConfig.name, supervisor);
+    const supervisor = new Supervisor(stored, condition, { ...this.#options, workloads, onChange });
+    this.#supervisors.set(name, supervisor);
     return supervisor;
   }
 }

@@ -108,12 +108,13 @@ async function openMetering(options: TelemetryOptions, { resource, report }: Par
   });
 }
 
-function endpointOf({ endpoint, headers }: TelemetryOptions, signal: 'traces' | 'metrics') {
+function endpointOf({ endpoint, headers, lookup }: TelemetryOptions, signal: 'traces' | 'metrics') {
   return {
     url: `${endpoint}/v1/${signal}`,
     headers: { ...headers },
     timeoutMillis: exportMs,
     concurrencyLimit: 2,
+    httpAgentOptions: { ...(lookup === undefined ? {} : { lookup }), keepAlive: true },
   };
 }
 

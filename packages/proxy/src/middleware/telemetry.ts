@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { createHash } from 'node:crypto';
 import {
   ROOT_CONTEXT,
@@ -21,6 +22,8 @@ export interface TelemetryOptions {
   /** The base URL of the OTLP endpoint. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
+  /** Resolves the name of the endpoint, if not every address is acceptable. */
+  lookup?: LookupFunction;
   /** What describes the workload as a whole. */
   resource: Readonly<Record<string, string>>;
   /** What each span contains. */

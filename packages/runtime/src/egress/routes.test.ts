@@ -10,12 +10,15 @@ describe('routes of a sandbox with an open network', () => {
       'route replace unreachable 10.0.0.0/8',
       'route replace unreachable 100.64.0.0/10',
       'route replace unreachable 127.0.0.0/8',
-      'route replace unreachable 169.254.0.0/16',
       'route replace unreachable 172.16.0.0/12',
       'route replace unreachable 192.0.0.0/24',
       'route replace unreachable 192.88.99.0/24',
       'route replace unreachable 192.168.0.0/16',
       'route replace unreachable 198.18.0.0/15',
+      'route replace unreachable 100.100.100.200/32',
+      'route replace unreachable 168.63.129.16/32',
+      'route replace unreachable 192.0.0.192/32',
+      'route replace unreachable 169.254.0.0/16',
       'route replace unreachable 192.168.1.7/32',
       'route replace blackhole 127.0.0.0/8',
     ]);
@@ -32,8 +35,21 @@ describe('routes of a sandbox with an open network', () => {
   test('leave out the fence that a granted range contains', () => {
     expect(routesFor('192.168.0.0/15')).not.toContain('route replace unreachable 192.168.0.0/16');
     expect(routesFor('0.0.0.0/0').filter((route) => route.includes('unreachable'))).toEqual([
+      'route replace unreachable 100.100.100.200/32',
+      'route replace unreachable 168.63.129.16/32',
+      'route replace unreachable 192.0.0.192/32',
+      'route replace unreachable 169.254.0.0/16',
       'route replace unreachable 192.168.1.7/32',
     ]);
+  });
+
+  test('never lead to link-local addresses or to the credentials of a cloud', () => {
+    const routes = routesFor('169.254.169.254', '169.254.0.0/16', '100.64.0.0/10', '168.63.129.16');
+
+    expect(routes.filter((route) => route.includes('via'))).toEqual([
+      'route replace 100.64.0.0/10 via 10.0.2.2 dev tap0',
+    ]);
+    expect(routes).toContain('route replace unreachable 100.100.100.200/32');
   });
 
   test('never lead to this machine', () => {

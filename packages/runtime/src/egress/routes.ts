@@ -12,11 +12,14 @@ const WAY_OUT = 'via 10.0.2.2 dev tap0';
  */
 export function fencingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownAddresses()): string[] {
   if (privateAddresses === 'all') return [fenceOfLoopback];
-  const granted = privateAddresses.flatMap((text) => subnetOf(text) ?? []);
+  const granted = privateAddresses
+    .flatMap((text) => subnetOf(text) ?? [])
+    .filter((subnet) => !localSubnets.some((local) => contains(local, subnet)));
   const fenced = privateSubnets.filter((subnet) => !granted.some((grant) => contains(grant, subnet)));
   return [
     ...fenced.map((subnet) => `route replace unreachable ${format(subnet)}`),
     ...granted.map((subnet) => `route replace ${format(subnet)} ${WAY_OUT}`),
+    ...localSubnets.map((subnet) => `route replace unreachable ${format(subnet)}`),
     ...own.map((address) => `route replace unreachable ${address}/32`),
     fenceOfLoopback,
   ];
@@ -41,9 +44,11 @@ function subnetOf(pattern: string): Subnet | undefined {
   return { base: masked(numberOf(address), bits), bits };
 }
 
-const privateSubnets = specialAddresses.flatMap(([subnet, kind]) =>
-  kind === 'private' ? (subnetOf(subnet) ?? []) : [],
-);
+const subnetsOf = (wanted: 'private' | 'local'): Subnet[] =>
+  specialAddresses.flatMap(([subnet, kind]) => (kind === wanted ? (subnetOf(subnet) ?? []) : []));
+const privateSubnets = subnetsOf('private');
+/** No grant leads there. */
+const localSubnets = subnetsOf('local');
 
 const contains = (outer: Subnet, inner: Subnet): boolean =>
   outer.bits <= inner.bits && masked(inner.base, outer.bits) === outer.base;

@@ -254,6 +254,17 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       await expect.poll(() => egress.denied).toContain('10.0.0.1:80: it is a private address');
     });
 
+    test('no rule leads to a link-local or metadata address', async () => {
+      const addresses = ['169.254.169.254', '100.100.100.200', '168.63.129.16'];
+      names.set('metadata.example', ['169.254.169.254']);
+      egress.reset({ hosts: [...addresses, '169.254.0.0/16', 'metadata.example'], ports: [80] });
+
+      for (const address of addresses) expect((await dialled(address, 80)).output).toContain('ECONNRESET');
+      expect((await fetched('http://metadata.example/')).output.trim()).toBe('ECONNRESET');
+      expect(egress.denied).toContain('169.254.169.254:80: it is a link-local address');
+      expect(egress.denied).toContain('168.63.129.16:80: it is a cloud metadata address');
+    });
+
     test('a port that no rule allows is refused, and recorded where that is usual', async () => {
       expect((await dialled('api.example', 22)).output).toContain('ECONNRESET');
       expect((await dialled('api.example', 9999)).output).toContain('ECONNREFUSED');

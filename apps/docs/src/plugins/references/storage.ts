@@ -3,7 +3,7 @@ import type { StatePaths } from '@toolhive/core/paths';
 import { code, table, textOf } from './markdown.ts';
 
 /** The content of each file and directory. Parents and paths that differ for each machine are left out. */
-const contents: Partial<Record<keyof StatePaths, string>> = {
+const contents: Partial<Record<Exclude<keyof StatePaths, 'byName'>, string>> = {
   settings: 'Settings and registered clients',
   ignoreFile: 'The global ignore file',
   runConfigs: 'The run config of each workload. References to secrets, never their values',
@@ -33,7 +33,7 @@ const systems = [
 /** Returns the table of storage locations on each operating system, to be included in a page. */
 export function storageReference(): string {
   const paths = systems.map(({ platform, env }) => ({ platform, paths: statePaths(env, platform) }));
-  const keys = Object.keys(contents) as (keyof StatePaths)[]; // the keys of a constant
+  const keys = Object.keys(contents) as (keyof typeof contents)[]; // the keys of a constant
   const rows = keys.map((key) => [
     textOf(contents[key] ?? ''),
     ...paths.map(({ platform, paths: own }) => code(written(own[key] ?? '', platform))),

@@ -1,6 +1,7 @@
 import { EncryptedSecrets } from '../../secrets/encrypted.ts';
 import type { Vault } from '../../secrets/encrypted.ts';
 import { cheapCost, memoryKeyring } from '../../secrets/testing/keyrings.ts';
+import { newWorkloadId } from '../../state/workload-id.ts';
 import { TokenStore } from '../kept.ts';
 import { openRemoteAuth } from '../remote-auth.ts';
 import type { RemoteAuthState } from '../auth-status.ts';
@@ -10,6 +11,9 @@ import { openAuthorizationServer } from './authorization-server.ts';
 import type { AuthorizationServerChanges } from './authorization-server.ts';
 import { openProtectedServer } from './protected-server.ts';
 import type { ProtectedServerChanges } from './protected-server.ts';
+
+/** The workload of the remote server. */
+export const notes = { id: newWorkloadId(), name: 'notes' };
 
 export interface WorldChanges {
   authority?: AuthorizationServerChanges;
@@ -54,7 +58,7 @@ export async function openWorld({ authority, server, config, options, vault }: W
     openRemoteAuth({
       serverUrl: remote.url,
       config,
-      store: new TokenStore('notes', () => vault),
+      store: new TokenStore(notes, () => vault),
       resolveSecret: async (name) => secrets[name] ?? '',
       openBrowser: (url) => browser.open(url),
       onChange: (state) => states.push(state),
