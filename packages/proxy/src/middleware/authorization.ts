@@ -1,8 +1,12 @@
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { withExactNumbers } from '../jsonrpc/exact-numbers.ts';
+import { ListedResources } from './listed-resources.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
 import type { Pins } from './tool-pinning.ts';
+
+export { ListedResources, shortNameOf } from './listed-resources.ts';
 
 /** What a principal does to a thing of the server. The names are those of Cedar actions. */
 export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource';
@@ -17,6 +21,8 @@ export interface AccessQuestion {
   arguments?: Readonly<Record<string, unknown>> | undefined;
   /** What the server says about a tool (MCP 2025-11-25, ToolAnnotations), as far as that is known and approved. */
   annotations?: Readonly<Record<string, unknown>> | undefined;
+  /** The resources that the server has listed, as far as that is known. */
+  listed?: ListedResources | undefined;
 }
 
 export interface Authorizer {
@@ -30,9 +36,9 @@ const deniedCode = 403;
 const maxKnown = 10_000;
 
 /** The thing that a request is about, for each method that is governed by policies. */
-const governed: Readonly<Record<string, (params: Params) => Target | undefined>> = {
-  'tools/call': (params) => target('call_tool', params['name'], params['arguments']),
-  'prompts/get': (params) => target('get_prompt', params['name'], params['arguments']),
+const governed: Readonly<Record<string, (params: Params, text: string) => Target | undefined>> = {
+  'tools/call': (params, text) => target('call_tool', params['name'], argumentsIn(params, text)),
+  'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
   'resources/read': (params) => target('read_resource', params['uri']),
   'resources/subscribe': (params) => target('read_resource', params['uri']),
   'completion/complete': ({ ref }) => (isObject(ref) ? completionTarget(ref) : undefined),
@@ -100,12 +106,15 @@ class Authorization implements Middleware {
   readonly #pins: Pins | undefined;
   /** What the server says about each tool, if its tools are not pinned. */
   readonly #annotations = new Map<string, Readonly<Record<string, unknown>>>();
+  /** The resources and templates that the server has listed for any caller. */
+  readonly #listed: ListedResources;
   /** The principals whose calls began tasks, by the ID of each task. */
   readonly #tasks = new Map<string, string>();
 
   constructor(authorizer: Authorizer, pins: Pins | undefined) {
     this.#authorizer = authorizer;
     this.#pins = pins;
+    this.#listed = new ListedResources(pins?.listedResources());
   }
 
   readonly message = (context: CallContext): Outcome => {
@@ -126,7 +135,7 @@ class Authorization implements Middleware {
     if (method === 'subscriptions/listen') return this.#subscription(message, principal);
     if (!Object.hasOwn(governed, method))
       return refusal(errorCodes.methodNotFound, `not authorized: the method ${method} is not known`);
-    const asked = governed[method]?.(params);
+    const asked = governed[method]?.(params, message.text);
     if (asked === undefined)
       return refusal(errorCodes.invalidParams, `the parameters of ${method} are invalid`);
     return this.#isAllowed(principal, asked) ? message : denied(described(asked));
@@ -173,7 +182,10 @@ class Authorization implements Middleware {
   /** Rebuilt, so that clients read only the filtered list. */
   #list(message: Message, method: string, result: Params, principal: Principal): Outcome {
     const { member, action, name } = lists[method] ?? { member: '', action: 'call_tool', name: '' };
-    const items = membersOf(result, member).flatMap((item) => {
+    const listed = membersOf(result, member);
+    if (action === 'read_resource')
+      for (const item of listed) if (isObject(item)) this.#listed.add(item[name]);
+    const items = listed.flatMap((item) => {
       const named = isObject(item) ? item[name] : undefined;
       if (!isObject(item) || typeof named !== 'string') return [];
       if (action === 'call_tool' && this.#pins === undefined) this.#rememberTool(named, item);
@@ -191,7 +203,15 @@ class Authorization implements Middleware {
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
     const annotations = action === 'call_tool' ? this.#annotationsOf(name) : undefined;
-    return this.#authorizer.isAllowed({ principal, action, target: name, arguments: given, annotations });
+    const listed = action === 'read_resource' ? this.#listed : undefined;
+    return this.#authorizer.isAllowed({
+      principal,
+      action,
+      target: name,
+      arguments: given,
+      annotations,
+      listed,
+    });
   }
 
   #annotationsOf(tool: string): Readonly<Record<string, unknown>> | undefined {
@@ -220,6 +240,11 @@ function target(action: AccessAction, name: unknown, given?: unknown): Target | 
   if (typeof name !== 'string' || (given !== undefined && given !== null && !isObject(given)))
     return undefined;
   return { action, name, given: isObject(given) ? given : {} };
+}
+
+/** The arguments of a call, in which every number has the value that the server reads, or none. */
+function argumentsIn(params: Params, text: string): unknown {
+  return withExactNumbers(params['arguments'], text, ['params', 'arguments']);
 }
 
 function completionTarget({ type, name, uri }: Params): Target | undefined {
