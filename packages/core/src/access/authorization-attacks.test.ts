@@ -76,6 +76,7 @@ describe('a comparison does not miss a value of another type:', () => {
     ['a number for a forbidden truth value', 'context.arg_a == true', '{"a": 1}', false],
     ['a number of a forbidden set of texts', '["5", "6"].contains(context.arg_a)', '{"a": 5}', false],
     ['text in a forbidden list', '[context.arg_a] == ["5"]', '{"a": 5}', false],
+    ['a list behind a comparison', '(context has arg_b) == false', '{"a": "5", "b": [5]}', false],
     ['text for a forbidden claim', 'context.arg_a == context.claim_level', '{"a": "3"}', false],
     ['a decimal for a whole number, which never fits', 'context.arg_a == 5', '{"a": 5}', false],
     ['another number', 'context.arg_a == decimal("5.0")', '{"a": 6}', true],

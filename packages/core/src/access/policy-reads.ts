@@ -304,7 +304,11 @@ class ExpressionReader {
 
   /** A comparison of different types is false, without an error. */
   #compare({ left, right }: Operands, isRisky: boolean): void {
-    this.read([left, right], isRisky);
+    for (const operand of [left, right]) {
+      this.read(operand, isRisky);
+      // The truth of an operand can make a comparison true or false.
+      if (!('.' in operand)) this.read(operand, !isRisky);
+    }
     if (!isRisky) return;
     for (const attribute of attributesIn(left)) this.attributes.get(attribute)?.types.push(...typesIn(right));
     for (const attribute of attributesIn(right)) this.attributes.get(attribute)?.types.push(...typesIn(left));

@@ -1,3 +1,4 @@
+import { isOtherSpelling } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { withExactNumbers } from '../jsonrpc/exact-numbers.ts';
@@ -144,6 +145,8 @@ class Authorization implements Middleware {
   /** A subscription reveals resources to its principal, so the principal must be allowed to read each of them. */
   #subscription(message: Message, principal: Principal): Outcome {
     const { notifications } = message.value.params ?? {};
+    if (isObject(notifications) && hasOtherSpelling(notifications, ['resourceSubscriptions']))
+      return refusal(errorCodes.invalidParams, 'the parameters of subscriptions/listen are ambiguous');
     const uris = isObject(notifications) ? (notifications['resourceSubscriptions'] ?? []) : [];
     if (!Array.isArray(uris))
       return refusal(errorCodes.invalidParams, 'resourceSubscriptions must be a list of URIs');
@@ -247,8 +250,15 @@ function argumentsIn(params: Params, text: string): unknown {
   return withExactNumbers(params['arguments'], text, ['params', 'arguments']);
 }
 
-function completionTarget({ type, name, uri }: Params): Target | undefined {
+function completionTarget(ref: Params): Target | undefined {
+  if (hasOtherSpelling(ref, ['type', 'name', 'uri'])) return undefined;
+  const { type, name, uri } = ref;
   return type === 'ref/prompt' ? target('get_prompt', name) : target('read_resource', uri);
+}
+
+/** Whether a server that ignores the case of names could read other members. */
+function hasOtherSpelling(value: Params, names: readonly string[]): boolean {
+  return Object.keys(value).some((name) => isOtherSpelling(name, names));
 }
 
 function membersOf(result: Params, member: string): readonly unknown[] {
