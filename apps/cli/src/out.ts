@@ -132,8 +132,11 @@ const gap = '   ';
 /** No column gets narrower than this, even where that is wider than the terminal. */
 const narrowest = 6;
 
+/** Begins every code (ECMA-48, ESC). */
+const escapeCode = '\u001b';
+
 /** The codes with which `paint` begins and ends a color (ECMA-48, SGR). */
-const paintCodes = /(\u001b\[(?:1|2|22|31|32|33|39)m)/;
+const paintCodes = new RegExp(`(${escapeCode}\\[(?:1|2|22|31|32|33|39)m)`);
 
 /** The same text with characters replaced that could control the terminal, except for colors. */
 function printablePaint(text: string): string {

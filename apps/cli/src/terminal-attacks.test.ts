@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { proves } from '../../../e2e/promises.ts';
 
 /** What a server, a package, or a registry entry can contain: the clipboard, the screen, the title, and other text. */
 const hostile = {
@@ -34,6 +35,7 @@ async function outputOf(file: string, script: string): Promise<{ stdout: string;
 
 describe('the log of thv serve', () => {
   test.each(Object.entries(hostile))('shows %s in no field', async (_what, text) => {
+    proves('security.terminal');
     const fields = { workload: text, [text]: 1, found: { text, list: [text] } };
 
     const { stderr } = await outputOf(

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ListedResources } from '@toolhive/proxy/authorization';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Policies } from './policies.ts';
 
@@ -14,7 +14,9 @@ const principal = { id: 'ada', claims: { sub: 'ada' } };
 
 /** What servers make of an argument: they convert types, and some ignore the case of names. */
 type Server = (given: Record<string, unknown>) => unknown;
-const asText: Server = ({ amount }) => (amount === undefined ? undefined : String(amount));
+/** As JavaScript converts any value to a text. */
+const spelled = (value: unknown): string => (value as { toString(): string } | null)?.toString() ?? 'null';
+const asText: Server = ({ amount }) => (amount === undefined ? undefined : spelled(amount));
 const asNumber: Server = ({ amount }) => (amount === undefined ? undefined : Number(amount));
 const asScalar: Server = ({ amount }) => {
   const value = typeof amount === 'string' ? parsed(amount) : amount;
@@ -85,17 +87,17 @@ const conditions: Condition[] = [
     {
       cedar: `${has} && context.arg_amount == "${text}"`,
       except: [asScalar, asComposite, asNumber],
-      means: (value) => value !== undefined && String(value) === text,
+      means: (value) => value !== undefined && spelled(value) === text,
     },
     {
       cedar: `${has} && ["${text}"].contains(context.arg_amount)`,
       except: [asScalar, asComposite, asNumber],
-      means: (value) => value !== undefined && String(value) === text,
+      means: (value) => value !== undefined && spelled(value) === text,
     },
     {
       cedar: `${has} && context.arg_amount like "${text}*"`,
       except: [asScalar, asComposite, asNumber],
-      means: (value) => value !== undefined && String(value ?? '').startsWith(text),
+      means: (value) => value !== undefined && spelled(value ?? '').startsWith(text),
     },
   ]),
   { cedar: `${has} && context.arg_amount == true`, means: (value) => value === true },

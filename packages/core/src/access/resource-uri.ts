@@ -143,11 +143,9 @@ function textOf(run: string, structural: string, hasSlashes: boolean): string {
   }
   if (printable(text) !== text || /[\t\n]/.test(text)) throw new Ambiguous();
   if (!hasSlashes && /[/\\]/.test(text)) throw new Ambiguous();
-  return [...text]
-    .map((character) =>
-      character === '%' || structural.includes(character) ? percent(character) : character,
-    )
-    .join('');
+  return Array.from(text, (character) =>
+    character === '%' || structural.includes(character) ? percent(character) : character,
+  ).join('');
 }
 
 function percent(character: string): string {

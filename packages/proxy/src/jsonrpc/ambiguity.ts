@@ -78,9 +78,24 @@ function addName(names: Set<string> | undefined, name: string, ignoreCase: boole
 
 /** Members of messages and of their parameters that decide what a message does. */
 const defined = [
-  ...['jsonrpc', 'id', 'method', 'params', 'result', 'error'],
-  ...['name', 'arguments', 'uri', 'ref', 'cursor', 'notifications', 'taskId', 'requestId', 'progressToken'],
-  ...['inputResponses', 'requestState', '_meta'],
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  'uri',
+  'ref',
+  'cursor',
+  'notifications',
+  'taskId',
+  'requestId',
+  'progressToken',
+  'inputResponses',
+  'requestState',
+  '_meta',
 ];
 
 /** Whether a name is none of the others, but would be one of them without regard to case. */
