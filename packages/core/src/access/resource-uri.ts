@@ -158,11 +158,14 @@ function isRoot({ scheme, path, query }: Parts): boolean {
 
 /** What some readers make of a URI, although they should not. */
 function variantsOf(parts: Parts): Parts[] {
-  const { scheme, authority, path, query, fragment } = parts;
-  if (scheme === 'file')
-    return path.length > 1 && path.endsWith('/') ? [{ ...parts, path: path.slice(0, -1) }] : [];
-  const simple: Parts = { ...parts, authority: authority.toLowerCase(), path: path.replace(/\/{2,}/g, '/') };
+  const { authority, path, query, fragment } = parts;
+  const simple: Parts = {
+    ...parts,
+    authority: authority.toLowerCase(),
+    path: path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''),
+  };
   return [
+    { ...simple, path },
     simple,
     ...(query === '' ? [] : [{ ...simple, query: '', fragment: '' }]),
     ...(fragment === '' ? [] : [{ ...simple, fragment: '' }]),
