@@ -118,6 +118,18 @@ describe('requests', () => {
     expect(open().request(method, params)).toBe(expected);
   });
 
+  test('for completions are decided with the arguments that the client has chosen', () => {
+    const { asked, request } = open();
+
+    request('completion/complete', {
+      ref: { type: 'ref/prompt', name: 'open' },
+      argument: { name: 'file', value: 'a' },
+      context: { arguments: { user: 'bob' } },
+    });
+
+    expect(asked.at(-1)).toMatchObject({ action: 'get_prompt', arguments: { user: 'bob', file: 'a' } });
+  });
+
   test('are decided with the arguments and with what the server says about the tool', () => {
     const { asked, answer, request } = open();
 

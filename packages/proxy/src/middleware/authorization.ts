@@ -42,7 +42,8 @@ const governed: Readonly<Record<string, (params: Params, text: string) => Target
   'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
   'resources/read': (params) => target('read_resource', params['uri']),
   'resources/subscribe': (params) => target('read_resource', params['uri']),
-  'completion/complete': ({ ref }) => (isObject(ref) ? completionTarget(ref) : undefined),
+  'completion/complete': (params) =>
+    isObject(params['ref']) ? completionTarget(params['ref'], params) : undefined,
 };
 
 /** Requests without any server object that a policy could name. */
@@ -250,10 +251,16 @@ function argumentsIn(params: Params, text: string): unknown {
   return withExactNumbers(params['arguments'], text, ['params', 'arguments']);
 }
 
-function completionTarget(ref: Params): Target | undefined {
+/** Completions are decided with the arguments that the client has chosen so far. */
+function completionTarget(ref: Params, { argument, context }: Params): Target | undefined {
   if (hasOtherSpelling(ref, ['type', 'name', 'uri'])) return undefined;
+  if (isObject(context) && hasOtherSpelling(context, ['arguments'])) return undefined;
   const { type, name, uri } = ref;
-  return type === 'ref/prompt' ? target('get_prompt', name) : target('read_resource', uri);
+  const chosen = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
+  const current = isObject(argument) ? { [String(argument['name'])]: argument['value'] } : {};
+  return type === 'ref/prompt'
+    ? target('get_prompt', name, { ...chosen, ...current })
+    : target('read_resource', uri);
 }
 
 /** Whether a server that ignores the case of names could read other members. */
