@@ -91,6 +91,16 @@ describe('a comparison does not miss a value of another type:', () => {
     expect(await isAllowed(policies, { arguments: argumentsOf(text), claims: { level: 3 } })).toBe(expected);
   });
 
+  test('also in a policy that uses the context as a whole', async () => {
+    const policies = [
+      permitAll,
+      'forbid(principal, action, resource) when { context != {} && context has arg_a && context.arg_a == decimal("5.0") };',
+    ];
+
+    expect(await isAllowed(policies, { arguments: { a: '5' } })).toBe(false);
+    expect(await isAllowed(policies, { arguments: { a: 6 } })).toBe(true);
+  });
+
   test('a permit for all other values', async () => {
     const policies = ['permit(principal, action, resource) when { context.arg_a != decimal("5.0") };'];
 

@@ -73,9 +73,9 @@ export class ReadFacts {
     const names = new FoldedNames(given);
     for (const policy of this.#policies) {
       if (!canApply(policy, scope)) continue;
-      const problem = policy.readsAll
-        ? problemWithAll(given, names)
-        : this.#problemWithRead(policy, { given, claims, names });
+      const problem =
+        (policy.readsAll ? problemWithAll(given, names) : undefined) ??
+        this.#problemWithRead(policy, { given, claims, names });
       if (problem !== undefined) return `${policy.id}: ${problem}`;
     }
     return undefined;
