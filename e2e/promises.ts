@@ -583,6 +583,18 @@ export const promises = {
     source: 'issue: documentation',
     text: 'Only valid tokens for this resource are accepted.',
   },
+  'security.access.spellings': {
+    source: 'issue: authorization',
+    text: 'A policy decides about every spelling of an argument and of a resource.',
+  },
+  'security.meta.names': {
+    source: 'issue: meta server',
+    text: 'A qualified tool name leads to its server or to none.',
+  },
+  'security.terminal': {
+    source: 'issue: terminal',
+    text: 'Text of servers, packages, and registries does not control a terminal.',
+  },
   'security.network.none': {
     source: 'issue: documentation',
     text: 'A server without network access opens no connection.',

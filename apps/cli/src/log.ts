@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { escaped } from '@toolhive/contract/printable';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { boundedLog } from './bounded-log.ts';
@@ -22,7 +23,12 @@ export function openLog({ debug, path }: { debug: boolean; path?: string | undef
   const options = { level: debug ? 'debug' : 'info', base: { pid: process.pid }, redact: redacted };
   return path === undefined
     ? pino(options, { write: (line) => writeForPeople(line) })
-    : pino(options, boundedLog({ path, descriptor: process.stderr.fd }));
+    : pino(options, withoutControls(boundedLog({ path, descriptor: process.stderr.fd })));
+}
+
+/** JSON escapes only some of the characters that a terminal interprets. */
+function withoutControls(log: { write(line: string): void }): { write(line: string): void } {
+  return { write: (line) => log.write(escaped(line)) };
 }
 
 const levels: Record<number, { name: string; colour: 'dim' | 'green' | 'yellow' | 'red' }> = {
@@ -37,12 +43,16 @@ function writeForPeople(line: string): void {
   const { name, colour } = levels[level] ?? { name: String(level), colour: 'dim' };
   const clock = new Date(time).toTimeString().slice(0, 8);
   const details = Object.entries(fields).map(
-    ([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ([key, value]) => ` ${inLine(key)}=${inLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
   );
   const painted = styleText(colour, name.padEnd(5), { stream: process.stderr });
-  process.stderr.write(
-    `${clock} ${painted} ${msg ?? ''}${details.join('')}\n${err?.stack === undefined ? '' : `${err.stack}\n`}`,
-  );
+  const stack = err?.stack?.split('\n').map((part) => `  ${inLine(part)}\n`) ?? [];
+  process.stderr.write(`${clock} ${painted} ${inLine(msg ?? '')}${details.join('')}\n${stack.join('')}`);
+}
+
+/** Text from a server or a registry can neither control the terminal nor look like further lines of the log. */
+function inLine(text: string): string {
+  return escaped(text).replace(/[\t\n]/g, (character) => (character === '\n' ? '\\n' : '\\t'));
 }
 
 interface PinoRecord {

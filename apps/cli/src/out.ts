@@ -27,9 +27,11 @@ interface Outcome {
 /** A result for people: a line, or a function that prints a page. */
 type Shown = string | ((page: Page) => void);
 
-/** Standard output for people. */
+/** Standard output for people. Control characters in texts are replaced, because most texts are foreign. */
 export interface Page {
   line: (text: string) => void;
+  /** A line that must stay as it is, because a program may read it. */
+  verbatim: (text: string) => void;
   /** Rows under a header. Long cells are cut only on a narrow terminal. */
   table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
   /** Clears the terminal, for repeated output. */
@@ -55,7 +57,8 @@ export function processOut(format: OutputFormat): Out {
     process.stdout.write(text);
   };
   const page: Page = {
-    line: (text) => print(`${text}\n`),
+    line: (text) => print(`${printablePaint(text)}\n`),
+    verbatim: (text) => print(`${text}\n`),
     table: (header, rows) =>
       print(formatTable(header, rows, process.stdout.isTTY ? process.stdout.columns : 0)),
     clear: () => print(clearScreen),
@@ -65,7 +68,7 @@ export function processOut(format: OutputFormat): Out {
   const isNews = newsOf();
   const show = (shown: Shown): void => (typeof shown === 'string' ? page.line(shown) : shown(page));
   const result: Out['result'] = (value, shown) =>
-    isJson ? page.line(harmlessJson(value, indent)) : show(shown);
+    isJson ? page.verbatim(harmlessJson(value, indent)) : show(shown);
   return {
     result,
     async results(outcomes) {
@@ -77,11 +80,11 @@ export function processOut(format: OutputFormat): Out {
       }
       result(values, () => {});
     },
-    record: (value, shown) => (isJson ? page.line(harmlessJson(value)) : show(shown)),
+    record: (value, shown) => (isJson ? page.verbatim(harmlessJson(value)) : show(shown)),
     progress: (message) => {
       const { isTTY, columns } = process.stderr;
       if (!isTTY && !isNews(message)) return;
-      const step = `- ${printable(message)}`;
+      const step = `- ${oneLine(message)}`;
       const room = (columns || Infinity) - 1;
       // On a terminal, each step replaces the previous one. Elsewhere it stays. An address that the user must open
       // stays too, because a cut address is useless. So does a warning.
@@ -130,17 +133,30 @@ const gap = '   ';
 /** No column gets narrower than this, even where that is wider than the terminal. */
 const narrowest = 6;
 
+/** Begins every code (ECMA-48, ESC). */
+const escapeCode = '\u001b';
+
+/** The codes with which `paint` begins and ends a color (ECMA-48, SGR). */
+const paintCodes = new RegExp(`(${escapeCode}\\[(?:1|2|22|31|32|33|39)m)`);
+
+/** The same text with characters replaced that could control the terminal, except for colors. */
+function printablePaint(text: string): string {
+  const parts = text.split(paintCodes);
+  return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join('');
+}
+
 /** Rows under a header, as wide as their longest cells, cut to `columns` unless that is 0. */
 export function formatTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   columns = 0,
 ): string {
+  const cells = rows.map((row) => row.map((cell) => printablePaint(cell.replace(/\s/g, ' '))));
   const longest = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ''))),
+    Math.max(title.length, ...cells.map((row) => widthOf(row[column] ?? ''))),
   );
   const widths = columns > 0 ? fitted(longest, columns - gap.length * (header.length - 1)) : longest;
-  const lines = [header, ...rows].map((row) =>
+  const lines = [header, ...cells].map((row) =>
     row
       .map((cell, column) => {
         const shown = cut(cell, widths[column] ?? 0);

@@ -1,3 +1,4 @@
+import { escaped } from '@toolhive/contract/printable';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
@@ -13,5 +14,6 @@ export function openLog({ debug }: { debug: boolean }): Logger {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return pino(options, { write: (line) => void process.stdout.write(line) });
+  // JSON escapes only some of the characters that a terminal interprets.
+  return pino(options, { write: (line) => void process.stdout.write(escaped(line)) });
 }

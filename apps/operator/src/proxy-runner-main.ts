@@ -1,4 +1,5 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
+import { printable } from '@toolhive/contract/printable';
 import { isConfigurationMistake } from '@toolhive/core/check-single-workload';
 import { runProxy } from './runner/run-proxy.ts';
 
@@ -16,6 +17,6 @@ try {
   await runProxy(process.argv.slice(2), process.env, ended.signal);
 } catch (error) {
   const hint = error instanceof ThvError && error.hint !== undefined ? `; ${error.hint}` : '';
-  process.stderr.write(`${messageOf(error)}${hint}\n`);
+  process.stderr.write(`${printable(`${messageOf(error)}${hint}`)}\n`);
   process.exitCode = isConfigurationMistake(error) ? 2 : 1;
 }

@@ -2,11 +2,13 @@ import { testServer } from '@toolhive/core/testing';
 import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
 import type { Says } from '@toolhive/core/testing/changing-server';
 import { expect, test } from 'vitest';
+import { proves } from '../../../e2e/promises.ts';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
 
 // Policies about tools, decided with what the server said when the user approved it.
 
+const user = 'ada';
 const named = { params: { name: 'files' } };
 const aTool = (name: string, annotations?: object) => ({
   name,
@@ -14,6 +16,8 @@ const aTool = (name: string, annotations?: object) => ({
   inputSchema: { type: 'object' },
   ...(annotations === undefined ? {} : { annotations }),
 });
+
+const aResource = (uri: string) => ({ uri, name: uri });
 
 test('a server cannot get around a policy by calling a tool read-only after its first use', async () => {
   const said = says({ tools: [aTool('read', { readOnlyHint: true }), aTool('write')] });
@@ -71,6 +75,49 @@ test('a policy about a tool that does not exist is found once the tools are know
   expect(await mistakes()).toEqual([expect.stringContaining('changed since'), inWords(attribute)]);
 });
 
+test('a resource is decided in every spelling, by the proxy and by the check, also after a restart', async () => {
+  proves('security.access.spellings');
+  const said = says({ resources: [aResource('file://README.md'), aResource('file:///pub_key')] });
+  await using api = await open(said, [
+    'permit(principal, action, resource) when { resource has uri && resource.uri like "file://*.md" };',
+    'permit(principal, action, resource == Resource::"file____pub_key");',
+    'forbid(principal, action, resource) when { resource has uri && resource.uri like "file:///etc/*" };',
+  ]);
+  const uris = [
+    'file://README.md',
+    'file://OTHER.md',
+    'file:///pub_key',
+    'file:///pub.key',
+    'file:///notes.md',
+    'file:///%6eotes.md',
+    'file:///etc/x.md',
+    'FILE:///%65tc/x.md',
+    'file:///a%2f../etc/x.md',
+  ];
+  const decide = async (): Promise<unknown[]> => {
+    const decisions = [];
+    for (const uri of uris)
+      decisions.push({ uri, proxy: await read(api, uri), check: await checkResource(api, uri) });
+    return decisions;
+  };
+  await post(api, { method: 'resources/list' });
+
+  const decided = await decide();
+  await api.client.stopWorkload(named, { onProgress: () => {} });
+  await api.client.startWorkload(named, { onProgress: () => {} });
+  const afterwards = await decide();
+
+  const allowed = ['file://README.md', 'file:///pub_key', 'file:///notes.md', 'file:///%6eotes.md'];
+  expect(decided).toEqual(
+    uris.map((uri) => {
+      const isAllowed = allowed.includes(uri);
+      return { uri, proxy: isAllowed ? 'answered' : 403, check: isAllowed };
+    }),
+  );
+  expect(afterwards).toEqual(decided);
+  expect(said.used).toEqual([...allowed, ...allowed]);
+});
+
 const inWords = (mistake: string): string => `WARNING: mistake in the authorization policies, ${mistake}`;
 
 async function warnings(api: TestApi): Promise<string[]> {
@@ -92,7 +139,12 @@ async function open(said: Says, policies: string[]): Promise<TestApi> {
 }
 
 const check = (api: TestApi, tool: string) =>
-  api.client.checkAuthorization({ ...named, body: { principal: 'ada', tool } });
+  api.client.checkAuthorization({ ...named, body: { principal: user, tool } });
+
+async function checkResource(api: TestApi, resource: string): Promise<boolean> {
+  const { allowed } = await api.client.checkAuthorization({ ...named, body: { principal: user, resource } });
+  return allowed;
+}
 
 function post(api: TestApi, message: object): Promise<Response> {
   const { port } = api.core.workloads.require('files').runConfig;
@@ -103,9 +155,13 @@ function post(api: TestApi, message: object): Promise<Response> {
   });
 }
 
-/** Whether a call is answered, or the code of the error. */
-async function call(api: TestApi, name: string): Promise<number | 'answered'> {
-  const answer = await post(api, { method: 'tools/call', params: { name, arguments: {} } });
+const call = (api: TestApi, name: string) =>
+  ask(api, { method: 'tools/call', params: { name, arguments: {} } });
+const read = (api: TestApi, uri: string) => ask(api, { method: 'resources/read', params: { uri } });
+
+/** Whether a request is answered, or the code of the error. */
+async function ask(api: TestApi, message: object): Promise<number | 'answered'> {
+  const answer = await post(api, message);
   const { error } = (await answer.json()) as { error?: { code: number } };
   return error?.code ?? 'answered';
 }

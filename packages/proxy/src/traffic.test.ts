@@ -17,6 +17,7 @@ const approving = {
   }),
   refusalOf: () => undefined,
   annotationsOf: () => undefined,
+  listedResources: () => [],
 };
 
 interface Told extends AsyncDisposable {

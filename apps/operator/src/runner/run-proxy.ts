@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import { escaped } from '@toolhive/contract/printable';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { metaSettings } from '@toolhive/core/meta-settings';
 import { networkOf } from '@toolhive/core/network-grant';
@@ -53,7 +54,7 @@ export async function runProxy(
     log,
     readSecret,
     publicHosts: publicHostsOf(runConfig.name, env),
-    writeAudit: (line) => void process.stdout.write(line),
+    writeAudit: (line) => void process.stdout.write(escaped(line)),
     reachServer: async (_report, over) => {
       if (runConfig.built_in !== undefined)
         return startMetaServer(runConfig, { config: await loadConfig(env), env, log, signal: over });

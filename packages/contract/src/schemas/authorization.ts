@@ -80,7 +80,7 @@ export const AuthorizationDecision = z
       .meta({ description: 'The errors during the evaluation of policies. Each error is a denial.' }),
     warnings: z.array(z.string()).meta({
       description:
-        'Tools, prompts, resources, and attributes in the policies that do not exist on the server, with their positions.',
+        'Tools, prompts, resources, and attributes in the policies that do not exist on the server, and ambiguous names of resources, with their positions.',
     }),
   })
   .meta({

@@ -46,6 +46,9 @@ export class ApiPolicies implements Disposable {
   isAllowed({ claims = {} }: Principal, { id, kind }: ApiAction, resource: ApiResource): boolean {
     const { sub } = claims;
     if (typeof sub !== 'string' || sub === '') return false;
+    const { uid } = entityOf(resource);
+    const scope = { action: id, resourceType: uid.type, resourceId: uid.id };
+    if (this.#set.reads.problemWith({ claims }, scope) !== undefined) return false;
     const attributes = claimsOf(claims);
     return this.#set.decide({
       principal: { uid: { type: 'Client', id: sub }, attributes },

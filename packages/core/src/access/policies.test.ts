@@ -228,7 +228,7 @@ describe('what a server offers is compared with what policies name:', () => {
     ['a tool in a set', '[Tool::"a", Tool::"b"].contains(resource)', { Tool: ['a'] }, ['Tool::"b"']],
     ['a tool with quotes', String.raw`resource == Tool::"a\"b"`, { Tool: ['a"b'] }, []],
     ['a prompt', 'resource == Prompt::"sum"', { Prompt: [] }, ['Prompt::"sum"']],
-    ['a resource by its name', 'resource == Resource::"file____a_b"', { Resource: ['file:///a b'] }, []],
+    ['a resource by its URI', 'resource == Resource::"file:///a b"', { Resource: ['file:///a b'] }, []],
     ['another resource', 'resource == Resource::"file____a"', { Resource: [] }, ['Resource::"file____a"']],
     ['an attribute of another kind', 'resource.uri like "file:*"', { Tool: [] }, []],
     ['an argument', 'resource.arg_path == "/"', { Tool: ['weather'] }, []],

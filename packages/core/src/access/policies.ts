@@ -1,11 +1,12 @@
 import type { AuthzConfig } from '@toolhive/contract/authorization';
+import { shortNameOf } from '@toolhive/proxy/authorization';
 import type { AccessAction, AccessQuestion, Authorizer } from '@toolhive/proxy/authorization';
 import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
 import { defaultHints } from './hints.ts';
-import { argumentsReadBy } from './policy-arguments.ts';
-import type { ReadArguments } from './policy-arguments.ts';
-import { PolicySet, cedarValueOf, claimsOf, deniedFor } from './policy-set.ts';
+import { cedarValueOf } from './cedar-values.ts';
+import { PolicySet, claimsOf, deniedFor } from './policy-set.ts';
 import type { PolicyDecision } from './policy-set.ts';
+import { readingsOf } from './resource-uri.ts';
 
 /** The Cedar entity types of a server's items, by action. */
 const resourceTypes: Record<AccessAction, string> = {
@@ -50,13 +51,14 @@ const maxKeyLength = 1_000;
 /** The Cedar policies of one workload, ready to decide. Must be disposed of. */
 export class Policies implements Authorizer, Disposable {
   readonly #set: PolicySet;
-  readonly #reads: ReadArguments;
+  /** Whether policies name resources, by their URIs or by their short names. */
+  readonly #namesResources: boolean;
   /** Decisions by the claims of a token: the same object as long as the token is accepted. */
   readonly #decisions = new WeakMap<object, Map<string, PolicyDecision>>();
 
   private constructor(set: PolicySet) {
     this.#set = set;
-    this.#reads = argumentsReadBy(Object.values(set.texts));
+    this.#namesResources = set.names('Resource');
   }
 
   /** Throws `invalid` with the place of the first mistake. */
@@ -73,14 +75,14 @@ export class Policies implements Authorizer, Disposable {
     return this.#set.texts[id] ?? '';
   }
 
-  /** Returns the names in the policies that the server does not offer, with line and column. */
+  /** Returns the names in the policies that the server does not offer or that are ambiguous, with line and column. */
   doubtsAbout(offered: OfferedItems): readonly string[] {
     const given = this.#set.attributesGiven();
     const isKnown = (name: string): boolean =>
       attributes.has(name) || name.startsWith('arg_') || given.has(name);
     return this.#set.doubts(schemaOf(offered), (message) => {
       const [, entity] = /entity `(.+)` is of an enumerated entity type/s.exec(message) ?? [];
-      if (entity !== undefined) return `the server does not offer ${entity}`;
+      if (entity !== undefined) return doubtAbout(entity, offered);
       const [, name] =
         /attribute `(.+)` on entity type `(?:Tool|Prompt|Resource)` not found/s.exec(message) ?? [];
       if (name === undefined || isKnown(name)) return undefined;
@@ -94,9 +96,19 @@ export class Policies implements Authorizer, Disposable {
 
   /** Decides, and names the policies. Decisions that depend on the same facts are made once. */
   decide(question: AccessQuestion): PolicyDecision {
-    const { claims } = question.principal;
+    const { principal, action, target, arguments: given } = question;
+    const { claims = {} } = principal;
+    const problem = this.#set.reads.problemWith(
+      { arguments: given, claims },
+      {
+        action,
+        resourceType: resourceTypes[action],
+        resourceId: action === 'read_resource' ? undefined : target,
+      },
+    );
+    if (problem !== undefined) return deniedFor(problem);
     const key = this.#keyOf(question);
-    if (claims === undefined || key.length > maxKeyLength) return this.#evaluate(question);
+    if (principal.claims === undefined || key.length > maxKeyLength) return this.#evaluate(question);
     let known = this.#decisions.get(claims);
     if (known === undefined) this.#decisions.set(claims, (known = new Map<string, PolicyDecision>()));
     const before = known.get(key);
@@ -107,55 +119,111 @@ export class Policies implements Authorizer, Disposable {
     return decision;
   }
 
-  #keyOf({ action, target, arguments: given = {}, annotations = {} }: AccessQuestion): string {
+  #keyOf({ action, target, arguments: given = {}, annotations = {}, listed }: AccessQuestion): string {
     const hints = Object.keys(defaultHints).map((name) => annotations[name]);
-    return JSON.stringify([action, target, hints, this.#reads.of(given)]);
+    return JSON.stringify([action, target, hints, this.#set.reads.of(given), listed?.version]);
   }
 
   #evaluate(question: AccessQuestion): PolicyDecision {
-    const { principal, action, target } = question;
-    const subject = principal.claims?.['sub'];
+    const subject = question.principal.claims?.['sub'];
     // A caller without a name cannot be allowed anything.
     if (typeof subject !== 'string' || subject === '') return deniedFor('the token has no subject (sub)');
+    if (question.action === 'read_resource') return this.#decideAboutResource(question, subject);
+    return this.#decideAs(question, subject, question.target);
+  }
+
+  /** A policy that forbids any reading of the URI counts. A policy must permit the URI as written, and its canonical form. */
+  #decideAboutResource(question: AccessQuestion, subject: string): PolicyDecision {
+    const { target, listed } = question;
+    const { canonical, others } = readingsOf(target);
+    if (canonical.length === 0 && listed?.has(target) !== true) return deniedFor(withoutCanonicalForm);
+    const decisions = new Map(
+      [target, ...canonical, ...others].map((uri) => [
+        uri,
+        this.#decideAboutSpelling({ ...question, target: uri }, subject),
+      ]),
+    );
+    const against = [...decisions.values()].find(isAgainst);
+    if (against !== undefined) return against;
+    const asWritten = decisions.get(target) ?? deniedFor('the URI was not decided');
+    const isCanonicalAllowed = canonical.some((uri) => decisions.get(uri)?.isAllowed === true);
+    if (!asWritten.isAllowed || isCanonicalAllowed || canonical.length === 0) return asWritten;
+    return deniedFor(`no policy permits the canonical form ${JSON.stringify(canonical[0])}`);
+  }
+
+  /** Policies name a resource by its URI, or by the short name of the original, which several URIs have. */
+  #decideAboutSpelling(question: AccessQuestion, subject: string): PolicyDecision {
+    const { target, listed } = question;
+    const shortName = shortNameOf(target);
+    const byShortName = this.#decideAs(question, subject, shortName);
+    if (!this.#namesResources || isAgainst(byShortName)) return byShortName;
+    const byUri = this.#decideAs(question, subject, target);
+    if (isAgainst(byUri) || byUri.isAllowed) return byUri;
+    // A permit by a short name is about the listed resources of this name, if there are any.
+    const isMeant = listed === undefined || listed.has(target) || !listed.hasShortName(shortName);
+    return isMeant ? byShortName : byUri;
+  }
+
+  #decideAs(question: AccessQuestion, subject: string, id: string): PolicyDecision {
+    const { principal, action } = question;
     const claims = claimsOf(principal.claims ?? {});
-    const given = argumentsOf(this.#reads.of(question.arguments ?? {}));
-    const id = action === 'read_resource' ? sanitized(target) : target;
+    const given = argumentsOf(this.#set.reads.of(question.arguments ?? {}));
     return this.#set.decide({
       principal: { uid: { type: 'Client', id: subject }, attributes: claims },
       action: { uid: { type: 'Action', id: action }, attributes: { operation: action } },
       resource: {
         uid: { type: resourceTypes[action], id },
-        attributes: { ...resourceAttributes(question, id), ...given },
+        attributes: { ...resourceAttributes(question), ...given },
       },
       context: { ...claims, ...given },
     });
   }
 }
 
+const withoutCanonicalForm =
+  'the URI has no canonical form, so the server could read another resource than the policies see; use a URI that the server lists';
+
+/** Whether a policy forbids, or cannot be evaluated. */
+function isAgainst({ isAllowed, policies, errors }: PolicyDecision): boolean {
+  return errors.length > 0 || (!isAllowed && policies.length > 0);
+}
+
 /** The schema with the things that a server offers. Enumerated entities have no attributes in Cedar. */
 function schemaOf(offered: OfferedItems): typeof schema {
-  const enumerated = Object.entries(offered).flatMap(([type, names]) => {
-    if (names === undefined) return [];
-    const ids = type === 'Resource' ? names.map(sanitized) : names;
-    return [[type, { enum: ids.length === 0 ? [nothing] : ids }]];
-  });
+  // Resources are enumerated even if they are unknown, because short names are always ambiguous.
+  const enumerated = Object.entries({ ...offered, Resource: offered.Resource ?? [] }).flatMap(
+    ([type, names]) => {
+      if (names === undefined) return [];
+      return [[type, { enum: names.length === 0 ? [nothing] : names }]];
+    },
+  );
   return { ...schema, entityTypes: { ...schema.entityTypes, ...Object.fromEntries(enumerated) } };
 }
 
 /** An enumeration needs a member. */
 const nothing = '\0';
 
-/** URIs in policies are written with underscores, as in the original. The attribute `uri` has the URI itself. */
-function sanitized(uri: string): string {
-  return uri.replace(/[:/\\?&=# .]/g, '_');
+/** Describes an entity that no list contains. */
+function doubtAbout(entity: string, offered: OfferedItems): string | undefined {
+  const [, id] = /^Resource::"(.*)"$/s.exec(entity) ?? [];
+  if (id === undefined) return `the server does not offer ${entity}`;
+  const isShort = shortNameOf(id) === id;
+  const meant = isShort ? offered.Resource?.filter((uri) => shortNameOf(uri) === id) : undefined;
+  if (offered.Resource !== undefined && (meant === undefined || meant.length === 0))
+    return `the server does not offer ${entity}`;
+  if (!isShort) return undefined;
+  const example = meant?.[0] ?? 'file:///a';
+  return `${entity} can stand for several URIs. Name the URI, for example Resource::${JSON.stringify(example)}`;
 }
 
-function resourceAttributes(
-  { action: operation, target, annotations = {} }: AccessQuestion,
-  id: string,
-): Record<string, CedarValueJson> {
-  const common = { name: id, operation, feature: resourceTypes[operation].toLowerCase() };
-  if (operation === 'read_resource') return { ...common, uri: target };
+function resourceAttributes({
+  action: operation,
+  target,
+  annotations = {},
+}: AccessQuestion): Record<string, CedarValueJson> {
+  const feature = resourceTypes[operation].toLowerCase();
+  if (operation === 'read_resource') return { name: shortNameOf(target), operation, feature, uri: target };
+  const common = { name: target, operation, feature };
   if (operation !== 'call_tool') return common;
   const hints = Object.entries(defaultHints).map(([name, value]) => {
     const said = annotations[name];
@@ -166,10 +234,12 @@ function resourceAttributes(
 
 /** Policies see only the presence of arguments that are not scalars. */
 function argumentsOf(given: Readonly<Record<string, unknown>>): Record<string, CedarValueJson> {
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
-      const written = Array.isArray(value) ? undefined : cedarValueOf(value);
-      return written === undefined ? [`arg_${name}_present`, true] : [`arg_${name}`, written];
-    }),
-  );
+  const attributes: [string, CedarValueJson][] = [];
+  const presences: [string, CedarValueJson][] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const written = Array.isArray(value) ? undefined : cedarValueOf(value);
+    if (written !== undefined) attributes.push([`arg_${name}`, written]);
+    if (typeof value === 'object') presences.push([`arg_${name}_present`, true]);
+  }
+  return Object.fromEntries([...attributes, ...presences]);
 }

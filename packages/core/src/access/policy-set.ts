@@ -9,6 +9,8 @@ import type {
   ValidationError,
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar, loadCedar } from './cedar.ts';
+import { cedarValueOf } from './cedar-values.ts';
+import { ReadFacts } from './policy-reads.ts';
 
 /** What policies decide, and because of which of them. */
 export interface PolicyDecision {
@@ -50,11 +52,14 @@ export class PolicySet implements Disposable {
   readonly #name: string;
   readonly #texts: Readonly<Record<string, string>>;
   readonly #given: ReadonlyMap<string, EntityJson>;
+  /** The facts that the policies read. */
+  readonly reads: ReadFacts;
 
   private constructor(config: AuthzConfig, schema: NonNullable<PolicySchema>) {
     this.#texts = policyTexts(config);
     this.#given = new Map(entitiesOf(config).map((entity) => [keyOf(typeAndId(entity.uid)), entity]));
     checkPolicies(this.#texts, this.#withGivenTypes(schema));
+    this.reads = new ReadFacts(this.#texts);
     this.#name = freeNames.pop() ?? `policies${++lastName}`;
     const answer = cedar().preparsePolicySet(this.#name, { staticPolicies: this.#texts });
     if (answer.type === 'failure') throw invalid(`the policies are invalid: ${answer.errors[0]?.message}`);
@@ -89,6 +94,12 @@ export class PolicySet implements Disposable {
       if (found.size === maxDoubts) break;
     }
     return [...found];
+  }
+
+  /** Whether the policies or the configuration can name entities of this type. */
+  names(type: string): boolean {
+    const texts = [...Object.values(this.#texts), ...this.#given.keys()];
+    return texts.some((text) => text.includes(type));
   }
 
   /** The names of the attributes that the configuration gives to entities. */
@@ -140,7 +151,7 @@ export function deniedFor(why: string): PolicyDecision {
   return { isAllowed: false, policies: [], errors: [why] };
 }
 
-/** Returns the claims of a token as attributes. Objects are left out: policies could not rely on their types. */
+/** Returns the claims of a token as attributes. Objects are left out: a policy that reads them denies. */
 export function claimsOf(claims: Readonly<Record<string, unknown>>): Attributes {
   return Object.fromEntries(
     Object.entries(claims).flatMap(([name, value]) => {
@@ -148,21 +159,6 @@ export function claimsOf(claims: Readonly<Record<string, unknown>>): Attributes 
       return written === undefined ? [] : [[`claim_${name}`, written]];
     }),
   );
-}
-
-/** Returns a scalar or a list of scalars as a Cedar value. Numbers are decimals, as in the original. */
-export function cedarValueOf(value: unknown): CedarValueJson | undefined {
-  if (typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number') return decimalOf(value);
-  if (!Array.isArray(value)) return undefined;
-  return value.flatMap((one: unknown) => (Array.isArray(one) ? [] : (cedarValueOf(one) ?? [])));
-}
-
-/** A Cedar decimal has at most four digits after the point. A number that has no such form is left out. */
-function decimalOf(value: number): CedarValueJson | undefined {
-  if (!Number.isFinite(value) || Math.abs(value) >= 922_337_203_685_477) return undefined;
-  const text = value.toFixed(4);
-  return Number(text) === value ? { __extn: { fn: 'decimal', arg: text } } : undefined;
 }
 
 /** Throws `invalid` for policies that Cedar cannot read or that name what does not exist, with line and column. */

@@ -7,13 +7,14 @@ import type { RelevanceFeedback } from '../tool-search/feedback.ts';
 import { estimateTokens } from '@toolhive/contract/tokens';
 import { idOf } from './directory.ts';
 import type { ToolDirectory, Visible } from './directory.ts';
-import { callName, sharedNames } from './find.ts';
 import { ToolFailure } from './meta-call.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import { nearestNames } from './nearest-names.ts';
 import { partOf } from './results.ts';
 import type { ResultStore } from './results.ts';
 import type { CallTool } from './tool-inputs.ts';
+import { callName, isEnough, readingsIn, readingsOf, sharedNames } from './tool-names.ts';
+import type { NamedTool } from './tool-names.ts';
 import type { ToolView } from './tool-view.ts';
 
 interface CallWorld {
@@ -66,23 +67,37 @@ function resolve(
   { server_name: server, tool_name: asked }: z.output<typeof CallTool>,
   visible: Visible,
 ): { view: ToolView; name: string } {
-  const candidates: { view: ToolView; name: string }[] = [];
-  for (const [id, view] of visible.views) {
-    const own = view.member.name;
-    const name = id.slice(own.length + 1);
-    const isNamed = asked === name || asked === `${own}__${name}`;
-    if (isNamed && (server === undefined || server === own)) candidates.push({ view, name });
+  if (server !== undefined) {
+    const [first] = readingsIn(server, asked).flatMap((reading) => toolsOf(visible, reading));
+    if (first !== undefined) return first;
+    throw new ToolFailure(unknownTool({ server, name: asked }, visible));
   }
-  const [first, second] = candidates;
-  if (first === undefined) throw new ToolFailure(unknownTool(server, asked, visible));
-  if (second === undefined) return first;
-  const servers = candidates.map(({ view }) => view.member.name).join(', ');
+  const [reading = { name: asked }, other] = readingsOf(asked);
+  if (other !== undefined)
+    throw new ToolFailure(
+      `the tool name ${asked} can be read in several ways. Name the server of the tool in server_name`,
+    );
+  const found = toolsOf(visible, reading);
+  const [first, second] = found;
+  if (first === undefined) throw new ToolFailure(unknownTool(reading, visible));
+  if (second === undefined && (reading.server !== undefined || !sharedNames(visible).has(asked)))
+    return first;
+  const servers = found.map(({ view }) => view.member.name).join(', ');
+  const before = second === undefined ? ', and another server had one before' : '';
   throw new ToolFailure(
-    `several servers have the tool ${asked}: ${servers}. Name one of them in server_name`,
+    `several servers have the tool ${asked}: ${servers}${before}. Name one of them in server_name`,
   );
 }
 
-function unknownTool(server: string | undefined, asked: string, visible: Visible): string {
+/** The tools of a name, in one server or in all. */
+function toolsOf({ views }: Visible, { server, name }: NamedTool): { view: ToolView; name: string }[] {
+  return [...views].flatMap(([id, view]) => {
+    const own = view.member.name;
+    return id === idOf(own, name) && (server === undefined || server === own) ? [{ view, name }] : [];
+  });
+}
+
+function unknownTool({ server, name: asked }: NamedTool, visible: Visible): string {
   if (server !== undefined && !visible.servers.some(({ name }) => name === server)) {
     const names = nearestNames(
       server,
@@ -95,11 +110,12 @@ function unknownTool(server: string | undefined, asked: string, visible: Visible
   if (unusable !== undefined)
     return `server ${unusable.server} cannot be used now: ${printable(unusable.problem).slice(0, maxProblem)}`;
   const shared = sharedNames(visible);
-  const names = [...visible.views].flatMap(([id, { member }]) =>
-    server === undefined || server === member.name
-      ? [callName(member.name, id.slice(member.name.length + 1), shared)]
-      : [],
-  );
+  const names = [...visible.views].flatMap(([id, { member }]) => {
+    const name = callName(member.name, id.slice(member.name.length + 1), shared);
+    const leads =
+      server === undefined ? isEnough(name, { server: member.name, shared }) : server === member.name;
+    return leads ? [name] : [];
+  });
   const near = nearestNames(asked, names, nearest);
   const where = server === undefined ? '' : ` of server ${server}`;
   return `tool ${asked}${where} not found${near.length === 0 ? '' : `; the nearest names are ${near.join(', ')}`}`;

@@ -22,6 +22,8 @@ export interface DirectoryOptions {
 
 /** How many credentials are kept for one workload. */
 const maxViews = 20;
+/** How many names of tools are remembered, with their servers. */
+const maxOwned = 20_000;
 /** How long a search waits for lists that are being read. */
 const patienceMs = 3_000;
 
@@ -31,6 +33,8 @@ export interface Visible {
   views: ReadonlyMap<string, ToolView>;
   problems: { server: string; problem: string }[];
   servers: { name: string; group: string; tools: number }[];
+  /** All servers that have offered a tool of a name since the meta server was started. */
+  owners: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
@@ -41,6 +45,7 @@ export class ToolDirectory implements AsyncDisposable {
   readonly #options: DirectoryOptions;
   readonly #over = new AbortController();
   readonly #views = new Map<string, Map<string, ToolView>>();
+  readonly #owners = new Map<string, Set<string>>();
   readonly #polling: NodeJS.Timeout;
   #index = new ToolIndex<IndexedTool>([]);
   #isStale = false;
@@ -81,7 +86,7 @@ export class ToolDirectory implements AsyncDisposable {
       servers.push({ name, group, tools: view.tools.length });
       for (const tool of view.tools) views.set(idOf(name, tool.name), view);
     }
-    return { views, problems, servers };
+    return { views, problems, servers, owners: this.#owners };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -179,9 +184,17 @@ export class ToolDirectory implements AsyncDisposable {
         for (const listed of view.tools) {
           const tool = indexed(view, listed);
           if (!tools.has(tool.id)) tools.set(tool.id, tool);
+          this.#remember(tool);
         }
       this.#index = await ToolIndex.build(tools.values());
     }
+  }
+
+  /** A name that another server has offered before does not lead to a server that offers it now. */
+  #remember({ name, server }: IndexedTool): void {
+    const owners = this.#owners.get(name);
+    if (owners !== undefined) owners.add(server);
+    else if (this.#owners.size < maxOwned) this.#owners.set(name, new Set([server]));
   }
 
   async #settle(signal: AbortSignal): Promise<void> {

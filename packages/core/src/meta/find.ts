@@ -9,6 +9,7 @@ import type { IndexedTool, ToolDirectory, Visible } from './directory.ts';
 import { EmbeddingSearch } from './embeddings.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { FindTool } from './tool-inputs.ts';
+import { callName, sharedNames } from './tool-names.ts';
 
 export interface FinderOptions {
   lookup: Lookup;
@@ -109,21 +110,6 @@ function queryOf({
     .flat()
     .filter((part) => part !== undefined)
     .join(' ');
-}
-
-/** The names that tools of several servers have. */
-export function sharedNames({ views }: Visible): ReadonlySet<string> {
-  const servers = new Map<string, Set<string>>();
-  for (const [id, { member }] of views) {
-    const name = id.slice(member.name.length + 1);
-    servers.set(name, (servers.get(name) ?? new Set()).add(member.name));
-  }
-  return new Set([...servers].flatMap(([name, own]) => (own.size > 1 ? [name] : [])));
-}
-
-/** The name with which `call_tool` finds a tool: with its server where several servers have a tool of that name. */
-export function callName(server: string, name: string, shared: ReadonlySet<string>): string {
-  return shared.has(name) ? `${server}__${name}` : name;
 }
 
 function describeTool(

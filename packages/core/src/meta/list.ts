@@ -1,9 +1,9 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
 import type { ToolDirectory } from './directory.ts';
-import { callName, sharedNames } from './find.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { ListTools } from './tool-inputs.ts';
+import { callName, sharedNames } from './tool-names.ts';
 
 const maxDescription = 120;
 

@@ -74,6 +74,7 @@ export class ToolPinsOfAll implements Disposable {
       review: (listing) => pins().review(listing),
       refusalOf: (kind, name) => pins().refusalOf(kind, name),
       annotationsOf: (tool) => pins().annotationsOf(tool),
+      listedResources: () => pins().listedResources(),
     };
   }
 
@@ -93,6 +94,11 @@ export class ToolPinsOfAll implements Disposable {
   /** The annotations of a tool that the user has approved. Undefined if its tools are not pinned. */
   annotationsOf(workload: WorkloadId, tool: string): Annotations | undefined {
     return this.#options.modeOf(workload) === 'off' ? undefined : this.of(workload).annotationsOf(tool);
+  }
+
+  /** The resources and templates in the latest lists of a server. Empty if its tools are not pinned. */
+  listedResources(workload: WorkloadId): readonly string[] {
+    return this.#options.modeOf(workload) === 'off' ? [] : this.of(workload).listedResources();
   }
 
   /** How many items of a workload wait for approval. */

@@ -183,6 +183,12 @@ export class WorkloadPins implements Pins {
     };
   }
 
+  listedResources(): readonly string[] {
+    return [...this.#items.values()].flatMap(({ kind, name, isListed }) =>
+      isListed && (kind === 'resource' || kind === 'resource-template') ? [name] : [],
+    );
+  }
+
   /** Approves waiting versions. Throws `conflict` if one of them no longer waits. */
   approve(decision: PinDecision): number {
     const at = this.#options.now().toISOString();

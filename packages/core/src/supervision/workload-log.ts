@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { escaped } from '@toolhive/contract/printable';
 import type { Logger } from 'pino';
 import type { LogFile } from '../state/logs.ts';
 
@@ -18,6 +19,6 @@ export class WorkloadLog {
     const line = { time: new Date().toISOString(), level, msg: message, ...told };
     // Without the stack trace, which is of no use to users.
     const shown = err === undefined ? line : { ...line, err: messageOf(err) };
-    this.proxyLog?.write(`${JSON.stringify(shown)}\n`);
+    this.proxyLog?.write(`${escaped(JSON.stringify(shown))}\n`);
   }
 }

@@ -1,5 +1,6 @@
 import type { AuthorizationDecision, AuthorizationQuestion } from '@toolhive/contract/authorization';
 import { conflict, invalid } from '@toolhive/contract/failure';
+import { ListedResources } from '@toolhive/proxy/authorization';
 import type { AccessAction } from '@toolhive/proxy/authorization';
 import { openPolicies } from '../access/workload-access.ts';
 import type { Core } from '../core.ts';
@@ -24,6 +25,7 @@ export async function checkAuthorization(
     action,
     target,
     arguments: given ?? undefined,
+    listed: new ListedResources(core.pins.listedResources(id)),
     annotations: annotations ?? (tool === undefined ? undefined : core.pins.annotationsOf(id, tool)),
   });
   return {

@@ -11,8 +11,9 @@ import { MalformedMessage, errorCodes } from './message.ts';
 
 /**
  * Throws `MalformedMessage` for a message that two readers could understand differently: one with a member that
- * appears twice in any object, or, where the protocol defines the members, twice except for case. Some
- * readers take the first of several members, some the last, and some ignore case. `text` is known to be JSON.
+ * appears twice in any object, or, where the protocol defines the members, twice except for case or with the case of a
+ * defined member changed. Some readers take the first of several members, some the last, and some ignore case. `text` is
+ * known to be JSON.
  */
 export function requireUnambiguous(text: string): void {
   /** The names in every open object. Undefined for an array. */
@@ -59,6 +60,12 @@ function nameIn(text: string, start: number, end: number): string {
 
 function addName(names: Set<string> | undefined, name: string, ignoreCase: boolean): void {
   const known = ignoreCase ? folded(name) : name;
+  if (ignoreCase && isOtherSpelling(name, defined)) {
+    throw new MalformedMessage(
+      errorCodes.invalidRequest,
+      `the message has a member ${JSON.stringify(name)}, which differs from a defined member only in its case`,
+    );
+  }
   if (names?.has(known)) {
     const like = ignoreCase ? ' except for case' : '';
     throw new MalformedMessage(
@@ -69,13 +76,35 @@ function addName(names: Set<string> | undefined, name: string, ignoreCase: boole
   names?.add(known);
 }
 
+/** Members of messages and of their parameters that decide what a message does. */
+const defined = [
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  'uri',
+  'ref',
+  'cursor',
+  'notifications',
+  'taskId',
+  'requestId',
+  'progressToken',
+  'inputResponses',
+  'requestState',
+  '_meta',
+];
+
+/** Whether a name is none of the others, but would be one of them without regard to case. */
+export function isOtherSpelling(name: string, others: readonly string[]): boolean {
+  return !others.includes(name) && others.some((other) => folded(other) === folded(name));
+}
+
 /** The names that almost every message has, so that they need not be folded again. */
-const usual = new Map(
-  ['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta', 'cursor', 'uri'].map((name) => [
-    name,
-    fold(name),
-  ]),
-);
+const usual = new Map(defined.map((name) => [name, fold(name)]));
 
 function folded(name: string): string {
   return usual.get(name) ?? fold(name);

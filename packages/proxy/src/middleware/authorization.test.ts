@@ -76,6 +76,18 @@ describe('requests', () => {
       { ref: { type: 'ref/prompt', name: 'open' } },
       'passed',
     ],
+    [
+      'completions of a resource with a second reference',
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: 'open', URI: 'shut' } },
+      'refused -32602',
+    ],
+    [
+      'a stream with a second list of resources',
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: ['open'], ResourceSubscriptions: ['shut'] } },
+      'refused -32602',
+    ],
     ['completions of nothing', 'completion/complete', {}, 'refused -32602'],
     ['a stream of changes', 'subscriptions/listen', { notifications: { toolsListChanged: true } }, 'passed'],
     [
@@ -106,6 +118,18 @@ describe('requests', () => {
     expect(open().request(method, params)).toBe(expected);
   });
 
+  test('for completions are decided with the arguments that the client has chosen', () => {
+    const { asked, request } = open();
+
+    request('completion/complete', {
+      ref: { type: 'ref/prompt', name: 'open' },
+      argument: { name: 'file', value: 'a' },
+      context: { arguments: { user: 'bob' } },
+    });
+
+    expect(asked.at(-1)).toMatchObject({ action: 'get_prompt', arguments: { user: 'bob', file: 'a' } });
+  });
+
   test('are decided with the arguments and with what the server says about the tool', () => {
     const { asked, answer, request } = open();
 
@@ -118,6 +142,50 @@ describe('requests', () => {
       annotations: { readOnlyHint: true },
     });
   });
+});
+
+test.each([
+  ['1000000000000000000000000000001', Infinity],
+  ['100.00000000000000000001', Infinity],
+  ['9007199254740993', Infinity],
+  ['1e-400', Infinity],
+  ['0.1000000000000000055511151231257827', Infinity],
+  [`1${'0'.repeat(500)}`, Infinity],
+  ['1e2', 100],
+  ['100.0000000000000000000', 100],
+  ['-0.0', -0],
+  ['0e5', 0],
+  ['0.30000000000000004', 0.30000000000000004],
+  ['9007199254740992', 9007199254740992],
+])(
+  'a number that the server could read as another one is not decided as an exact one: %s',
+  (text, expected) => {
+    const { asked, pass } = open();
+    const message = readMessage(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"open","arguments":{"n":${text},"list":[${text}],"text":"1e999 \\" ${text}"}}}`,
+    );
+
+    const outcome = pass({ method: 'ping' }, { message });
+
+    expect(asked[0]?.arguments).toEqual({ n: expected, list: [expected], text: `1e999 " ${text}` });
+    expect(outcome).toBe(message);
+  },
+);
+
+test('resources are decided with those that the server has listed for anyone', () => {
+  const { asked, answer, request } = open();
+
+  answer('resources/list', { resources: [{ uri: 'shut:1' }, { uri: 'open:1' }, { uri: 7 }] }, eve);
+  answer('resources/templates/list', { resourceTemplates: [{ uriTemplate: 'open:{x}' }] });
+  request('resources/read', { uri: 'open:1' });
+
+  const { listed } = asked.at(-1) ?? {};
+  expect(['shut:1', 'open:1', 'open:{x}', 'open:2'].map((uri) => listed?.has(uri))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
 });
 
 describe('lists', () => {
@@ -200,6 +268,8 @@ test.each([
   ['a name that appears twice', '{"name":"echo","name":"crash"}'],
   ['a name that appears twice, in another case', '{"name":"echo","Name":"crash"}'],
   ['a name that is written with an escape', '{"name":"echo","n\\u0061me":"crash"}'],
+  ['arguments in another case', '{"name":"echo","Arguments":{"message":"hello"}}'],
+  ['arguments with a long s', '{"name":"echo","argument\\u017f":{"message":"hello"}}'],
 ])('a call that can be read in two ways is refused: %s', async (_what, params) => {
   await using proxy = await openTestProxy({ authorizer: { isAllowed: ({ target }) => target === 'echo' } });
   await proxy.connect();

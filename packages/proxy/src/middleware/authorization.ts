@@ -1,8 +1,13 @@
+import { isOtherSpelling } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { withExactNumbers } from '../jsonrpc/exact-numbers.ts';
+import { ListedResources } from './listed-resources.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
 import type { Pins } from './tool-pinning.ts';
+
+export { ListedResources, shortNameOf } from './listed-resources.ts';
 
 /** What a principal does to a thing of the server. The names are those of Cedar actions. */
 export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource';
@@ -17,6 +22,8 @@ export interface AccessQuestion {
   arguments?: Readonly<Record<string, unknown>> | undefined;
   /** What the server says about a tool (MCP 2025-11-25, ToolAnnotations), as far as that is known and approved. */
   annotations?: Readonly<Record<string, unknown>> | undefined;
+  /** The resources that the server has listed, as far as that is known. */
+  listed?: ListedResources | undefined;
 }
 
 export interface Authorizer {
@@ -30,12 +37,13 @@ const deniedCode = 403;
 const maxKnown = 10_000;
 
 /** The thing that a request is about, for each method that is governed by policies. */
-const governed: Readonly<Record<string, (params: Params) => Target | undefined>> = {
-  'tools/call': (params) => target('call_tool', params['name'], params['arguments']),
-  'prompts/get': (params) => target('get_prompt', params['name'], params['arguments']),
+const governed: Readonly<Record<string, (params: Params, text: string) => Target | undefined>> = {
+  'tools/call': (params, text) => target('call_tool', params['name'], argumentsIn(params, text)),
+  'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
   'resources/read': (params) => target('read_resource', params['uri']),
   'resources/subscribe': (params) => target('read_resource', params['uri']),
-  'completion/complete': ({ ref }) => (isObject(ref) ? completionTarget(ref) : undefined),
+  'completion/complete': (params) =>
+    isObject(params['ref']) ? completionTarget(params['ref'], params) : undefined,
 };
 
 /** Requests without any server object that a policy could name. */
@@ -100,12 +108,15 @@ class Authorization implements Middleware {
   readonly #pins: Pins | undefined;
   /** What the server says about each tool, if its tools are not pinned. */
   readonly #annotations = new Map<string, Readonly<Record<string, unknown>>>();
+  /** The resources and templates that the server has listed for any caller. */
+  readonly #listed: ListedResources;
   /** The principals whose calls began tasks, by the ID of each task. */
   readonly #tasks = new Map<string, string>();
 
   constructor(authorizer: Authorizer, pins: Pins | undefined) {
     this.#authorizer = authorizer;
     this.#pins = pins;
+    this.#listed = new ListedResources(pins?.listedResources());
   }
 
   readonly message = (context: CallContext): Outcome => {
@@ -126,7 +137,7 @@ class Authorization implements Middleware {
     if (method === 'subscriptions/listen') return this.#subscription(message, principal);
     if (!Object.hasOwn(governed, method))
       return refusal(errorCodes.methodNotFound, `not authorized: the method ${method} is not known`);
-    const asked = governed[method]?.(params);
+    const asked = governed[method]?.(params, message.text);
     if (asked === undefined)
       return refusal(errorCodes.invalidParams, `the parameters of ${method} are invalid`);
     return this.#isAllowed(principal, asked) ? message : denied(described(asked));
@@ -135,6 +146,8 @@ class Authorization implements Middleware {
   /** A subscription reveals resources to its principal, so the principal must be allowed to read each of them. */
   #subscription(message: Message, principal: Principal): Outcome {
     const { notifications } = message.value.params ?? {};
+    if (isObject(notifications) && hasOtherSpelling(notifications, ['resourceSubscriptions']))
+      return refusal(errorCodes.invalidParams, 'the parameters of subscriptions/listen are ambiguous');
     const uris = isObject(notifications) ? (notifications['resourceSubscriptions'] ?? []) : [];
     if (!Array.isArray(uris))
       return refusal(errorCodes.invalidParams, 'resourceSubscriptions must be a list of URIs');
@@ -173,7 +186,10 @@ class Authorization implements Middleware {
   /** Rebuilt, so that clients read only the filtered list. */
   #list(message: Message, method: string, result: Params, principal: Principal): Outcome {
     const { member, action, name } = lists[method] ?? { member: '', action: 'call_tool', name: '' };
-    const items = membersOf(result, member).flatMap((item) => {
+    const listed = membersOf(result, member);
+    if (action === 'read_resource')
+      for (const item of listed) if (isObject(item)) this.#listed.add(item[name]);
+    const items = listed.flatMap((item) => {
       const named = isObject(item) ? item[name] : undefined;
       if (!isObject(item) || typeof named !== 'string') return [];
       if (action === 'call_tool' && this.#pins === undefined) this.#rememberTool(named, item);
@@ -191,7 +207,15 @@ class Authorization implements Middleware {
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
     const annotations = action === 'call_tool' ? this.#annotationsOf(name) : undefined;
-    return this.#authorizer.isAllowed({ principal, action, target: name, arguments: given, annotations });
+    const listed = action === 'read_resource' ? this.#listed : undefined;
+    return this.#authorizer.isAllowed({
+      principal,
+      action,
+      target: name,
+      arguments: given,
+      annotations,
+      listed,
+    });
   }
 
   #annotationsOf(tool: string): Readonly<Record<string, unknown>> | undefined {
@@ -222,8 +246,26 @@ function target(action: AccessAction, name: unknown, given?: unknown): Target | 
   return { action, name, given: isObject(given) ? given : {} };
 }
 
-function completionTarget({ type, name, uri }: Params): Target | undefined {
-  return type === 'ref/prompt' ? target('get_prompt', name) : target('read_resource', uri);
+/** The arguments of a call, in which every number has the value that the server reads, or none. */
+function argumentsIn(params: Params, text: string): unknown {
+  return withExactNumbers(params['arguments'], text, ['params', 'arguments']);
+}
+
+/** Completions are decided with the arguments that the client has chosen so far. */
+function completionTarget(ref: Params, { argument, context }: Params): Target | undefined {
+  if (hasOtherSpelling(ref, ['type', 'name', 'uri'])) return undefined;
+  if (isObject(context) && hasOtherSpelling(context, ['arguments'])) return undefined;
+  const { type, name, uri } = ref;
+  const chosen = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
+  const current = isObject(argument) ? { [String(argument['name'])]: argument['value'] } : {};
+  return type === 'ref/prompt'
+    ? target('get_prompt', name, { ...chosen, ...current })
+    : target('read_resource', uri);
+}
+
+/** Whether a server that ignores the case of names could read other members. */
+function hasOtherSpelling(value: Params, names: readonly string[]): boolean {
+  return Object.keys(value).some((name) => isOtherSpelling(name, names));
 }
 
 function membersOf(result: Params, member: string): readonly unknown[] {

@@ -45,6 +45,8 @@ export interface Pins {
   refusalOf: (kind: PinnedKind, name: string) => string | undefined;
   /** The annotations of a tool that the user has approved. A later change by the server makes no difference. */
   annotationsOf: (tool: string) => Readonly<Record<string, unknown>> | undefined;
+  /** The resources and templates in the server's latest lists. */
+  listedResources: () => readonly string[];
 }
 
 interface List {

@@ -3,25 +3,26 @@
 import { Socket } from 'node:dgram';
 import { serveGateways } from '../egress/gateway-program.ts';
 
-const originalOn = Socket.prototype.on;
 const fail = (how: string): void => {
   throw new Error(`sabotaged ${how}`);
 };
 
-Socket.prototype.on = function on(this: Socket, event: string, listener: (...args: never[]) => void) {
-  if (event !== 'message') return originalOn.call(this, event as 'message', listener);
-  return originalOn.call(this, event, (packet: Buffer, ...rest: unknown[]) => {
-    if (packet.includes('nowhere')) fail('outside of a gateway');
-    listener(...([packet, ...rest] as never[]));
+type Listen = (this: Socket, event: string, listener: (packet: Buffer, ...rest: unknown[]) => void) => Socket;
+const prototype = Socket.prototype as unknown as { on: Listen };
+const { on } = prototype;
+prototype.on = function listen(event, listener) {
+  return on.call(this, event, (packet, ...rest) => {
+    if (event === 'message' && packet.includes('nowhere')) fail('outside of a gateway');
+    listener(packet, ...rest);
   });
-} as typeof originalOn;
+};
 
-const originalSubarray = Buffer.prototype.subarray;
-Buffer.prototype.subarray = function subarray(this: Buffer, ...range: [number?, number?]) {
-  const part = originalSubarray.apply(this, range);
+const { subarray } = Buffer.prototype;
+Buffer.prototype.subarray = function part(this: Buffer, ...range: [number?, number?]) {
+  const part = subarray.apply(this, range);
   if (part.includes('promise')) void Promise.reject(new Error('sabotaged promise'));
   if (part.includes('timer')) setTimeout(() => fail('timer'), 1);
   return part;
-} as typeof originalSubarray;
+} as typeof subarray;
 
 serveGateways();

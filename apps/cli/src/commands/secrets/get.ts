@@ -4,5 +4,5 @@ import type { CommandCall } from '../../command.ts';
 export async function run({ arguments: [key = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const { value } = await daemon.readSecret({ params: { key } }, { signal });
-  out.result({ key, value }, value);
+  out.result({ key, value }, (page) => page.verbatim(value));
 }
