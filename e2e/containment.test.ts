@@ -43,19 +43,19 @@ test.each(['promise', 'timer'])(
 
     const call = async (): Promise<unknown> => {
       await using client = await connectTo(one);
-      return client.call('echo', { text: `sabotage ${how}` });
+      return await client.call('echo', { message: `sabotage ${how}` });
     };
     await call().catch(() => {}); // its server is stopped meanwhile
 
     await until(async () => (await daemonLog(user)).includes('uncaught failure, the server is stopped'));
     expect(await user.daemonPid()).toBe(pid);
-    expect((await other.call('echo', { text: 'still here' })).text).toContain('still here');
+    expect((await other.call('echo', { message: 'still here' })).text).toContain('still here');
     expect(await user.mustThv('logs', 'one', '--proxy')).toContain(
       `internal error of ToolHive: sabotaged ${how}`,
     );
     await until(async () => {
       await using client = (await connectTo(one).catch(() => undefined)) as TestClient;
-      return client?.call('echo', { text: 'again' });
+      return await client?.call('echo', { message: 'again' });
     });
   },
 );
@@ -82,7 +82,7 @@ test(
       user.api(method, `/api/v1beta${path}`).catch(() => {});
     const call = async (name: string): Promise<unknown> => {
       await using client = await connectTo(urls.get(name) ?? '');
-      return client.call('execute', {
+      return await client.call('execute', {
         command: '/opt/toolhive/bin/node',
         args: ['-e', chaos.oneOf(programs)],
       });
