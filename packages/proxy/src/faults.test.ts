@@ -433,6 +433,59 @@ async function openRemote(
   return test;
 }
 
+describe.each(['POST', 'GET', 'DELETE'])('an invalid HTTP response to %s', (method) => {
+  test.each([
+    'HTTP/1.1 000 Odd\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 099 Odd\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    'HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nzz\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: -1\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nX: \x7f\r\nContent-Length: 2\r\n\r\nok',
+    'not HTTP at all\r\n\r\n',
+  ])('costs this request, and no other one: %j', async (answer) => {
+    let isOdd = false;
+    const server = createServer((request, response) => {
+      if (isOdd && request.method === method) return void request.socket.end(answer);
+      request.resume();
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          result: {
+            protocolVersion: '2025-11-25',
+            capabilities: {},
+            serverInfo: { name: 'odd', version: '1' },
+          },
+        }),
+      );
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    await using opened = await openRemote(`http://127.0.0.1:${port}/mcp`);
+    const send = (): Promise<number> =>
+      new RawSession(opened.url).send(method).then(
+        ({ status }) => status,
+        () => 0, // its connection was broken off
+      );
+    isOdd = true;
+
+    const status = await send();
+    isOdd = false;
+
+    expect(status).toBeGreaterThanOrEqual(0);
+    await expect
+      .poll(async () => (await new RawSession(opened.url).post({ id: 1, method: 'ping' })).status)
+      .toBeLessThan(500);
+    expect(opened.faults).toEqual([]);
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
 describe('a server over HTTP', () => {
   const fine = (id: unknown): string =>
     JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'fine' }] } });

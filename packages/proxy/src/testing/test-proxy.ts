@@ -104,6 +104,15 @@ export class RawSession {
     return fetch(this.#endpoint, { method: 'POST', headers: { ...this.headers(), ...headers }, body });
   }
 
+  /** A request without a body, or a ping. */
+  send(method: string): Promise<Response> {
+    if (method === 'POST') return this.post({ id: 1, method: 'ping' });
+    return fetch(this.#endpoint, {
+      method,
+      headers: { ...this.headers(), 'mcp-session-id': this.id || 'none' },
+    });
+  }
+
   headers(): Record<string, string> {
     return {
       'content-type': 'application/json',

@@ -9,6 +9,9 @@ import { describe, expect, test } from 'vitest';
 import type { EgressDecision } from '../egress.ts';
 import { Rules } from '../outbound-rules.ts';
 import type { OutboundRules } from '../outbound-rules.ts';
+import { proves } from '../../../../e2e/promises.ts';
+import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
+import { openWebHosts } from '../testing/web-hosts.ts';
 import { ForwardProxy } from './forward-proxy.ts';
 
 /** A forward proxy that resolves every name to `addresses`, and its decisions. */
@@ -109,6 +112,21 @@ describe('requests with a complete URL', () => {
 
     expect(status).toBe(403);
     expect(body).toContain('the Host header names another host');
+  });
+
+  test.runIf(canMakeNetworks)('survive a status that a server may not send', async () => {
+    proves('security.network.contained');
+    await using hosts = await openWebHosts(1);
+    await using opened = await openProxy({ hosts: ['api.example'], ports: [80] }, hosts.far);
+    const statusOf = async (sent: string) => {
+      const { status } = await fetchThrough(opened.proxy, `http://api.example/status/${sent}`);
+      return status;
+    };
+
+    const statuses = [await statusOf('000'), await statusOf('099'), await statusOf('999')];
+
+    expect(statuses).toEqual([502, 502, 999]);
+    expect(await statusOf('200')).toBe(200);
   });
 
   test('are refused without a complete URL', async () => {

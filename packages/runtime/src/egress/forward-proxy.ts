@@ -10,6 +10,8 @@ import { type Resolve, openResolver } from './resolver.ts';
 const MAX_CONNECTIONS = 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 10_000;
+/** Node.js reads lower ones (RFC 9110, section 15), but does not write them. */
+const LOWEST_STATUS = 100;
 
 export interface ForwardProxyOptions {
   host: string;
@@ -130,7 +132,12 @@ export class ForwardProxy implements AsyncDisposable {
         if (socket !== null) ended?.({ sent: socket.bytesWritten, received: socket.bytesRead });
       });
       outer.on('response', (answer) => {
-        response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.rawHeaders));
+        const { statusCode = 0, rawHeaders } = answer;
+        if (statusCode < LOWEST_STATUS) {
+          reply(response, 502, `${host} sent an invalid response`);
+          return outer.destroy();
+        }
+        response.writeHead(statusCode, withoutHopHeaders(rawHeaders));
         pipeline(answer, response, () => {}); // a broken answer also breaks the response
       });
       outer.on('error', () => {

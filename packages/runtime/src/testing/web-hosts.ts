@@ -53,6 +53,10 @@ function serveHosts(addresses: string[], pem: string, load: NodeJS.Require): voi
       (scheme: string) =>
       (request: IncomingMessage, response: ServerResponse): void => {
         visits.push(`${scheme} ${request.headers.host ?? ''} ${request.url ?? ''}`);
+        if (request.url?.startsWith('/status/') === true)
+          return void request.socket.end(
+            `HTTP/1.1 ${request.url.slice(8)} Odd\r\nContent-Length: 2\r\n\r\nok`,
+          );
         if (request.url === '/big') {
           const chunk = Buffer.alloc(1 << 20);
           let left = Number(request.headers['x-mebibytes'] ?? 64);
