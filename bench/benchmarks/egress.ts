@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { canMakeNetworks } from '../../packages/runtime/src/testing/stand-in-hosts.ts';
 import { openWebHosts } from '../../packages/runtime/src/testing/web-hosts.ts';
@@ -110,7 +111,7 @@ async function manyGateways(host: string, signal: AbortSignal): Promise<Figure[]
   const idle = await residentBytes(['gateway', host, '1']);
   const before = await kernelBytes();
   await using gateways: WayChild = await startChild(script, ['gateway', host, String(many)]);
-  const grown = (await gateways.usage()).residentBytes - idle;
+  const grown = (await residentOf(gateways)) - idle.all;
   const kernel = (await kernelBytes()) - before;
   let reached = 0;
   for (const namespace of gateways.ready.namespaces) {
@@ -122,7 +123,13 @@ async function manyGateways(host: string, signal: AbortSignal): Promise<Figure[]
   if (reached !== many) throw new Error(`only ${reached} of ${many} servers reached their host`);
   return [
     {
-      what: `memory of the daemon for each of ${many} servers with rules`,
+      what: 'memory of the gateway process with one server with rules',
+      unit: 'kB',
+      ours: idle.gatewayProcess / kilobyte,
+      comparison: 'itself',
+    },
+    {
+      what: `memory of the daemon and its gateway process for each of ${many} servers with rules`,
       unit: 'kB',
       ours: grown / many / kilobyte,
       comparison: 'itself',
@@ -137,9 +144,21 @@ async function manyGateways(host: string, signal: AbortSignal): Promise<Figure[]
   ];
 }
 
-async function residentBytes(args: readonly string[]): Promise<number> {
+async function residentBytes(args: readonly string[]): Promise<{ all: number; gatewayProcess: number }> {
   await using child: WayChild = await startChild(script, args);
-  return (await child.usage()).residentBytes;
+  return { all: await residentOf(child), gatewayProcess: await proportionalBytes(child.ready.gatewayPid) };
+}
+
+/** The memory of a daemon and of the process of its gateways. */
+async function residentOf(child: WayChild): Promise<number> {
+  return (await child.usage()).residentBytes + (await proportionalBytes(child.ready.gatewayPid));
+}
+
+/** A process's share of its memory, of which a part belongs to the program that the daemon runs, too. */
+async function proportionalBytes(pid: number | undefined): Promise<number> {
+  if (pid === undefined) return 0;
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss: +(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * 1024;
 }
 
 /** The kernel's memory, for all programs. */

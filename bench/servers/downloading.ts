@@ -24,7 +24,7 @@ async function throughGateway(address: string): Promise<ChildProcess> {
   const gateways = new GatewayNetwork(new GatewayProcess());
   const sandbox = await gateways.makeNamespace(tools);
   const egress = new TestEgress();
-  egress.change({ hosts: [address], ports: [80] });
+  await egress.change({ hosts: [address], ports: [80] });
   await gateways.openGateway(tools, sandbox, egress);
   const entering = [`--net=/proc/${process.pid}/fd/${sandbox.namespace.network}`, '--', process.execPath];
   return spawn(tools.nsenter, [...entering, ...command(`http://${address}`)], { stdio: 'ignore' });

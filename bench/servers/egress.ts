@@ -13,6 +13,8 @@ export interface Way {
   /** Paths of the network namespaces for clients. Empty for the current namespace. */
   namespaces: readonly string[];
   url: string;
+  /** The process of the gateways. */
+  gatewayPid?: number | undefined;
 }
 
 const [kind = '', address = '', count = '1'] = process.argv.slice(2);
@@ -36,15 +38,16 @@ async function gateways(): Promise<Way> {
   const tools = await findEgressTools(process.env);
   if ('problem' in tools) throw new Error(tools.problem);
   const namespaces: string[] = [];
-  const network = new GatewayNetwork(new GatewayProcess());
+  const gatewayProcess = new GatewayProcess();
+  const network = new GatewayNetwork(gatewayProcess);
   for (let made = 0; made < Number(count); made++) {
     const sandbox = await network.makeNamespace(tools);
     const egress = new TestEgress();
-    egress.change({ hosts: [address], ports: [80] });
+    await egress.change({ hosts: [address], ports: [80] });
     await network.openGateway(tools, sandbox, egress);
     namespaces.push(`/proc/${process.pid}/fd/${sandbox.namespace.network}`);
   }
-  return { namespaces, url: `http://${address}` };
+  return { namespaces, url: `http://${address}`, gatewayPid: await gatewayProcess.pid() };
 }
 
 serveParent(kind === 'pipe' ? await pipe() : await gateways());

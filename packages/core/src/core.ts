@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ThvError, checkField, messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
@@ -130,6 +131,8 @@ export interface Core extends AsyncDisposable {
   doubts: PolicyDoubts;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
+  /** Who waits for changes of network rules. */
+  ruleWatchers: RuleWatchers;
   /** Resolves the names of remote servers. */
   lookup: Lookup;
   /** The access rules of a run config. Throws if a rule cannot be enforced. */
@@ -323,7 +326,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       now,
       onProgress: (name, message) => progress.of(name)(message),
       onChange(supervisor) {
-        ruleWatchers.changed(supervisor.id);
+        ruleWatchers.apply(supervisor.id).catch(raiseFault);
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
       },
@@ -376,6 +379,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     packages,
     doubts,
     egressOf,
+    ruleWatchers,
     lookup,
   };
   const core: Core = {

@@ -448,7 +448,10 @@ describe.each(['POST', 'GET', 'DELETE'])('an invalid HTTP response to %s', (meth
   ])('costs this request, and no other one: %j', async (answer) => {
     let isOdd = false;
     const server = createServer((request, response) => {
-      if (isOdd && request.method === method) return void request.socket.end(answer);
+      if (isOdd && request.method === method) {
+        request.socket.end(answer);
+        return;
+      }
       request.resume();
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(

@@ -4,8 +4,8 @@ import type { MissingRule, Rules } from './outbound-rules.ts';
 export interface Egress {
   /** The current rules. A change applies to the next lookup and connection. */
   readonly rules: Rules;
-  /** Calls back after each change of the rules, until disposal. */
-  watchRules: (changed: () => void) => Disposable;
+  /** Calls back after each change of the rules, until disposal. The promise settles when the change applies. Never rejects. */
+  watchRules: (changed: () => Promise<void>) => Disposable;
   /**
    * Receives each decision, with how often it was made, and returns the callback for the end of an allowed connection. Must
    * not throw.

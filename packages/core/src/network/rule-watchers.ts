@@ -1,11 +1,13 @@
 import type { WorkloadId } from '../state/workload-id.ts';
 
+type Changed = () => Promise<void>;
+
 /** Who waits for changes of each workload's rules. */
 export class RuleWatchers {
-  readonly #watchers = new Map<WorkloadId, Set<() => void>>();
+  readonly #watchers = new Map<WorkloadId, Set<Changed>>();
 
   /** Calls back after each change of a workload, until disposal. */
-  readonly watch = (workload: WorkloadId, changed: () => void): Disposable => {
+  readonly watch = (workload: WorkloadId, changed: Changed): Disposable => {
     const watchers = this.#watchers.get(workload) ?? new Set();
     this.#watchers.set(workload, watchers.add(changed));
     return {
@@ -16,7 +18,8 @@ export class RuleWatchers {
     };
   };
 
-  changed(workload: WorkloadId): void {
-    for (const changed of this.#watchers.get(workload) ?? []) changed();
+  /** Returns when the current rules of a workload apply. */
+  async apply(workload: WorkloadId): Promise<void> {
+    await Promise.all([...(this.#watchers.get(workload) ?? [])].map((changed) => changed()));
   }
 }

@@ -14,7 +14,7 @@ export interface WorkloadEgressOptions {
   /** The workload's current run config. Undefined if the workload no longer exists. */
   current: (id: WorkloadId) => RunConfig | undefined;
   /** Calls back after each change of a workload, until disposal. */
-  watch: (id: WorkloadId, changed: () => void) => Disposable;
+  watch: (id: WorkloadId, changed: () => Promise<void>) => Disposable;
   /** Called for the first denial of each host and port. */
   onDenial: (name: string, decision: EgressDecision) => void;
 }
@@ -56,12 +56,14 @@ export class WorkloadEgress implements Egress {
     return this.#known.rules;
   }
 
-  readonly watchRules = (changed: () => void): Disposable => {
+  readonly watchRules = (changed: () => Promise<void>): Disposable => {
     let { rules } = this;
-    return this.#options.watch(this.#id, () => {
+    let applied = Promise.resolve();
+    return this.#options.watch(this.#id, async () => {
       const before = rules;
       ({ rules } = this);
-      if (rules !== before) changed();
+      if (rules !== before) applied = changed();
+      await applied; // also for others that wait for the same change
     });
   };
 

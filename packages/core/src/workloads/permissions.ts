@@ -78,7 +78,8 @@ export async function changeNetwork(
   const after = supervisor.runConfig;
   const needsRestart =
     isRunning(supervisor.condition.status) && !(appliesAtOnce(before, after) && hasSameMounts(before, after));
-  if (needsRestart) await supervisor.restart();
+  // A caller that has denied a host can rely on it.
+  await (needsRestart ? supervisor.restart() : core.ruleWatchers.apply(supervisor.id));
   return needsRestart;
 }
 

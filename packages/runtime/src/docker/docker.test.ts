@@ -152,8 +152,7 @@ function ruleCases(socket: string): void {
   const daemonId = newDaemonId();
   const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, recordsDir: tempDir, socket });
   const rules = () => {
-    const egress = new TestEgress();
-    egress.reset({ hosts: ['api.example'], ports: [443] });
+    const egress = new TestEgress({ hosts: ['api.example'], ports: [443] });
     return { kind: 'rules', egress } as const;
   };
   const paused = async () => {

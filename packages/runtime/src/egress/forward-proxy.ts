@@ -135,7 +135,8 @@ export class ForwardProxy implements AsyncDisposable {
         const { statusCode = 0, rawHeaders } = answer;
         if (statusCode < LOWEST_STATUS) {
           reply(response, 502, `${host} sent an invalid response`);
-          return outer.destroy();
+          outer.destroy();
+          return;
         }
         response.writeHead(statusCode, withoutHopHeaders(rawHeaders));
         pipeline(answer, response, () => {}); // a broken answer also breaks the response

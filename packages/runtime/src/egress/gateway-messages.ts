@@ -28,8 +28,8 @@ export type ToGateways =
   | ({ type: 'settings'; request: number } & GatewaySettings)
   | { type: 'socket'; gateway: number; kind: SocketKind; request: number }
   | ({ type: 'open'; request: number } & GatewayToOpen)
-  | { type: 'rules'; gateway: number; rules: OutboundRules }
-  | { type: 'close'; gateway: number }
+  | { type: 'rules'; gateway: number; rules: OutboundRules; request: number }
+  | { type: 'close'; gateway: number; request: number }
   | { type: 'close listener'; port: number }
   | { type: 'switched'; ticket: number; worked: boolean }
   /** Lookups and connections of the gateway arrive in a stream. */

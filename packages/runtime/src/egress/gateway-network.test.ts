@@ -41,7 +41,7 @@ describe.runIf(canMakeNetworks)('sandboxes that share a gateway network (as root
         resources.adopt(sandbox, () => sandbox.namespace[Symbol.dispose]()),
         resources,
       );
-      place.egress.reset({ hosts: [], ports: [80] });
+      await place.egress.reset({ hosts: [], ports: [80] });
       resources.use(await network.openGateway(tools, sandbox, place.egress));
       resources.use(await network.listen(tools, ports));
       undo.move();

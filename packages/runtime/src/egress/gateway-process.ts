@@ -4,6 +4,7 @@ import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Egress, Traffic } from '../egress.ts';
+import type { OutboundRules } from '../outbound-rules.ts';
 import { type ConnectionLimits, connectionLimits } from './entrance.ts';
 import type { GatewaySockets } from './gateway.ts';
 import { GatewayChannel } from './gateway-channel.ts';
@@ -80,6 +81,7 @@ const RESTART_DELAY_MS = 10_000;
 export class GatewayProcess {
   readonly #options: GatewayProcessOptions;
   readonly #gateways = new Map<number, Gateway>();
+  readonly #closing = new Map<number, Gateway>();
   readonly #relays = new Map<number, Relay>();
   #channel: Promise<GatewayChannel> | undefined;
   #last = 0;
@@ -114,16 +116,32 @@ export class GatewayProcess {
       throw error;
     });
     this.#gateways.set(number, { egress, way, names: new Map(), endings: new Map(), fail });
-    undo.defer(() => {
-      this.#gateways.delete(number);
-      this.#tell({ type: 'close', gateway: number });
-    });
-    undo.use(
-      egress.watchRules(() => this.#tell({ type: 'rules', gateway: number, rules: egress.rules.outbound })),
-    );
+    undo.defer(() => this.#close(number, channel));
+    undo.use(egress.watchRules(() => this.#changeRules(number, egress.rules.outbound)));
     await this.#hand(channel, number, way.kind === 'relay' ? undefined : way.sockets);
     const opened = undo.move();
     return { failed, [Symbol.dispose]: () => opened.dispose() };
+  }
+
+  async #changeRules(gateway: number, rules: OutboundRules): Promise<void> {
+    try {
+      const channel = await this.#channel;
+      await channel?.ask({ type: 'rules', gateway, rules });
+    } catch {
+      // The process has ended. The next one gets the current rules.
+    }
+  }
+
+  /** The gateway goes on reporting until all of its connections have ended. */
+  #close(number: number, first: GatewayChannel): void {
+    const gateway = this.#gateways.get(number);
+    if (gateway === undefined || !this.#gateways.delete(number)) return;
+    this.#closing.set(number, gateway);
+    (this.#channel ?? Promise.resolve(first))
+      .then((channel) => channel.ask({ type: 'close', gateway: number }))
+      .catch(() => endAll(gateway)) // with the process, everything has ended
+      .finally(() => this.#closing.delete(number))
+      .catch(raiseFault);
   }
 
   async openRelay(relay: Relay): Promise<OpenRelay> {
@@ -245,7 +263,7 @@ export class GatewayProcess {
   }
 
   #receive(channel: GatewayChannel, message: Exclude<FromGateways, { type: 'done' }>): void {
-    const gateway = this.#gateways.get(message.gateway);
+    const gateway = this.#gateways.get(message.gateway) ?? this.#closing.get(message.gateway);
     switch (message.type) {
       case 'bytes':
         return this.#relays.get(message.gateway)?.write(message.bytes);

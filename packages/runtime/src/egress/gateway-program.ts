@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Socket as Datagrams } from 'node:dgram';
 import type { Server } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Rules } from '../outbound-rules.ts';
 import { ConnectionPlaces, EgressGateway, type GatewaySockets } from './gateway.ts';
@@ -95,17 +96,19 @@ class Gateways {
     if (found !== undefined) found.reports.rules = rules;
   }
 
-  /** Can be repeated. */
-  close(gateway: number): void {
+  /** Can be repeated. Returns when everything was reported. */
+  async close(gateway: number): Promise<void> {
     const { resources, reports } = this.#open.get(gateway) ?? {};
     this.#open.delete(gateway);
     resources?.dispose();
-    reports?.flush();
     this.#relays.get(gateway)?.[Symbol.dispose]();
     this.#relays.delete(gateway);
     const { datagrams, lookups, listeners = [] } = this.#arriving.get(gateway) ?? {};
     this.#arriving.delete(gateway);
     for (const socket of [datagrams, lookups, ...listeners]) socket?.close();
+    // Destroyed connections tell their traffic in the next turns of the event loop.
+    for (let turns = 0; turns < 2; turns += 1) await immediate();
+    reports?.flush();
   }
 
   closeListener(port: number): void {
@@ -120,11 +123,7 @@ class Gateways {
   /** Ends one gateway after a mistake in this program. The daemon stops its server. */
   fault(gateway: number, error: unknown): void {
     tell({ type: 'fault', gateway, text: inspect(error).slice(0, 10_000) });
-    try {
-      this.close(gateway);
-    } catch (cause) {
-      end(cause);
-    }
+    this.close(gateway).catch(end);
   }
 
   #socketsOf(gateway: number): GatewaySockets {

@@ -123,7 +123,7 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
     rig = await openRig({ gateways: new GatewayProcess({ nameServers: [nameServer.address] }) });
     const rules = { hosts: ['.example'], ports: [80, 443, 5432, 6379] };
     const egress = new TestEgress();
-    egress.reset(rules);
+    await egress.reset(rules);
     server = await talkTo(rig, {
       network: { kind: 'rules', egress },
       mounts: await pinMounts([{ source: clients, target: '/clients', readOnly: true }]),

@@ -94,12 +94,12 @@ export function describeNetworkRules(
     await place[Symbol.asyncDispose]();
     await nameServer[Symbol.asyncDispose]();
   });
-  beforeEach(() => {
+  beforeEach(async () => {
     names.clear();
     names.set('api.example', [allowed]).set('evil.example', [other]).set('deep.api.example', [allowed]);
     queried.length = 0;
     resolution = Promise.resolve();
-    egress.reset({ hosts: ['api.example'], ports: [80, 443] });
+    await egress.reset({ hosts: ['api.example'], ports: [80, 443] });
   });
 
   const network = () => ({ kind: 'rules', egress }) as const;
@@ -179,14 +179,14 @@ print(socket.create_connection(('api.example', 80)).getpeername()[1])
     });
 
     test('a protocol in which the server speaks first, on an allowed port', async () => {
-      egress.reset({ hosts: ['db.example'], ports: [5432] });
+      await egress.reset({ hosts: ['db.example'], ports: [5432] });
       names.set('db.example', [allowed]);
 
       expect((await dialled('db.example', 5432)).output).toContain(`hello from ${allowed}:5432`);
     });
 
     test('a name in any letter case, with a final dot, and below a pattern', async () => {
-      egress.reset({ hosts: ['.api.example'], ports: [80] });
+      await egress.reset({ hosts: ['.api.example'], ports: [80] });
 
       expect((await fetched('http://API.Example/')).output).toContain(`at ${allowed}`);
       expect((await fetched('http://deep.api.example/')).output).toContain(`at ${allowed}`);
@@ -245,7 +245,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
     });
 
     test('metadata, private, and link-local addresses are refused, and recorded', async () => {
-      egress.reset({ ports: [80, 443] });
+      await egress.reset({ ports: [80, 443] });
 
       for (const address of ['169.254.169.254', '10.0.0.1', '192.168.1.1', '100.64.0.1']) {
         expect((await dialled(address, 80)).output).toContain('ECONNRESET');
@@ -257,7 +257,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
     test('no rule leads to a link-local or metadata address', async () => {
       const addresses = ['169.254.169.254', '100.100.100.200', '168.63.129.16'];
       names.set('metadata.example', ['169.254.169.254']);
-      egress.reset({ hosts: [...addresses, '169.254.0.0/16', 'metadata.example'], ports: [80] });
+      await egress.reset({ hosts: [...addresses, '169.254.0.0/16', 'metadata.example'], ports: [80] });
 
       for (const address of addresses) expect((await dialled(address, 80)).output).toContain('ECONNRESET');
       expect((await fetched('http://metadata.example/')).output.trim()).toBe('ECONNRESET');
@@ -287,7 +287,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
       const machine = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
       names.set('api.example', ['10.0.0.1']).set('machine.example', [machine]);
-      egress.reset({ hosts: ['api.example', 'machine.example'], ports: [80] });
+      await egress.reset({ hosts: ['api.example', 'machine.example'], ports: [80] });
 
       await fetched('http://evil.example/');
       await fetched('http://api.example:8080/');
@@ -311,10 +311,10 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
     test('a name leads to a private address only if that address is listed, too', async () => {
       const [private_ = ''] = hosts.private;
       names.set('db.example', [private_]);
-      egress.reset({ hosts: ['db.example'], ports: [80] });
+      await egress.reset({ hosts: ['db.example'], ports: [80] });
       const before = await fetched('http://db.example/');
 
-      egress.reset({ hosts: ['db.example', private_], ports: [80] });
+      await egress.reset({ hosts: ['db.example', private_], ports: [80] });
 
       expect(before.output.trim()).toBe('ECONNRESET');
       expect((await fetched('http://db.example/')).output).toContain(`at ${private_}`);
@@ -340,7 +340,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       const devices = Object.entries(networkInterfaces()).filter(([name]) => !/^(br-|veth|thv)/.test(name));
       const own = devices.flatMap(([, found]) => found ?? []);
       const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
-      egress.reset({ hosts: ['0.0.0.0/0', 'machine.example'], ports: [port] });
+      await egress.reset({ hosts: ['0.0.0.0/0', 'machine.example'], ports: [port] });
       names.set('machine.example', addresses);
 
       for (const address of [
@@ -546,14 +546,14 @@ setTimeout(() => process.exit(), 500);
   test('a change of the rules applies to the next connection', async () => {
     const before = await fetched('http://evil.example/');
 
-    egress.change({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
+    await egress.change({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
 
     expect(before.output).toContain('ENOTFOUND');
     expect((await fetched('http://evil.example/')).output).toContain(`http evil.example at ${other}`);
   });
 
   test('a port beyond the usual ones works', async () => {
-    egress.reset({ hosts: ['db.example'], ports: [2222] });
+    await egress.reset({ hosts: ['db.example'], ports: [2222] });
     names.set('db.example', [allowed]);
     await using another = await talk({ network: network() });
 
@@ -566,7 +566,7 @@ setTimeout(() => process.exit(), 500);
 
   test('servers that start at once have networks of their own, which end with them', async () => {
     const gateways = Array.from({ length: 4 }, () => new TestEgress());
-    for (const gateway of gateways) gateway.reset({ hosts: ['api.example'], ports: [80] });
+    for (const gateway of gateways) await gateway.reset({ hosts: ['api.example'], ports: [80] });
     const servers = await Promise.all(
       gateways.map((own) => talk({ network: { kind: 'rules', egress: own } })),
     );

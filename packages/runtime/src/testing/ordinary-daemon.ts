@@ -80,7 +80,7 @@ async function handle(request: Request): Promise<void> {
 
 async function start({ id, launch, rules: given, path }: Extract<Request, { is: 'start' }>): Promise<void> {
   const egress = new TestEgress();
-  egress.change(given);
+  await egress.change(given);
   egresses.set(id, egress);
   egress.record = (decision) => {
     const connection = ++connections;

@@ -4,25 +4,31 @@ import { type OutboundRules, Rules } from '../outbound-rules.ts';
 /** A workload's egress that remembers what was decided. */
 export class TestEgress implements Egress {
   /** The rules as they were given. */
-  outbound: OutboundRules = { ports: [] };
-  rules = new Rules(this.outbound);
+  outbound: OutboundRules;
+  rules: Rules;
   decisions: EgressDecision[] = [];
   traffic: Traffic[] = [];
-  readonly #watching = new Set<() => void>();
+  readonly #watching = new Set<() => Promise<void>>();
 
-  reset(rules: OutboundRules): void {
-    this.change(rules);
+  constructor(outbound: OutboundRules = { ports: [] }) {
+    this.outbound = outbound;
+    this.rules = new Rules(outbound);
+  }
+
+  async reset(rules: OutboundRules): Promise<void> {
+    await this.change(rules);
     this.decisions = [];
     this.traffic = [];
   }
 
-  change(rules: OutboundRules): void {
+  /** Returns when the rules apply. */
+  async change(rules: OutboundRules): Promise<void> {
     this.outbound = rules;
     this.rules = new Rules(rules);
-    for (const changed of this.#watching) changed();
+    await Promise.all([...this.#watching].map((changed) => changed()));
   }
 
-  watchRules = (changed: () => void): Disposable => {
+  watchRules = (changed: () => Promise<void>): Disposable => {
     this.#watching.add(changed);
     return { [Symbol.dispose]: () => void this.#watching.delete(changed) };
   };
