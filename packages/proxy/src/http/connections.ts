@@ -18,8 +18,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * Lets a listener handle its clients in the asynchronous context of the caller. The kernel's connections have none, so
- * nobody could tell for which workload a fault occurred.
+ * Lets a listener handle its clients in the asynchronous context of the caller. The kernel's connections have none, so a
+ * fault would belong to no workload.
  */
 export function keepContext(server: Server): void {
   const inContext = AsyncLocalStorage.snapshot();
