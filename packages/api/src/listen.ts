@@ -108,6 +108,7 @@ async function opened(
   server.listen(where, resolve);
   await promise;
   server.off('error', reject);
+  server.on('error', () => {}); // one connection could not be accepted (too many open files), and the next client can try again
 }
 
 function listenerOf(server: Server): Listener {

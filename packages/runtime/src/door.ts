@@ -26,6 +26,7 @@ export class Door implements AsyncDisposable {
     const listener = createServer();
     listener.listen(`${path}.new`);
     await once(listener, 'listening');
+    listener.on('error', () => {}); // of connections that come before the socket is passed on
     // Closing a listener removes its original name, so the socket continues under another name.
     await rename(`${path}.new`, path);
     return new Door(path, listener);

@@ -50,6 +50,7 @@ export class CallbackListener implements AsyncDisposable {
       }
       throw unavailable(`cannot listen on port ${port} for the sign-in callback: ${code}`);
     }
+    server.on('error', () => {}); // one connection could not be accepted
     return new CallbackListener(server, state);
   }
 

@@ -19,8 +19,8 @@ export async function listen(address: string, answers: Record<string, Answer>): 
     throw new Error(`invalid address ${address}: expected HOST:PORT or :PORT`);
   }
   const server = createServer((request, response) => {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    const answer = answers[path];
+    const [path = '/'] = (request.url ?? '/').split('?'); // not every target is a URL
+    const answer = Object.hasOwn(answers, path) ? answers[path] : undefined;
     const end = (code: number, text: string, contentType = 'text/plain; charset=utf-8'): void => {
       response.writeHead(code, { 'content-type': contentType }).end(text);
     };
@@ -33,6 +33,7 @@ export async function listen(address: string, answers: Record<string, Answer>): 
   });
   server.listen(port, ...(host === '' ? [] : [host]));
   await once(server, 'listening');
+  server.on('error', () => {}); // one connection could not be accepted
   return {
     port: (server.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {

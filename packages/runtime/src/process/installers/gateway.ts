@@ -55,6 +55,7 @@ export class Gateway implements AsyncDisposable {
     listener.maxConnections = MAX_CONNECTIONS;
     listener.listen(path);
     await once(listener, 'listening');
+    listener.on('error', () => {}); // one connection could not be accepted
     return new Gateway(path, listener, proxy);
   }
 
