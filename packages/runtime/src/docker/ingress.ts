@@ -20,6 +20,7 @@ const [port, ...hosts] = process.argv.slice(1);
 process.stdin.resume().on('end', () => process.exit());
 process.once('message', (_message, listener) => {
   listener.allowHalfOpen = true;
+  listener.on('error', () => {}); // one connection could not be accepted
   listener.on('connection', (outer) => {
     outer.on('error', () => {});
     forward(outer, hosts.map((host) => ({ host, port: Number(port) })));

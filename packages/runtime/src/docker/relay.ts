@@ -71,7 +71,10 @@ datagrams.on('message', (packet, from) => {
 process.stdin.on('end', () => process.exit());
 const listeners = [listen(53, resolver), ...ports.split(',').map((port) => listen(Number(port), '0.0.0.0'))];
 Promise.all([datagrams, ...listeners].map((socket) => once(socket, 'listening'))).then(
-  () => mux.send(0, Buffer.from('ready')),
+  () => {
+    for (const listener of listeners) listener.on('error', () => {}); // one connection could not be accepted
+    mux.send(0, Buffer.from('ready'));
+  },
   (error) => mux.send(0, Buffer.from(error.message)),
 );
 `;

@@ -13,6 +13,7 @@ const { constants } = require('node:os');
 const [port, command, ...args] = process.argv.slice(2);
 process.once('message', ({ env }, listener) => {
   listener.allowHalfOpen = true;
+  listener.on('error', () => {}); // one connection could not be accepted
   listener.on('connection', (outer) => {
     outer.on('error', () => {});
     forward(outer, [{ host: '127.0.0.1', port: Number(port) }], listening);
