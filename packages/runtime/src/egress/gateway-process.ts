@@ -44,7 +44,7 @@ export interface OpenGateway extends Disposable {
 export interface Relay {
   /** Sends bytes to it. */
   write: (bytes: Uint8Array) => void;
-  /** Receives what it says about itself. */
+  /** Receives messages of the relay about itself. */
   onSaid: (text: string) => void;
   /** Called if the process has ended. The relay cannot go on in the middle of a stream. */
   onLost: () => void;

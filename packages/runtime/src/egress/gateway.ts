@@ -26,7 +26,7 @@ export function takeConnections(listener: Server, accept: (inner: Socket) => voi
 
 const MAX_CONNECTIONS = 1024;
 const FEWEST_CONNECTIONS = 16;
-/** What the process itself opens, and what a connection opens. */
+/** The open files of the process itself, and of each connection. */
 const OWN_FILES = 32;
 const FILES_PER_CONNECTION = 2;
 

@@ -46,7 +46,7 @@ const withoutReturn = (line: Buffer): string =>
   line.toString('latin1', 0, line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length);
 
 /** A field line (RFC 9112, section 5) without control characters, in which servers see different ends. */
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are the subject
 const fieldLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\0\r]*)$/;
 
 function hostOf([requestLine = '', ...lines]: readonly string[]): string | null {
