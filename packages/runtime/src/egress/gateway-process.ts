@@ -188,7 +188,7 @@ export class GatewayProcess {
     return channel;
   }
 
-  /** Starts another process after an end that nobody asked for. If that one ends, too, the next replacement follows. */
+  /** Starts another process after an unexpected end. If that one ends, too, the next replacement follows. */
   async #replace(): Promise<void> {
     for (const relay of this.#relays.values()) relay.onLost();
     this.#relays.clear();

@@ -18,7 +18,7 @@ import type { EgressTools } from './tools.ts';
 
 /**
  * A network namespace from which a server reaches only its gateway, and the sockets for it. It exists as long as a
- * process or a descriptor uses it. Whoever takes the sockets owns them.
+ * process or a descriptor uses it. The caller that takes the sockets owns them.
  */
 export class EgressNamespace implements Disposable {
   readonly sockets: GatewaySockets;
