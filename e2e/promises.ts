@@ -531,6 +531,10 @@ export const promises = {
     source: 'issue: faults',
     text: 'A fault that the bytes of one server cause ends at most this server. Its daemon and the others go on.',
   },
+  'security.files.shared': {
+    source: 'issue: open files',
+    text: 'The clients and the server of one workload cannot use all files that the daemon can have open.',
+  },
   'security.network.public-only': {
     source: 'issue: network access',
     text: 'A server with insecure_allow_all reaches every public host, and neither private addresses nor this machine.',

@@ -1,6 +1,7 @@
 import type { Figure } from '../measurement.ts';
 import { bridge } from './bridge.ts';
 import { cli } from './cli.ts';
+import { underAttacks } from './containment.ts';
 import { egress } from './egress.ts';
 import { underFloods } from './floods.ts';
 import { governed } from './governed.ts';
@@ -32,6 +33,7 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'governed', run: governed },
   { name: 'floods', run: underFloods },
   { name: 'egress', run: egress },
+  { name: 'containment', run: underAttacks },
   { name: 'memory', run: memory },
   { name: 'sessions', run: idleSessions },
   { name: 'cli', run: cli },

@@ -1,4 +1,4 @@
-import { faults } from '@toolhive/proxy/connections';
+import { apiConnections, faults } from '@toolhive/proxy/connections';
 import type { ConnectionLimits, FaultStatus } from '@toolhive/proxy/connections';
 import { plainText } from './failures.ts';
 import { fixedHeaders } from './guards.ts';
@@ -8,7 +8,7 @@ export const defaultLimits: ConnectionLimits = {
   headersMs: 10_000,
   requestMs: 60_000,
   stalledMs: 60_000,
-  connections: 1_000,
+  connections: apiConnections,
 };
 
 /** The answer to a request that no application could be given. */

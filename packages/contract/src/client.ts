@@ -1,4 +1,5 @@
 import { ThvError } from './failure.ts';
+import { LineSplitter } from './line-splitter.ts';
 import type { Operation, OperationCall, OperationResult, Sent } from './operation.ts';
 import { operations } from './operations/operations.ts';
 import type { OperationId, Operations } from './operations/operations.ts';
@@ -102,11 +103,9 @@ async function followProgress(
   body: AsyncIterable<string>,
   { onProgress, onAccepted }: CallOptions,
 ): Promise<unknown> {
-  let rest = '';
+  const splitter = new LineSplitter();
   for await (const chunk of body) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const text of lines) {
+    for (const text of splitter.add(chunk)) {
       const line = JSON.parse(text) as ProgressLine<unknown>; // written by `progressStream` of the API
       if ('progress' in line) onProgress?.(line.progress);
       else if ('accepted' in line) onAccepted?.(line.accepted);
@@ -128,14 +127,17 @@ async function tellText(body: AsyncIterable<string>, onText: (piece: string) => 
 
 /** Reads server-sent events in the daemon's format: one line of data each. */
 async function* eventsOf(body: AsyncIterable<string>): AsyncGenerator<Sent<unknown>, void, void> {
-  let rest = '';
+  const splitter = new LineSplitter();
+  let fields = new Map<string, string>();
   for await (const piece of body) {
-    const blocks = (rest + piece).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const fields = new Map(block.split('\n').map((line) => split(line)));
+    for (const line of splitter.add(piece)) {
+      if (line !== '') {
+        fields.set(...split(line));
+        continue;
+      }
       const data = fields.get('data');
       if (data !== undefined) yield { id: fields.get('id') ?? '', event: JSON.parse(data) };
+      fields = new Map();
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { LineSplitter } from '@toolhive/contract/line-splitter';
 import { Agent, DecoratorHandler } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { ClusterConfig } from './config.ts';
@@ -374,15 +375,13 @@ async function textOf(body: Readable): Promise<string> {
 }
 
 async function* linesOf(body: Readable, onBytes?: () => void): AsyncGenerator<string> {
-  let rest = '';
+  const splitter = new LineSplitter();
   body.setEncoding('utf8');
   try {
     for await (const chunk of body as AsyncIterable<string>) {
       onBytes?.();
-      rest += chunk;
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE_CHARACTERS)
+      const lines = splitter.add(chunk);
+      if (splitter.restLength > MAX_LINE_CHARACTERS)
         throw new ApiStatus(500, '', 'an event of the API server is too large');
       for (const line of lines) if (line !== '') yield line;
     }

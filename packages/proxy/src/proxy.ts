@@ -4,6 +4,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
+import { openFiles } from '@toolhive/runtime/open-files';
+import type { OpenFiles } from '@toolhive/runtime/open-files';
 import type { Limits } from './bridge/limits.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
@@ -84,6 +86,8 @@ export interface ProxyOptions {
   /** Limits that differ from the default ones. */
   limits?: Partial<Limits>;
   connections?: Partial<ConnectionLimits>;
+  /** How many files may be open. By default, as many as this process may open. */
+  files?: OpenFiles;
   now?: () => number;
   /** Receives server output that is not a message. */
   onInvalidOutput: (line: string) => void;
@@ -98,12 +102,11 @@ export type { ProtectedResource, ProxyAccess } from './middleware/authentication
 export type { ProtocolGeneration } from './protocol/protocol.ts';
 export type { RemoteServer } from './transport/upstream-client.ts';
 
-/** Every session may have a stream and several pending requests. Answers have no time limit. */
-const connectionLimits: ConnectionLimits = {
+/** Answers have no time limit. */
+const timeLimits: Omit<ConnectionLimits, 'connections'> = {
   headersMs: 10_000,
   requestMs: 60_000,
   stalledMs: 60_000,
-  connections: 4_000,
 };
 /** How often slow connections are looked for. */
 const checkingMs = 5_000;
@@ -133,7 +136,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#options = options;
     this.#metrics = metrics;
     this.#telemetry = telemetry;
-    const { transport } = options;
+    const { transport, files = openFiles } = options;
     const {
       workload = '',
       middleware: more = [],
@@ -153,13 +156,15 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#traffic = middlewares.find((one) => one instanceof Traffic);
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const messages = new MessagePipeline(middlewares, onFault);
-    const settings = { ...options, workload, input, messages };
+    const settings = { ...options, files, workload, input, messages };
     this.#upstream =
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
     this.#readsMessages = transport === 'stdio' || !messages.isEmpty || options.access !== undefined;
     const handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
     this.#handle = handle;
-    const connections = { ...connectionLimits, ...options.connections };
+    const { clients } = files.budgets;
+    const together = files.count(clients);
+    const connections = { ...timeLimits, connections: clients, together, ...options.connections };
     this.#server = createServer({
       headersTimeout: connections.headersMs,
       requestTimeout: connections.requestMs,

@@ -62,12 +62,6 @@ export function hasIdentity(pid: number): boolean {
   return (read(`/proc/${pid}/gid_map`) ?? '') !== '';
 }
 
-/** The most that this process may raise its own limit on open files to. */
-export function openFilesCeiling(): number {
-  const ceiling = /^Max open files\s+\S+\s+(\d+)/m.exec(read('/proc/self/limits') ?? '')?.[1];
-  return ceiling === undefined ? Number.MAX_SAFE_INTEGER : Number(ceiling);
-}
-
 const INTERVAL_MS = 2;
 
 /** Polls every two milliseconds until the condition holds. Returns whether it held in time. */

@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LineSplitter } from '@toolhive/contract/line-splitter';
 import type { LogRecord } from '@toolhive/contract/log-record';
 import { recordOf, stampBytes } from './log-records.ts';
 
@@ -108,12 +109,10 @@ export class Logs {
     const known = await this.#lines(path, { ...window, before: base + (end ?? Infinity) });
     for (const { text, position } of known) yield recordOf(text, { kind, isHttp, position });
     let position = base + (end ?? (await sizeOf(path)));
-    let rest = '';
+    const splitter = new LineSplitter();
     for await (const piece of pieces) {
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > maxWaitingBytes) lines.push(rest.slice(0, maxWaitingBytes));
-      if (rest.length > maxWaitingBytes) rest = '';
+      const lines = splitter.add(piece);
+      if (splitter.restLength > maxWaitingBytes) lines.push(splitter.take().slice(0, maxWaitingBytes));
       const at = new Date().toISOString();
       for (const text of lines) {
         yield recordOf(text, { kind, isHttp, position, at });

@@ -1,7 +1,11 @@
 /** The limits on counts and durations for one workload. */
-export interface Limits {
+export interface Limits extends FixedLimits {
   /** Connections to the server that only one client uses. */
   maxOwn: number;
+}
+
+/** The limits that do not depend on the machine. */
+interface FixedLimits {
   /** Sessions. The one that was silent for the longest time makes room, preferably one without a listening client. */
   maxSessions: number;
   /** How long a session may be silent before the session ends. */
@@ -26,8 +30,7 @@ export interface Limits {
   maintenanceMs: number;
 }
 
-export const defaultLimits: Limits = {
-  maxOwn: 16,
+export const defaultLimits: FixedLimits = {
   maxSessions: 1000,
   sessionIdleMs: 2 * 60 * 60_000,
   ownIdleMs: 15 * 60_000,

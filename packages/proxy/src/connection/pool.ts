@@ -63,6 +63,8 @@ export class ConnectionPool {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #connections = new Set<PooledConnection>();
   #opening = 0;
+  /** Connections whose place is free, but whose process may not have ended. */
+  #ending = 0;
   #waiting: (() => void)[] = [];
   #source: Source | undefined;
   /** Why there will be no further source. */
@@ -211,10 +213,13 @@ export class ConnectionPool {
   /** Waits until there is room for one more connection, which counts from then on. */
   async #room(): Promise<void> {
     const deadline = performance.now() + this.#options.waitForRoomMs;
-    while (this.#connections.size + this.#opening >= this.#options.maxOwn) {
-      const idle = evictable(this.#connections);
+    const { maxOwn } = this.#options;
+    for (;;) {
+      const isCrowded = this.#ending >= maxOwn;
+      if (!isCrowded && this.#connections.size + this.#opening < maxOwn) break;
+      const idle = isCrowded ? undefined : evictable(this.#connections);
       if (idle !== undefined) {
-        // Its place is free at once: a server that ends slowly must not delay the next client.
+        // Its place is free at once: a server that ends slowly must not delay the next client, unless many do.
         this.#end(idle, 'another client needed the connection').catch(this.#options.onFault);
         continue;
       }
@@ -242,8 +247,13 @@ export class ConnectionPool {
   async #end(pooled: PooledConnection, reason: string): Promise<void> {
     this.#connections.delete(pooled);
     clearTimeout(pooled.keepTimer);
-    await this.#track(pooled.connection.close(reason));
-    this.#wake();
+    this.#ending++;
+    try {
+      await this.#track(pooled.connection.close(reason));
+    } finally {
+      this.#ending--;
+      this.#wake();
+    }
   }
 
   /** Holds a promise until it settles. */

@@ -4,6 +4,8 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { openFiles } from '@toolhive/runtime/open-files';
+import type { ConnectionCount } from '@toolhive/runtime/open-files';
 
 /** Time limits and the number of connections of a listener. */
 export interface ConnectionLimits {
@@ -15,11 +17,16 @@ export interface ConnectionLimits {
   stalledMs: number;
   /** The connection limit. A new connection replaces the one with the longest idle time. */
   connections: number;
+  /** Counts the connections together with those of other listeners. */
+  together?: ConnectionCount;
 }
 
+/** The connection limit of the API. */
+export const apiConnections: number = openFiles.budgets.api;
+
 /**
- * Lets a listener handle its clients in the asynchronous context of the caller. The kernel's connections have none, so a
- * fault would belong to no workload.
+ * Lets a listener handle its clients in the asynchronous context of the caller. The kernel's connections have none, so
+ * the workload of a fault would be unknown.
  */
 export function keepContext(server: Server): void {
   const inContext = AsyncLocalStorage.snapshot();
@@ -40,16 +47,18 @@ const maxWaiting = 100;
  */
 export function serveConnections(
   server: Server,
-  { connections, stalledMs }: ConnectionLimits,
+  { connections, together, stalledMs }: ConnectionLimits,
   { answer, headers = {} }: Answering,
 ): void {
   /** Every connection with its pending responses. The one that was idle for the longest time is first. */
   const open = new Map<Duplex, ServerResponse[]>();
 
   server.on('connection', (socket: Socket) => {
+    const isFull = open.size >= connections || together?.isFull === true;
     open.set(socket, []);
+    if (together !== undefined) socket.once('close', together.add());
     socket.once('close', () => open.delete(socket));
-    if (open.size > connections) giveUpLongest();
+    if (isFull) giveUpLongest();
   });
   server.on('request', take);
   // Any expectation but 100-continue may be ignored (RFC 9110, section 10.1.1).

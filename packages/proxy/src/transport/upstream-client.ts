@@ -1,6 +1,7 @@
+import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
-import { Agent, Pool } from 'undici';
-import type { Dispatcher, buildConnector } from 'undici';
+import { Agent, Pool, buildConnector } from 'undici';
+import type { Dispatcher } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
 import { abortedBy, answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -49,14 +50,55 @@ export interface UpstreamRequest {
  * Opens connections to a server on this machine. Many servers accept only requests that name the port that they listen
  * on, against DNS rebinding.
  */
-export function openPool(address: InstanceAddress): { origin: string; pool: Pool; host: string } {
+export function openPool(
+  address: InstanceAddress,
+  count?: ConnectionCount,
+): { origin: string; pool: Pool; host: string } {
   if (address.kind === 'socket') {
     const host = address.targetPort === undefined ? 'localhost' : `localhost:${address.targetPort}`;
     const origin = `http://${host}`;
-    return { origin, pool: new Pool(origin, { socketPath: address.path }), host };
+    const connect = counted(buildConnector({ socketPath: address.path }), count);
+    return { origin, pool: new Pool(origin, { connect }), host };
   }
   const origin = `http://${address.host}:${address.port}`;
-  return { origin, pool: new Pool(origin), host: `localhost:${address.targetPort ?? address.port}` };
+  const pool = new Pool(origin, { connect: counted(buildConnector({}), count) });
+  return { origin, pool, host: `localhost:${address.targetPort ?? address.port}` };
+}
+
+/** Opens connections to a server elsewhere. */
+export function openAgent({ connect = buildConnector({}) }: RemoteServer, count?: ConnectionCount): Agent {
+  return new Agent({ connect: counted(connect, count) });
+}
+
+/** Opens no more connections than allowed. Requests share connections, so only requests at the same time are refused. */
+function counted(
+  connect: buildConnector.connector,
+  count: ConnectionCount | undefined,
+): buildConnector.connector {
+  if (count === undefined) return connect;
+  return (options, done) => {
+    const refusal = new Error('too many connections to the server are open, try again later');
+    // undici waits forever if a connector calls back before it returns.
+    if (count.isFull) return queueMicrotask(() => done(refusal, null));
+    const ended = count.add();
+    connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        ended();
+        return done(error, null);
+      }
+      socket.once('close', ended);
+      done(null, socket);
+    });
+  };
+}
+
+export interface UpstreamClientOptions {
+  /** The limits on server responses. */
+  input?: WorkloadInput;
+  /** Returns the credentials of the only caller that uses this client. */
+  callerHeaders?: () => Readonly<Record<string, string>>;
+  /** Counts the connections. By default, there may be any number. */
+  count?: ConnectionCount;
 }
 
 /**
@@ -75,15 +117,11 @@ export class UpstreamClient implements AsyncDisposable {
   readonly #remote: RemoteServer | undefined;
   readonly #callerHeaders: () => Readonly<Record<string, string>>;
 
-  /**
-   * `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. `callerHeaders`
-   * returns the credentials of the only caller that uses this client.
-   */
+  /** `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. */
   constructor(
     address: ServerAddress,
     path: string,
-    input: WorkloadInput = new WorkloadInput(),
-    callerHeaders: () => Readonly<Record<string, string>> = () => ({}),
+    { input = new WorkloadInput(), callerHeaders = () => ({}), count }: UpstreamClientOptions = {},
   ) {
     this.input = input;
     this.#callerHeaders = callerHeaders;
@@ -91,11 +129,11 @@ export class UpstreamClient implements AsyncDisposable {
       const url = new URL(address.url);
       this.origin = url.origin;
       this.path = `${url.pathname}${url.search}`;
-      this.#dispatcher = new Agent(address.connect === undefined ? {} : { connect: address.connect });
+      this.#dispatcher = openAgent(address, count);
       this.#remote = address;
       return;
     }
-    ({ origin: this.origin, pool: this.#dispatcher, host: this.#host } = openPool(address));
+    ({ origin: this.origin, pool: this.#dispatcher, host: this.#host } = openPool(address, count));
     this.path = path;
     this.#remote = undefined;
   }

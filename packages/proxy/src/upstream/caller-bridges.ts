@@ -1,3 +1,4 @@
+import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Exchange, Principal } from '../middleware/middleware.ts';
@@ -31,12 +32,15 @@ interface OpenCaller extends CallerConnection {
  */
 export class CallerBridges {
   readonly #options: HttpUpstreamOptions;
+  readonly #count: ConnectionCount;
   readonly #now: () => number;
   readonly #callers = new Map<string, OpenCaller>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(options: HttpUpstreamOptions) {
+  /** `count` limits the connections of all callers. */
+  constructor(options: HttpUpstreamOptions, count: ConnectionCount) {
     this.#options = options;
+    this.#count = count;
     this.#now = options.now ?? Date.now;
     this.#sweeping = setInterval(() => this.#sweep(this.#now() - keepMs), keepMs / 10).unref();
   }
@@ -58,7 +62,11 @@ export class CallerBridges {
     if (this.#callers.size >= maxCallers) this.#sweep(this.#now());
     if (this.#callers.size >= maxCallers) return undefined;
     const { input }: { input: WorkloadInput } = this.#options;
-    const endpoint = new UpstreamClient(address, path, input, () => caller.credentials);
+    const endpoint = new UpstreamClient(address, path, {
+      input,
+      count: this.#count,
+      callerHeaders: () => caller.credentials,
+    });
     const bridge = new HttpBridge(this.#options);
     const caller: OpenCaller = { endpoint, bridge, credentials, usedMs: this.#now() };
     this.#callers.set(key, caller);

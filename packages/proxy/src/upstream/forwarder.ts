@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent } from 'undici';
+import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { Dispatcher } from 'undici';
 import { dispatchTo } from '../transport/answer.ts';
-import { openPool } from '../transport/upstream-client.ts';
+import { openAgent, openPool } from '../transport/upstream-client.ts';
 import type { RemoteServer, ServerAddress } from '../transport/upstream-client.ts';
 import type { AnswerHeaders, AnswerListener, AnswerOptions } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
@@ -32,18 +32,23 @@ const maxGatheredBytes = 64 * 1024;
  */
 export class HttpForwarder implements AsyncDisposable {
   readonly #requests: ByteBudget;
+  readonly #count: ConnectionCount;
   #state: ({ kind: 'up' } & Target) | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
 
-  /** `requests` is the budget for request bodies that are not complete yet. */
-  constructor(requests: ByteBudget) {
+  /** `requests` is the budget for request bodies that are not complete yet. `count` limits the connections to the server. */
+  constructor(requests: ByteBudget, count: ConnectionCount) {
     this.#requests = requests;
+    this.#count = count;
   }
 
   connect(address: ServerAddress): void {
-    this.#state = { kind: 'up', ...(address.kind === 'remote' ? targetOf(address) : openPool(address)) };
+    this.#state = {
+      kind: 'up',
+      ...(address.kind === 'remote' ? targetOf(address, this.#count) : openPool(address, this.#count)),
+    };
   }
 
   disconnect(reason: string): void {
@@ -168,9 +173,9 @@ interface Target {
   remote?: { server: RemoteServer; path: string };
 }
 
-function targetOf(server: RemoteServer): Target {
+function targetOf(server: RemoteServer, count: ConnectionCount): Target {
   const { origin, host, pathname, search } = new URL(server.url);
-  const pool = new Agent(server.connect === undefined ? {} : { connect: server.connect });
+  const pool = openAgent(server, count);
   return { pool, origin, host, remote: { server, path: `${pathname}${search}` } };
 }
 

@@ -11,8 +11,6 @@ import type { Transport } from '../transport/transport.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { UpstreamOptions } from './upstream.ts';
 
-/** How many connections to the server clients of the other generation may have. Each costs a little memory. */
-const maxConversations = 1000;
 /** How long the handshake for them may take. */
 const handshakeMs = 30_000;
 
@@ -37,7 +35,7 @@ export class HttpBridge implements AsyncDisposable {
     this.#transport = options.transport;
     this.bridge = new Bridge({
       ...options,
-      limits: { ...defaultLimits, maxOwn: maxConversations, ...options.limits },
+      limits: { ...defaultLimits, maxOwn: options.files.budgets.conversations, ...options.limits },
       isSlowToStart: false,
       onLost: () => (this.#connected = undefined), // the next client opens another one
     });

@@ -1,4 +1,5 @@
 import { raiseFault } from '@toolhive/contract/fault';
+import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import { replyText } from '../http/reply.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
@@ -40,6 +41,8 @@ interface Up extends BridgedServer {
  */
 export class HttpUpstream implements Upstream {
   readonly #options: HttpUpstreamOptions;
+  /** All connections to the server. */
+  readonly #count: ConnectionCount;
   readonly #forwarder: HttpForwarder;
   readonly #shared: HttpBridge;
   readonly #callers: CallerBridges;
@@ -48,9 +51,10 @@ export class HttpUpstream implements Upstream {
 
   constructor(options: HttpUpstreamOptions) {
     this.#options = options;
-    this.#forwarder = new HttpForwarder(options.input.requests);
+    this.#count = options.files.count(options.files.budgets.upstream);
+    this.#forwarder = new HttpForwarder(options.input.requests, this.#count);
     this.#shared = new HttpBridge(options);
-    this.#callers = new CallerBridges(options);
+    this.#callers = new CallerBridges(options, this.#count);
     this.#guarded = new GuardedForwarder({
       ...options,
       forwarder: this.#forwarder,
@@ -79,7 +83,7 @@ export class HttpUpstream implements Upstream {
       ? address.callersAuthenticate === true
       : this.#options.access?.exchange !== undefined;
     const path = transport === 'sse' ? '/sse' : '/mcp';
-    const endpoint = new UpstreamClient(address, path, this.#options.input);
+    const endpoint = new UpstreamClient(address, path, { input: this.#options.input, count: this.#count });
     const [forAll, forCallers] = isRemote
       ? [examineRemote, examineForCallers]
       : [waitUntilServing, waitForCallers];

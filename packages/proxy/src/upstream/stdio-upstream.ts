@@ -23,7 +23,7 @@ export class StdioUpstream implements Upstream {
     this.#input = options.input;
     this.#bridge = new Bridge({
       ...options,
-      limits: { ...defaultLimits, ...options.limits },
+      limits: { ...defaultLimits, maxOwn: options.files.budgets.processes, ...options.limits },
       isSlowToStart: true,
     });
   }

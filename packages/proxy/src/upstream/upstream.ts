@@ -1,3 +1,4 @@
+import type { OpenFiles } from '@toolhive/runtime/open-files';
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   trustProxyHeaders?: boolean | undefined;
   /** Limits that differ from the default ones. */
   limits?: Partial<Limits>;
+  /** The budgets that the workload shares with others. */
+  files: OpenFiles;
   now?: () => number;
   /** The limits on what clients and servers send. */
   input: WorkloadInput;

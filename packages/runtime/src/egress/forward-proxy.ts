@@ -3,11 +3,12 @@ import { type AddressInfo, type Socket, isIP } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Egress } from '../egress.ts';
 import { normalizeName } from '../host-patterns.ts';
+import { openFiles } from '../open-files.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
 import { Refused, addressesOf, join, lookupOf, reach, requireNamed, verdictOn } from './outbound.ts';
 import { type Resolve, openResolver } from './resolver.ts';
 
-const MAX_CONNECTIONS = 1024;
+const MAX_CONNECTIONS = openFiles.budgets.forwarded;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 10_000;
 /** Node.js reads lower ones (RFC 9110, section 15), but does not write them. */

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket as Datagrams } from 'node:dgram';
 import type { Server } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
-import { openFilesCeiling } from '../proc.ts';
+import { openFilesCeiling } from '../open-files.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { gatewayCommand } from './gateway-command.ts';
 import { FromGateways, type GatewaySettings, type SocketKind, type ToGateways } from './gateway-messages.ts';

@@ -16,7 +16,7 @@ import { planSandbox } from './plan.ts';
 import type { GatewayNetwork } from '../egress/gateway-network.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { type Binary, findNode, findProgram, installWith } from '../programs.ts';
-import { openFilesCeiling } from '../proc.ts';
+import { openFilesCeiling } from '../open-files.ts';
 import { Sandbox } from './sandbox.ts';
 import { openFilesHint } from '../spawn.ts';
 import { type Architecture, auditArchitecture } from './syscalls.ts';

@@ -6,7 +6,7 @@ import type { Exceeded } from '../exceeded.ts';
 import type { ResourceLimits } from '../runtime.ts';
 import type { Machine } from './check.ts';
 import { markOf } from '../mark.ts';
-import { openFilesCeiling } from '../proc.ts';
+import { openFilesCeiling } from '../open-files.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Watchdog } from './watchdog.ts';
 

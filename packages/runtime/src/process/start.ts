@@ -18,7 +18,7 @@ import { groupName, setLimits, watchLimits } from './limits.ts';
 import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from '../egress/user-network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
-import { openFilesCeiling } from '../proc.ts';
+import { openFilesCeiling } from '../open-files.ts';
 import { requireNode } from '../programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';

@@ -1,4 +1,5 @@
 import type { Out } from '../../out.ts';
+import { LineSplitter } from '@toolhive/contract/line-splitter';
 import { printable } from '@toolhive/contract/printable';
 
 /** Prints a log line by line, escaped for a terminal, or for programs. */
@@ -6,11 +7,10 @@ export async function followLog(
   out: Out,
   read: (onText: (piece: string) => void) => Promise<unknown>,
 ): Promise<void> {
-  let rest = '';
+  const splitter = new LineSplitter();
   await read((piece) => {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) out.record({ line }, printable(line));
+    for (const line of splitter.add(piece)) out.record({ line }, printable(line));
   });
+  const rest = splitter.take();
   if (rest !== '') out.record({ line: rest }, printable(rest));
 }

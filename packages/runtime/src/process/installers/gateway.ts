@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { RequestError, Server } from 'proxy-chain';
 import { refusalOf } from '../../addresses.ts';
 import { type SocketPlace, socketFolder } from '../../door.ts';
+import { openFiles } from '../../open-files.ts';
 import { type Target, corporateProxyFor } from '../../corporate-proxy.ts';
 
 export interface GatewayOptions {
@@ -52,7 +53,7 @@ export class Gateway implements AsyncDisposable {
       Object.defineProperty(connection, 'remoteAddress', { value: path });
       proxy.server.emit('connection', connection);
     });
-    listener.maxConnections = MAX_CONNECTIONS;
+    listener.maxConnections = openFiles.budgets.installer;
     listener.listen(path);
     await once(listener, 'listening');
     listener.on('error', () => {}); // one connection could not be accepted
@@ -65,12 +66,6 @@ export class Gateway implements AsyncDisposable {
     await rm(dirname(this.path), { recursive: true, force: true });
   }
 }
-
-/**
- * Several times the number of connections that npm, uv, and Go open at once. Each connection costs the daemon two
- * descriptors and memory.
- */
-const MAX_CONNECTIONS = 256;
 
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 
