@@ -21,7 +21,7 @@ export async function runBehindGateway(
   const gateways = new GatewayNetwork(new GatewayProcess(nameServers === undefined ? {} : { nameServers }));
   const sandbox = await gateways.makeNamespace(tools);
   const egress = new TestEgress();
-  egress.change(rules);
+  await egress.change(rules);
   await gateways.openGateway(tools, sandbox, egress);
   const network = `--net=/proc/${process.pid}/fd/${sandbox.namespace.network}`;
   return spawn(tools.nsenter, [network, '--', process.execPath, ...command], {

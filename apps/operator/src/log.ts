@@ -15,5 +15,9 @@ export function openLog({ debug }: { debug: boolean }): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   // JSON escapes only some of the characters that a terminal interprets.
-  return pino(options, { write: (line) => void process.stdout.write(escaped(line)) });
+  return pino(options, {
+    write: (line) => {
+      process.stdout.write(escaped(line));
+    },
+  });
 }

@@ -104,7 +104,9 @@ export async function main(words: readonly string[], version: string): Promise<v
   const log = pino();
   try {
     const server = await serveRegistry({ ...parseCommand(words), version, log });
-    const stop = (): void => void server[Symbol.asyncDispose]();
+    const stop = (): void => {
+      server[Symbol.asyncDispose]().catch((error: unknown) => log.error(messageOf(error)));
+    };
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
   } catch (error) {

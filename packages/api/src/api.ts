@@ -133,7 +133,9 @@ export function createApi(
 
   const authorization = new ApiAuthorization(core, 'access' in listener ? listener.policies : undefined);
   const mount = mounter(app, { log: core.log, record: callRecorder(core.audit), authorization });
-  mount(operations.getHealth, async (_input, { signal }) => void (await core.runtimes.choose(signal)));
+  mount(operations.getHealth, async (_input, { signal }) => {
+    await core.runtimes.choose(signal);
+  });
   mount(operations.getVersion, async () => ({ version: core.version }));
   mount(operations.getRuntime, (_input, { signal }) => core.runtimes.check(signal));
   mountWorkloads(mount, core);

@@ -121,7 +121,9 @@ async function passThrough(
 ): Promise<void> {
   const { incoming, outgoing } = context.env as { incoming: IncomingMessage; outgoing: ServerResponse }; // from @hono/node-server
   for (const [name, value] of Object.entries(fixedHeaders)) outgoing.setHeader(name, value);
-  const ended = new Promise<void>((resolve) => void outgoing.once('close', resolve));
+  const ended = new Promise<void>((resolve) => {
+    outgoing.once('close', resolve);
+  });
   await handle({
     request: incoming,
     response: outgoing,
@@ -255,8 +257,9 @@ function streamed(
   const encoder = new TextEncoder();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
-  const beat = (): void =>
-    void (heartbeat !== undefined && writer.write(encoder.encode(heartbeat)).catch(() => {}));
+  const beat = (): void => {
+    if (heartbeat !== undefined) writer.write(encoder.encode(heartbeat)).catch(() => {});
+  };
   const timer = setInterval(beat, heartbeatMs).unref();
   const pump = async (): Promise<void> => {
     try {

@@ -176,7 +176,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         if (isHeldBack && pending > 0 && pins.of(id).isEnforced)
           events.emit({ type: 'approval.requested', name, pending });
       },
-      onListed: (id) => void doubts.of(id),
+      onListed: (id) => {
+        doubts.of(id);
+      },
       log,
       now,
     }),
@@ -301,7 +303,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       }),
       homeLimit: new HomeLimit(options.homeLimit),
       removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
-      requireGroup: (group) => void groups.require(group),
+      requireGroup: (group) => {
+        groups.require(group);
+      },
       accessOf,
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),

@@ -54,7 +54,9 @@ export async function runProxy(
     log,
     readSecret,
     publicHosts: publicHostsOf(runConfig.name, env),
-    writeAudit: (line) => void process.stdout.write(escaped(line)),
+    writeAudit: (line) => {
+      process.stdout.write(escaped(line));
+    },
     reachServer: async (_report, over) => {
       if (runConfig.built_in !== undefined)
         return startMetaServer(runConfig, { config: await loadConfig(env), env, log, signal: over });

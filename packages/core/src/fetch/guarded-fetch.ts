@@ -247,7 +247,9 @@ async function readText(
     body,
     limited,
     decoder(),
-    async (source) => void (all = await readBounded(source, maxBytes, excess)),
+    async (source) => {
+      all = await readBounded(source, maxBytes, excess);
+    },
     { signal },
   );
   try {

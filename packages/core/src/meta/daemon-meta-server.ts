@@ -35,10 +35,9 @@ export async function openDaemonMetaServer(
     note,
     onFault,
   });
-  const registryPolling = setInterval(
-    () => void core.registry.refresh().catch(onFault),
-    settings.registryPollingMs,
-  ).unref();
+  const registryPolling = setInterval(() => {
+    core.registry.refresh().catch(onFault);
+  }, settings.registryPollingMs).unref();
   return {
     stdio: server.stdio,
     async [Symbol.asyncDispose]() {

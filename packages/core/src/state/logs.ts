@@ -344,7 +344,9 @@ export class LogFile implements AsyncDisposable {
     await this.#rotating;
     const stream = this.#stream;
     if (stream === undefined || stream.destroyed) return;
-    await new Promise<void>((resolve) => void stream.write('', () => resolve()));
+    await new Promise<void>((resolve) => {
+      stream.write('', () => resolve());
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -163,7 +163,9 @@ async function begin(
       isAccepted = true;
       resolve();
     },
-    (message) => void reported.push(message),
+    (message) => {
+      reported.push(message);
+    },
   );
   ended.catch((error: unknown) => {
     if (isAccepted) core.log.error({ workload: name, err: error }, 'an accepted operation failed');

@@ -114,7 +114,9 @@ export class ModernCalls {
           this.#parked.values().next().value?.end('too many calls wait for answers');
         return seal.seal(`${id} ${step}`, bound, clientAnswerMs);
       },
-      unpark: () => void this.#parked.delete(id),
+      unpark: () => {
+        this.#parked.delete(id);
+      },
       retryState: () => seal.seal(retry, bound, clientAnswerMs),
     };
     const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange, parking });

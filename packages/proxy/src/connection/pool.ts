@@ -258,7 +258,9 @@ export class ConnectionPool {
 
   /** Holds a promise until it settles. */
   #track<Value>(promise: Promise<Value>): Promise<Value> {
-    const settled = (): void => void this.#underWay.delete(promise);
+    const settled = (): void => {
+      this.#underWay.delete(promise);
+    };
     this.#underWay.add(promise);
     promise.then(settled, settled);
     return promise;

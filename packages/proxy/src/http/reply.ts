@@ -8,7 +8,10 @@ export function replyText(
   message: string,
   headers: Record<string, string> = {},
 ): void {
-  if (response.headersSent) return void response.destroy();
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',

@@ -121,7 +121,10 @@ class Authentication implements Middleware {
   #describe(exchange: Exchange): void {
     const { request, response } = exchange;
     const headers = crossOriginHeaders(request.headers.origin);
-    if (request.method === 'OPTIONS') return void response.writeHead(204, headers).end();
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, headers).end();
+      return;
+    }
     if (request.method !== 'GET')
       return replyText(response, 405, 'use GET, or OPTIONS', { allow: 'GET, OPTIONS' });
     const { resource: about } = this.#access;

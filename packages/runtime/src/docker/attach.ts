@@ -41,7 +41,11 @@ export async function attach(
     hijack(engine, { method: 'POST', path, query, signal }),
   );
 
-  const output = new Readable({ read: () => void socket.resume() });
+  const output = new Readable({
+    read: () => {
+      socket.resume();
+    },
+  });
   const demultiplex = createDemultiplexer((stream, piece) => {
     if (stream === 'stderr' || !speaksStdio) log(piece);
     else if (!output.push(piece)) socket.pause();
@@ -68,8 +72,12 @@ export async function attach(
   return {
     ...(speaksStdio && { stdio: { input: socket, output } }),
     closed,
-    handOver: (input) => void socket.write(input),
+    handOver: (input) => {
+      socket.write(input);
+    },
     close: () => socket.destroy(),
-    unref: () => void socket.unref(),
+    unref: () => {
+      socket.unref();
+    },
   };
 }

@@ -70,7 +70,9 @@ export async function fetchEnd(
   });
   try {
     let said = '';
-    const log = (piece: Buffer): void => void (said += piece.toString().slice(0, 2000));
+    const log = (piece: Buffer): void => {
+      said += piece.toString().slice(0, 2000);
+    };
     const silent = { speaksStdio: false, listens: false, log, signal };
     const attachment = await attach(engine, containerId, silent);
     try {

@@ -71,7 +71,9 @@ export class Ingress implements AsyncDisposable {
       forwarder.kill('SIGKILL');
       return ended;
     };
-    undo.defer(async () => void (await end()));
+    undo.defer(async () => {
+      await end();
+    });
     const { pid } = forwarder;
     if (pid === undefined) throw unavailable(`${nsenter} cannot be started`);
     await door.handTo(forwarder, {});

@@ -55,7 +55,9 @@ export async function startContainer(
   requireSecrets(launch);
   const name = reserveName(yard, launch.workload);
   await using undo = new AsyncDisposableStack();
-  undo.defer(() => void yard.names.delete(name));
+  undo.defer(() => {
+    yard.names.delete(name);
+  });
   await verifyMounts(launch);
   await clearName(engine, yard, name, signal);
   const guard = undo.use(await openGuard(engine, yard, launch, signal));

@@ -26,8 +26,7 @@ async function openGateway(name: string, places: ConnectionPlaces): Promise<(cou
     once(listener.listen(0, '127.0.0.1'), 'listening'),
   ]);
   const { port } = listener.address() as AddressInfo; // listens on a port
-  const egress = new TestEgress();
-  egress.change({ hosts: [name], ports: [port] });
+  const egress = new TestEgress({ hosts: [name], ports: [port] });
   resources.use(
     new EgressGateway({
       sockets: { datagrams, lookups, listeners: [listener] },

@@ -42,7 +42,10 @@ export class Entrance implements Disposable {
   }
 
   admit(inner: Socket): void {
-    if (this.#isShut) return void inner.on('error', () => {}).resetAndDestroy(); // it was in the queue
+    if (this.#isShut) {
+      inner.on('error', () => {}).resetAndDestroy();
+      return;
+    } // it was in the queue
     if (this.#hasBudget()) return this.#gateway.accept(inner);
     const pauseMs = this.#nextPause();
     this.#gateway.refuse(

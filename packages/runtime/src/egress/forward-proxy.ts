@@ -75,8 +75,10 @@ export class ForwardProxy implements AsyncDisposable {
   async #tunnel({ url = '' }: IncomingMessage, inner: Socket, head: Buffer): Promise<void> {
     inner.on('error', () => {});
     const target = targetOf(url);
-    if (target === undefined || this.#tunnels.size >= MAX_CONNECTIONS)
-      return void inner.end(headOf(target === undefined ? 400 : 503));
+    if (target === undefined || this.#tunnels.size >= MAX_CONNECTIONS) {
+      inner.end(headOf(target === undefined ? 400 : 503));
+      return;
+    }
     this.#tunnels.add(inner);
     inner.on('close', () => this.#tunnels.delete(inner));
     const { destination, port } = target;

@@ -154,7 +154,11 @@ export class GatewayProcess {
       receive: (bytes, drained) => channel.tell({ type: 'bytes', gateway: number, bytes }, drained),
       openIngress: async (path, port) => {
         await channel.ask({ type: 'ingress', gateway: number, path, port });
-        return { [Symbol.dispose]: () => void channel.tell({ type: 'close ingress', path }) };
+        return {
+          [Symbol.dispose]: () => {
+            channel.tell({ type: 'close ingress', path });
+          },
+        };
       },
       [Symbol.dispose]: () => {
         this.#relays.delete(number);

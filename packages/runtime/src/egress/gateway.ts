@@ -192,7 +192,10 @@ export class EgressGateway implements Disposable {
   /** Over TCP, each packet follows its length (RFC 1035, section 4.2.2). */
   async #answerStream(client: Socket): Promise<void> {
     client.on('error', () => {});
-    if (this.#isClosed) return void client.destroy();
+    if (this.#isClosed) {
+      client.destroy();
+      return;
+    }
     this.#connections.set(client, undefined);
     client.on('close', () => this.#connections.delete(client));
     const timer = setTimeout(() => client.destroy(), LOOKUP_CONNECTION_MS);
@@ -219,7 +222,10 @@ export class EgressGateway implements Disposable {
     const destination = name === undefined ? { address: localAddress } : { name };
     const host = name ?? localAddress;
     const isFull = this.#connections.size >= this.#places.perGateway;
-    if (this.#isClosed || isFull || !this.#places.take()) return void inner.resetAndDestroy();
+    if (this.#isClosed || isFull || !this.#places.take()) {
+      inner.resetAndDestroy();
+      return;
+    }
     this.#connections.set(inner, name);
     inner.on('close', () => {
       this.#connections.delete(inner);

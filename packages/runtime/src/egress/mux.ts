@@ -197,7 +197,11 @@ export function createMux(
  * also sent to a container.
  */
 export function joinChannel(socket: Socket, channel: Channel, breakOff: () => void): void {
-  socket.on('error', () => {}).on('close', (hasFailed) => void (hasFailed && channel.destroy()));
+  socket
+    .on('error', () => {})
+    .on('close', (hasFailed) => {
+      if (hasFailed) channel.destroy();
+    });
   channel
     .on('error', () => {})
     .on('close', () => {

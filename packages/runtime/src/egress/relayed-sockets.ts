@@ -100,7 +100,10 @@ class RelayedListener extends EventEmitter {
   #open = 0;
 
   offer(socket: Socket): void {
-    if (this.#open >= this.maxConnections) return void socket.on('error', () => {}).resetAndDestroy();
+    if (this.#open >= this.maxConnections) {
+      socket.on('error', () => {}).resetAndDestroy();
+      return;
+    }
     this.#open += 1;
     socket.on('close', () => (this.#open -= 1));
     this.emit('connection', socket);

@@ -122,7 +122,9 @@ async function openEgress({ launch, machine, gateways, namespaces }: Start): Pro
   using undo = new DisposableStack();
   const listening = gateways.listen(tools, egress.rules.ports); // at the same time
   listening.catch(() => {}); // the error appears again below
-  undo.defer(() => void listening.then((ports) => ports[Symbol.dispose]()).catch(() => {}));
+  undo.defer(() => {
+    listening.then((ports) => ports[Symbol.dispose]()).catch(() => {});
+  });
   const sandbox = await namespaces.take([], () => gateways.makeNamespace(tools));
   // Its descriptors are needed again if the process of the gateways ends.
   const resources = undo.use(new DisposableStack());

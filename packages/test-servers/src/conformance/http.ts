@@ -91,8 +91,12 @@ async function openSession(
     sessionIdGenerator: randomUUID,
     eventStore: eventsOfSession(),
     retryInterval: 500,
-    onsessioninitialized: (session) => void transports.set(session, transport),
-    onsessionclosed: (session) => void transports.delete(session),
+    onsessioninitialized: (session) => {
+      transports.set(session, transport);
+    },
+    onsessionclosed: (session) => {
+      transports.delete(session);
+    },
   });
   await legacyServer().connect(transport);
   return transport;
