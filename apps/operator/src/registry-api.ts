@@ -105,7 +105,7 @@ export async function main(words: readonly string[], version: string): Promise<v
   try {
     const server = await serveRegistry({ ...parseCommand(words), version, log });
     const stop = (): void => {
-      server[Symbol.asyncDispose]().catch((error: unknown) => log.error(messageOf(error)));
+      server[Symbol.asyncDispose]().then(undefined, (error: unknown) => log.error(messageOf(error)));
     };
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
