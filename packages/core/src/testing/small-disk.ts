@@ -37,9 +37,15 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
         await exec('umount', [path]);
         return;
       }
-      // On top of itself, as files of the one below are open for writing.
-      await exec('mount', ['--bind', path, path]);
-      await exec('mount', ['-o', 'remount,bind,ro', path]);
+      // On top of itself, as files of the one below are open for writing. It is busy if one is opened between the steps.
+      for (let isBusy = true; isBusy;) {
+        await exec('mount', ['--bind', path, path]);
+        isBusy = await exec('mount', ['-o', 'remount,bind,ro', path]).then(
+          () => false,
+          () => true,
+        );
+        if (isBusy) await exec('umount', ['--lazy', path]);
+      }
     },
     async [Symbol.asyncDispose]() {
       if (isCovered) await exec('umount', ['--lazy', path]); // a test that failed has left it read-only
