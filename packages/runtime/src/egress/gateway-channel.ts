@@ -13,6 +13,8 @@ type Unnumbered<Message> = Message extends { request: number } ? Omit<Message, '
 
 interface ChannelOptions {
   settings: Omit<GatewaySettings, 'openFiles'>;
+  /** How long the process may work on something else. */
+  patienceMs: number;
   onMessage: (message: Exclude<FromGateways, { type: 'done' }>) => void;
 }
 
@@ -48,13 +50,14 @@ export class GatewayChannel {
       });
   }
 
-  static async open({ settings, onMessage }: ChannelOptions): Promise<GatewayChannel> {
+  static async open({ settings, patienceMs, onMessage }: ChannelOptions): Promise<GatewayChannel> {
     const { args, env } = gatewayCommand();
     const stdio = [undefined, undefined, 'pipe', 'ipc'] as const;
     const child = spawnSealed(process.execPath, args, stdio, { serialization: 'advanced', env });
     const channel = new GatewayChannel(child, onMessage);
     await channel.ask({ type: 'settings', ...settings, openFiles: openFilesCeiling() });
     channel.#unref();
+    channel.#watch(patienceMs);
     return channel;
   }
 
@@ -64,6 +67,10 @@ export class GatewayChannel {
 
   get pid(): number | undefined {
     return this.#child.pid;
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
   }
 
   /** Sends a message. Returns false if the sender should wait until `drained` is called. Never throws. */
@@ -96,7 +103,7 @@ export class GatewayChannel {
     const parsed = FromGateways.safeParse(message);
     if (!parsed.success) {
       this.#said += '\nit sent a message that makes no sense';
-      this.#child.kill('SIGKILL');
+      this.kill();
     } else if (parsed.data.type === 'done') {
       this.#settle(parsed.data);
     } else {
@@ -118,6 +125,22 @@ export class GatewayChannel {
     for (const { reject } of this.#waiting.values()) reject(endedError(reason));
     this.#waiting.clear();
     return reason;
+  }
+
+  /** Ends the process if it works on something without end. */
+  #watch(patienceMs: number): void {
+    let isWaiting = false;
+    const timer = setInterval(() => {
+      if (isWaiting) {
+        this.#said += `\nit did not respond for ${patienceMs / 1000} s`;
+        this.kill();
+      }
+      isWaiting = true;
+      this.ask({ type: 'ping' }).then(
+        () => (isWaiting = false),
+        () => clearInterval(timer), // it has ended
+      );
+    }, patienceMs).unref();
   }
 
   /** Lets the daemon end while the process runs, which then ends, too. */

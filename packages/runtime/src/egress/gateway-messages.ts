@@ -26,6 +26,8 @@ export interface GatewayToOpen {
 /** What the daemon tells the process of the gateways. A number in `request` is answered with `done`. */
 export type ToGateways =
   | ({ type: 'settings'; request: number } & GatewaySettings)
+  /** Is answered as soon as the process works on messages. */
+  | { type: 'ping'; request: number }
   | { type: 'socket'; gateway: number; kind: SocketKind; request: number }
   | ({ type: 'open'; request: number } & GatewayToOpen)
   | { type: 'rules'; gateway: number; rules: OutboundRules; request: number }

@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { gatewayCommand } from './gateway-command.ts';
-import { ConnectionPlaces } from './gateway.ts';
+import { ConnectionPlaces, type GatewaySockets } from './gateway.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { findEgressTools } from './tools.ts';
 import { GatewayNetwork } from './gateway-network.ts';
@@ -52,6 +55,24 @@ for (const attempt of attempts) try { attempt(); console.log('allowed') } catch 
       expect(targets.filter((target) => !/socket:|pipe:|anon_inode:|\/dev\/null/.test(target))).toEqual([]);
     },
   );
+});
+
+test('a process that does not respond is replaced', async () => {
+  const gateways = new GatewayProcess({ patienceMs: 200 });
+  const sockets = async (): Promise<GatewaySockets> => {
+    const datagrams = createSocket('udp4').bind(0, '127.0.0.1');
+    const lookups = createServer().listen(0, '127.0.0.1');
+    await Promise.all([once(datagrams, 'listening'), once(lookups, 'listening')]);
+    return { datagrams, lookups, listeners: [] };
+  };
+  const way = { kind: 'sockets', sockets: await sockets(), reopen: sockets } as const;
+  using _gateway = await gateways.open(new TestEgress(), way);
+  const stopped = await gateways.pid();
+
+  process.kill(stopped ?? 0, 'SIGSTOP');
+
+  await expect.poll(() => gateways.pid()).not.toBe(stopped);
+  await expect.poll(() => gateways.pid()).toBeGreaterThan(0);
 });
 
 test('connections of one server leave places for those of others, however few files can be open', () => {

@@ -16,6 +16,8 @@ export interface GatewayProcessOptions {
   nameServers?: readonly string[];
   /** Replaces the limits on connections, in tests. */
   limits?: ConnectionLimits;
+  /** Replaces how long the process may not respond, in tests. */
+  patienceMs?: number;
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -72,6 +74,8 @@ interface Gateway {
 const QUICK_RESTARTS = 3;
 const RECENT_MS = 60_000;
 const RESTART_DELAY_MS = 10_000;
+/** Long enough for a machine that is busy with other things. */
+const PATIENCE_MS = 30_000;
 
 /**
  * The process in which all egress gateways run, so that bytes that a server sends can neither end nor delay the daemon. It
@@ -194,9 +198,15 @@ export class GatewayProcess {
   }
 
   async #start(): Promise<GatewayChannel> {
-    const { nameServers, limits = connectionLimits, log = () => {} } = this.#options;
+    const {
+      nameServers,
+      limits = connectionLimits,
+      patienceMs = PATIENCE_MS,
+      log = () => {},
+    } = this.#options;
     const channel = await GatewayChannel.open({
       settings: { nameServers, limits },
+      patienceMs,
       onMessage: (message) => this.#receive(channel, message),
     });
     channel.ended
@@ -206,7 +216,10 @@ export class GatewayProcess {
         return this.#replacements.run(() => this.#replace());
       })
       .catch(raiseFault);
-    await handShared(channel, this.#waiting.splice(0));
+    await handShared(channel, this.#waiting.splice(0)).catch((error: unknown) => {
+      channel.kill(); // it would have no shared listeners
+      throw error;
+    });
     return channel;
   }
 

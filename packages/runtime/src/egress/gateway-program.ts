@@ -176,6 +176,8 @@ async function carryOut(message: ToGateways, handle: unknown): Promise<void> {
   }
   if (gateways === undefined) throw new Error('the settings come first');
   switch (message.type) {
+    case 'ping':
+      return;
     case 'socket':
       return gateways.take(message.gateway, message.kind, handle);
     case 'open':
