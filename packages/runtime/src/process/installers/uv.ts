@@ -249,6 +249,7 @@ export async function uv(
       name: 'uv',
       command: [program, ...args, '--color', 'never', '--no-progress'],
       env: {
+        UV_HTTP_CONNECT_TIMEOUT: CONNECT_TIMEOUT_S,
         ...settings.env,
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
@@ -269,11 +270,14 @@ export async function uv(
   );
 }
 
+/** Of a connection to an index, in seconds. The default of uv is too short for slow networks. */
+const CONNECT_TIMEOUT_S = '60';
+
 const DEFAULT_INDEXES = ['https://pypi.org', 'https://files.pythonhosted.org'];
 
 /** Which indexes there are, how to log in there, and which releases to accept. */
 const settingVariables =
-  /^UV_(?:(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?|INDEX_\w+_(?:USERNAME|PASSWORD)|INDEX_STRATEGY|NO_INDEX|FIND_LINKS|EXCLUDE_NEWER|PRERELEASE|HTTP_TIMEOUT|HTTP_RETRIES|NATIVE_TLS|SYSTEM_CERTS|INSECURE_HOST|OFFLINE|CONCURRENT_\w+)$/;
+  /^UV_(?:(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?|INDEX_\w+_(?:USERNAME|PASSWORD)|INDEX_STRATEGY|NO_INDEX|FIND_LINKS|EXCLUDE_NEWER|PRERELEASE|HTTP_TIMEOUT|HTTP_CONNECT_TIMEOUT|HTTP_RETRIES|NATIVE_TLS|SYSTEM_CERTS|INSECURE_HOST|OFFLINE|CONCURRENT_\w+)$/;
 
 interface UvSettings {
   registries: Set<string>;
