@@ -18,7 +18,8 @@ export interface Child<Ready> extends AsyncDisposable {
 
 /**
  * Starts a script and waits for its first message. The script gets only the PATH from this environment, because other
- * settings, such as additional certificate authorities, would change the measurement.
+ * settings, such as additional certificate authorities, would change the measurement. It runs in a session of its own, like the
+ * processes of the daemon, because Linux divides the processor among sessions.
  */
 export async function startChild<Ready>(
   script: URL,
@@ -28,6 +29,7 @@ export async function startChild<Ready>(
   const child = fork(script, [...args], {
     execArgv: [...execArgv],
     env: { PATH: process.env['PATH'] },
+    detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');
