@@ -44,7 +44,7 @@ import { takeOwnership } from './state/ownership.ts';
 import { homeOf, statePaths } from './state/paths.ts';
 import type { StatePaths } from './state/paths.ts';
 import { RunConfigs } from './state/run-configs.ts';
-import { installationSettings } from './settings/settings.ts';
+import { installationSettings } from './settings/values.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import type { WorkloadId } from './state/workload-id.ts';

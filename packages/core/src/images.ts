@@ -3,7 +3,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { packageSchemes, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from './core.ts';
-import { installationSettings } from './settings/settings.ts';
+import { installationSettings } from './settings/values.ts';
 
 /** How a package becomes a container image. */
 export function writeRecipe({ runtimes }: Core, { source }: { source: string }): { dockerfile: string } {

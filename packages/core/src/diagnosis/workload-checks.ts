@@ -6,7 +6,7 @@ import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
 import { openPolicies } from '../access/workload-access.ts';
-import { installationSettings } from '../settings/settings.ts';
+import { installationSettings } from '../settings/values.ts';
 import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 import { isLocal, isRemote, urlOf } from '../workloads/describe.ts';

@@ -1,4 +1,4 @@
-import { valueOf } from '../settings/settings.ts';
+import { valueOf } from '../settings/values.ts';
 import type { Settings } from '../state/settings.ts';
 
 /** How old a version should be by default: most malicious releases are found within a day. */

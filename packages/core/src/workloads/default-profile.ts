@@ -3,7 +3,7 @@ import { builtInProfiles, profileRequired } from '@toolhive/contract/permission-
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { settingCommand } from '@toolhive/contract/settings';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { valueOf } from '../settings/settings.ts';
+import { valueOf } from '../settings/values.ts';
 import type { Settings } from '../state/settings.ts';
 
 /** The profile of a server for which neither the request nor the registry has one. Throws `invalid` if users decide. */

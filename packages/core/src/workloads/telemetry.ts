@@ -2,7 +2,7 @@ import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import type { Logger } from 'pino';
 import type { SettingName } from '@toolhive/contract/setting';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { valueOf } from '../settings/settings.ts';
+import { valueOf } from '../settings/values.ts';
 import type { Settings } from '../state/settings.ts';
 import { telemetryOf } from '../supervision/telemetry-options.ts';
 

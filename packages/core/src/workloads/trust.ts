@@ -2,7 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import type { PrepareOptions } from '@toolhive/runtime/runtime';
 import type { ServerSource } from '@toolhive/runtime/source';
 import { checkedCertificates } from '../settings/kinds.ts';
-import { configuredCertificates } from '../settings/settings.ts';
+import { configuredCertificates } from '../settings/values.ts';
 import type { SettingsFile } from '../state/settings.ts';
 
 /**

@@ -7,7 +7,7 @@ import { formatSource, isLocalPath } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { isYoung } from '../provenance/package-age.ts';
-import { installationSettings } from '../settings/settings.ts';
+import { installationSettings } from '../settings/values.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
 import { isRemote, packageOf } from './describe.ts';

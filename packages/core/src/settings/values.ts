@@ -1,62 +1,16 @@
 import { conflict, invalid, messageOf, unavailable } from '@toolhive/contract/failure';
 import { SettingValue } from '@toolhive/contract/setting';
-import type { Setting, SettingName } from '@toolhive/contract/setting';
+import type { SettingName } from '@toolhive/contract/setting';
 import { settingCommand, settings } from '@toolhive/contract/settings';
 import type { SettingDefinition } from '@toolhive/contract/settings';
-import type { Core } from '../core.ts';
 import type { PrepareOptions } from '@toolhive/runtime/runtime';
 import type { Settings, SettingsFile } from '../state/settings.ts';
 import { readCertificates, readers } from './kinds.ts';
 
-/** Every setting with its current value. */
-export function listSettings(core: Core): Setting[] {
-  return settings.map(({ name }) => getSetting(core, name));
-}
-
-/** One setting with its current value. */
-export function getSetting({ settings: file }: Core, name: SettingName): Setting {
-  const { summary } = definitionOf(name);
-  try {
-    return { name, summary, value: read(file.current, name) ?? null };
-  } catch (thrown) {
-    return { name, summary, value: null, problem: messageOf(thrown) };
-  }
-}
-
-/** Changes a setting, as far as the value makes sense. */
-export async function changeSetting(
-  core: Core,
-  name: SettingName,
-  given: SettingValue,
-  signal: AbortSignal,
-): Promise<Setting> {
-  const { kind, at } = definitionOf(name);
-  const value = readers[kind](given);
-  if (kind === 'registry') await core.registry.update(registrySource(String(value)), signal);
-  else {
-    if (kind === 'certificate') await readCertificates(String(value));
-    await core.settings.change([at, value]);
-    core.events.emit({ type: 'setting.changed', name });
-  }
-  return getSetting(core, name);
-}
-
-/** Removes a setting's value, if it has one. */
-export async function unsetSetting(core: Core, name: SettingName, signal: AbortSignal): Promise<void> {
-  const { kind, at } = definitionOf(name);
-  if (kind === 'registry') {
-    await core.registry.update({}, signal);
-    return;
-  }
-  if (rawValue(core.settings.current, name) === undefined) return;
-  await core.settings.change([at, undefined]);
-  core.events.emit({ type: 'setting.changed', name });
-}
-
 /** The value of a setting. Undefined if it is not set. Throws `conflict` for an invalid value in the file. */
 export function valueOf(file: Settings, name: SettingName): SettingValue | undefined {
   try {
-    return read(file, name);
+    return readSetting(file, name);
   } catch (cause) {
     // The caller may have asked for something else, so the message names the setting.
     throw conflict(`the setting ${name} in config.yaml cannot be used: ${messageOf(cause)}`, {
@@ -66,8 +20,8 @@ export function valueOf(file: Settings, name: SettingName): SettingValue | undef
   }
 }
 
-/** The same for a known setting. Throws `invalid`. */
-function read(file: Settings, name: SettingName): SettingValue | undefined {
+/** The same. Throws `invalid` instead. */
+export function readSetting(file: Settings, name: SettingName): SettingValue | undefined {
   const raw = rawValue(file, name);
   if (raw === undefined) return undefined;
   const { success, data } = SettingValue.safeParse(raw);
@@ -100,7 +54,8 @@ export function installationSettings(
   };
 }
 
-function rawValue(file: Settings, name: SettingName): unknown {
+/** What the file contains for a setting. Undefined if that is nothing. */
+export function rawValue(file: Settings, name: SettingName): unknown {
   // A registry has one of two kinds, each with a separate key.
   if (name === 'registry') return file.registry_url || file.local_registry_path || undefined;
   const raw = definitionOf(name).at.reduce<unknown>(
@@ -112,12 +67,9 @@ function rawValue(file: Settings, name: SettingName): unknown {
   return isNothing ? undefined : raw;
 }
 
-function definitionOf(name: SettingName): SettingDefinition {
+/** The declaration of a setting. */
+export function definitionOf(name: SettingName): SettingDefinition {
   const definition = settings.find((candidate) => candidate.name === name);
   if (definition === undefined) throw new Error(`setting ${name} not found`);
   return definition;
-}
-
-function registrySource(value: string): { url: string } | { local_path: string } {
-  return /^https?:\/\//i.test(value) ? { url: value } : { local_path: value };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
-import { getSetting } from './settings.ts';
+import { getSetting } from './operate.ts';
 
 test.each([
   ['sampling-rate', 'abc', 'otel-sampling-rate', /"abc" is not a number/],
