@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
-import { termsOf } from '@toolhive/core/tool-search/terms';
-import { ToolIndex } from '@toolhive/core/tool-search';
-import type { SearchableTool } from '@toolhive/core/tool-search';
+import { termsOf } from '@toolhive/tool-search/terms';
+import { ToolIndex } from '@toolhive/tool-search/tool-index';
+import type { SearchableTool } from '@toolhive/tool-search/tool-index';
 
 /** Returns the names of the best tools for a question, the best first. */
 export type Rank = (question: string) => string[];

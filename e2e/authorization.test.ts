@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { officialClients } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtempDisposable, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildBinary } from '../scripts/build-binary.ts';
 import { isInstalled, keyringPrograms } from '../scripts/machine.ts';

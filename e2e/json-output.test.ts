@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { settings } from '@toolhive/contract/settings';
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../apps/cli/src/commands/commands.ts';

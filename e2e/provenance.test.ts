@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openTestSigstore } from '@toolhive/core/testing/sigstore';
+import { openTestSigstore } from '@toolhive/registry/testing/sigstore';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { afterAll, beforeAll, expect, test } from 'vitest';

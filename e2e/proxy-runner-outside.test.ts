@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';

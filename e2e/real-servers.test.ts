@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import defaultRegistry from '../packages/core/src/registry/default-registry.json' with { type: 'json' };
+import defaultRegistry from '../packages/registry/src/default-registry.json' with { type: 'json' };
 import { proves } from './promises.ts';
 import { askableClients, connectTo } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';

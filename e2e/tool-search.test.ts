@@ -1,5 +1,5 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { ToolIndex } from '@toolhive/core/tool-search';
+import { ToolIndex } from '@toolhive/tool-search/tool-index';
 import { tokensOfTool } from '@toolhive/contract/tokens';
 import { describe, expect, test } from 'vitest';
 import { ourRanking, plainRanking, qualityOf, readToolE } from '../bench/tool-ranking.ts';

@@ -15,7 +15,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { keyringAsset } from '@toolhive/core/keyring-helper';
+import { keyringAsset } from '@toolhive/secrets/keyring-helper';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
 import { bundling, filesOf, licensesOf, root, uiLibraries } from './build.ts';

@@ -15,7 +15,7 @@ const inputs = [
   'apps/docs/*.{ts,json}',
   'apps/docs/{docs,src,static}/**/*',
   'packages/contract/generated/*',
-  'packages/core/src/registry/default-registry.json',
+  'packages/registry/src/default-registry.json',
   'package-lock.json',
 ];
 

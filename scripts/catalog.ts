@@ -20,7 +20,7 @@ interface Found {
 }
 
 const root = new URL('..', import.meta.url).pathname;
-const file = join(root, 'packages/core/src/registry/catalog.json');
+const file = join(root, 'packages/registry/src/catalog.json');
 const script = join(root, 'apps/cli/bin/thv.js');
 
 /** Values for variables that a server checks at its start. */

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ToolIndex } from '@toolhive/core/tool-search';
-import type { SearchableTool } from '@toolhive/core/tool-search';
+import { ToolIndex } from '@toolhive/tool-search/tool-index';
+import type { SearchableTool } from '@toolhive/tool-search/tool-index';
 import type { Figure } from '../measurement.ts';
 import { quantile } from '../statistics.ts';
 import { ourRanking, plainRanking, qualityOf, readToolE } from '../tool-ranking.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Logs } from '@toolhive/core/logs';
+import { Logs } from '@toolhive/state/logs';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { serveParent } from '../child.ts';

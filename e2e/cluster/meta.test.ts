@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { freePort } from '@toolhive/runtime/free-port';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { freePort } from '@toolhive/runtime/free-port';
 import { expect, test } from 'vitest';
 import { startRunner, startServer } from '../testing/proxy-runner.ts';

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { Client } from '@toolhive/contract/client';
 import { metaServerName } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';

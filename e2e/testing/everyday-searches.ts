@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
-import type { SearchableTool } from '@toolhive/core/tool-search';
+import type { SearchableTool } from '@toolhive/tool-search/tool-index';
 
 /** The tools of 22 published npm servers: see `bench/data/README.md`. */
 export function realTools(): SearchableTool[] {

@@ -1,5 +1,5 @@
-import { openAuthorizationServer } from '@toolhive/core/testing/authorization-server';
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openAuthorizationServer } from '@toolhive/remote/testing/authorization-server';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { expect, test } from 'vitest';
 import { openWorld, useBrowser } from './world.ts';
 

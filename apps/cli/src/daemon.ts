@@ -8,10 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
-import { notWritten } from '@toolhive/core/files';
-import { statePaths } from '@toolhive/core/paths';
-import { requirePrivateDirectory } from '@toolhive/core/private-directory';
-import type { StatePaths } from '@toolhive/core/paths';
+import { notWritten } from '@toolhive/state/files';
+import { statePaths } from '@toolhive/state/paths';
+import { requirePrivateDirectory } from '@toolhive/state/private-directory';
+import type { StatePaths } from '@toolhive/state/paths';
 import { daemonLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { keyringHelper, keyringHelperWord } from '@toolhive/core/keyring-helper';
+import { keyringHelper, keyringHelperWord } from '@toolhive/secrets/keyring-helper';
 import { gatewayWord } from '@toolhive/runtime/gateway-command';
 import { serveGateways } from '@toolhive/runtime/gateway-program';
 import { raiseFault } from '@toolhive/contract/fault';

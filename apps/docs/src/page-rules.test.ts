@@ -82,7 +82,7 @@ test('platforms and versions names the versions that the tests pin', async () =>
 });
 
 test('manifests in the server guides use the images of the built-in registry', async () => {
-  const registry = await readFile(`${root}packages/core/src/registry/default-registry.json`, 'utf8');
+  const registry = await readFile(`${root}packages/registry/src/default-registry.json`, 'utf8');
   const images = pages
     .filter(({ path }) => path.includes('guides-mcp/') && !path.endsWith('meta-mcp.mdx'))
     .flatMap(({ text }) => Array.from(text.matchAll(/^ *image: (\S+)$/gm), ([, image = '']) => image));

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { createRegistryApi } from '@toolhive/api/registry-api';
 import { listenOnTcp } from '@toolhive/api/listen';
 import { invalid, messageOf } from '@toolhive/contract/failure';
-import { FileSource } from '@toolhive/core/registry-file';
+import { FileSource } from '@toolhive/registry/file-source';
 import { Hono } from 'hono';
 import pino from 'pino';
 import type { Logger } from 'pino';

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { openAccess } from '@toolhive/core/access';
+import { openAccess } from '@toolhive/access/access';
 import { Hono } from 'hono';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';

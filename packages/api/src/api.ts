@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
-import type { Access } from '@toolhive/core/access';
+import type { Access } from '@toolhive/access/access';
 import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
-import type { ApiPolicies } from '@toolhive/core/api-policies';
+import type { ApiPolicies } from '@toolhive/access/api-policies';
 import { checkWorkload } from '@toolhive/core/check';
-import { previewImport } from '@toolhive/core/import';
+import { previewImport } from '@toolhive/pasted/import';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';

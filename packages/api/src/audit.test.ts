@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { openAccess } from '@toolhive/core/access';
+import { openAccess } from '@toolhive/access/access';
 import { testServer } from '@toolhive/core/testing';
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { expect, test } from 'vitest';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';

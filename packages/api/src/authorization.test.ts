@@ -1,5 +1,5 @@
-import { openAccess } from '@toolhive/core/access';
-import { ApiPolicies } from '@toolhive/core/api-policies';
+import { openAccess } from '@toolhive/access/access';
+import { ApiPolicies } from '@toolhive/access/api-policies';
 import { testServer } from '@toolhive/core/testing';
 import { describe, expect, test } from 'vitest';
 import { apiActions } from './authorization.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ApiAction, ApiPolicies, ApiResource } from '@toolhive/core/api-policies';
+import type { ApiAction, ApiPolicies, ApiResource } from '@toolhive/access/api-policies';
 import type { Core } from '@toolhive/core/core';
 import { forbidden } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Access } from '@toolhive/core/access';
+import type { Access } from '@toolhive/access/access';
 import { bounded } from '@toolhive/contract/bounded-read';
 import {
   ThvError,

@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema, CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { metaServerName } from '@toolhive/contract/names';
 import { testServer } from '@toolhive/core/testing';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { describe, expect, test, vi } from 'vitest';
 import { proves } from '../../../e2e/promises.ts';

@@ -1,4 +1,4 @@
-import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PermissionChange } from '@toolhive/contract/network';

@@ -1,5 +1,5 @@
 import { Registry } from '@toolhive/contract/registry';
-import { readRegistry } from '@toolhive/core/registry-document';
+import { readRegistry } from '@toolhive/registry/read';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createRegistryApi } from './registry-api.ts';

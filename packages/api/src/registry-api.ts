@@ -9,8 +9,8 @@ import {
 } from '@toolhive/contract/failure';
 import type { Registry } from '@toolhive/contract/registry';
 import { failureStatus, internalFailure } from '@toolhive/contract/wire';
-import { publishedServers } from '@toolhive/core/published-registry';
-import type { PublishedServer } from '@toolhive/core/published-registry';
+import { publishedServers } from '@toolhive/registry/published';
+import type { PublishedServer } from '@toolhive/registry/published';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import type { Logger } from 'pino';

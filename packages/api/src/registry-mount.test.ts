@@ -1,6 +1,6 @@
-import { openAccess } from '@toolhive/core/access';
-import { ApiPolicies } from '@toolhive/core/api-policies';
-import { builtInRegistry } from '@toolhive/core/built-in-registry';
+import { openAccess } from '@toolhive/access/access';
+import { ApiPolicies } from '@toolhive/access/api-policies';
+import { builtInRegistry } from '@toolhive/registry/built-in';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { apiActions } from './authorization.ts';

@@ -1,5 +1,5 @@
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
-import { openAccess } from '@toolhive/core/access';
+import { openAccess } from '@toolhive/access/access';
 import { apiTelemetryOptions } from '@toolhive/core/api-telemetry';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';

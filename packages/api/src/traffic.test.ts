@@ -1,5 +1,5 @@
 import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { testServer } from '@toolhive/core/testing';
 import type { DaemonEvent } from '@toolhive/contract/event';
 import type { TrafficEntry } from '@toolhive/contract/traffic';

@@ -70,7 +70,7 @@ const json = { 'content-type': 'application/json' };
 
 test('signs a browser in, and refuses all others', async () => {
   const { UiSessions } = await import('./ui-sessions.ts');
-  const { openAccess } = await import('@toolhive/core/access');
+  const { openAccess } = await import('@toolhive/access/access');
   const uiSessions = new UiSessions();
   const access = openAccess({ token: 'correct-horse-battery-staple' });
   await using api = await openTestApi(

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { testServer } from '@toolhive/core/testing';
-import { openIdProvider } from '@toolhive/core/testing/openid-provider';
-import type { OpenIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openIdProvider } from '@toolhive/access/testing/openid-provider';
+import type { OpenIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { packageSchemes, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from './core.ts';
-import { installationSettings } from './settings/values.ts';
+import { installationSettings } from '@toolhive/state/values';
 
 /** How a package becomes a container image. */
 export function writeRecipe({ runtimes }: Core, { source }: { source: string }): { dockerfile: string } {

@@ -1,4 +1,4 @@
-import type { Access, AccessOptions, OidcOptions } from '@toolhive/core/access';
+import type { Access, AccessOptions, OidcOptions } from '@toolhive/access/access';
 import { invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { FlagValues } from '../command.ts';
@@ -46,7 +46,7 @@ export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
 async function openAccessIfAsked(asked: AccessOptions): Promise<Access | undefined> {
   const { token, tokens, oidc } = asked;
   if (token === undefined && tokens === undefined && oidc === undefined) return undefined;
-  const { openAccess } = await import('@toolhive/core/access');
+  const { openAccess } = await import('@toolhive/access/access');
   return openAccess(asked);
 }
 

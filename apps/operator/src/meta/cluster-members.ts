@@ -1,7 +1,7 @@
 import { EventEmitter, on, once } from 'node:events';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Member, MemberChange, Members } from '@toolhive/core/meta-server';
-import type { requestedOidc } from '@toolhive/core/oidc-config';
+import type { requestedOidc } from '@toolhive/access/oidc-config';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import { acceptedTokens } from '@toolhive/operator/accepted-tokens';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
 import { escaped } from '@toolhive/contract/printable';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { metaSettings } from '@toolhive/core/meta-settings';
+import { metaSettings } from '@toolhive/tool-search/settings';
 import { networkOf } from '@toolhive/core/network-grant';
 import { checkSingleWorkload } from '@toolhive/core/check-single-workload';
 import { runSingleWorkload } from '@toolhive/core/single-workload';

@@ -8,7 +8,7 @@ import type { Client } from '@toolhive/contract/client';
 import type { ClientName } from '@toolhive/contract/client-application';
 import { defaultGroup } from '@toolhive/contract/names';
 import { RunConfig } from '@toolhive/contract/run-config';
-import { statePaths } from '@toolhive/core/paths';
+import { statePaths } from '@toolhive/state/paths';
 import { testServer } from '@toolhive/core/testing';
 import { expect } from 'vitest';
 import type { Daemon, OpenDaemon } from './crash-daemon.ts';

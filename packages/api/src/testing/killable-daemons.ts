@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { statePaths } from '@toolhive/core/paths';
+import { statePaths } from '@toolhive/state/paths';
 import { apiClient } from '../../../../e2e/testing/api.ts';
 import type { FromDaemon, Daemon, ToDaemon } from './crash-daemon.ts';
 

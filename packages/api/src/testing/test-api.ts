@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
-import type { Access } from '@toolhive/core/access';
-import type { ApiPolicies } from '@toolhive/core/api-policies';
+import type { Access } from '@toolhive/access/access';
+import type { ApiPolicies } from '@toolhive/access/api-policies';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
 import { createApi } from '../api.ts';

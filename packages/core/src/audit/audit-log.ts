@@ -4,7 +4,7 @@ import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { Sent } from '@toolhive/contract/operation';
 import type { AuditEntry, AuditedBody } from '@toolhive/proxy/audit';
 import type { Logger } from 'pino';
-import type { StatePaths } from '../state/paths.ts';
+import type { StatePaths } from '@toolhive/state/paths';
 import { AuditFile, verifyAuditFile } from './audit-file.ts';
 import { AuditStore } from './audit-store.ts';
 import type { AuditQuery, StoredRecord } from './audit-store.ts';

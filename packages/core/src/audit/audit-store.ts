@@ -6,9 +6,9 @@ import type { AuditOutcome, CheckedChain, NumberedAuditRecord } from '@toolhive/
 import { messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { Logger } from 'pino';
-import { writeWhole } from '../state/files.ts';
+import { writeWhole } from '@toolhive/state/files';
 import { chainStart, chained, hashOf, previousOf } from './chain.ts';
-import { openRecoverable } from '../state/recoverable-database.ts';
+import { openRecoverable } from '@toolhive/state/recoverable-database';
 
 /** How many records are kept, how many bytes, and for how long. */
 const retention = { records: 100_000, bytes: 256 * 1024 * 1024, days: 90 };

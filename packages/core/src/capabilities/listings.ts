@@ -3,9 +3,9 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { Greeting, ListingSink } from '@toolhive/proxy/listing-capture';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
-import { openRecoverable } from '../state/recoverable-database.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
-import { WorkloadRows } from '../state/workload-rows.ts';
+import { openRecoverable } from '@toolhive/state/recoverable-database';
+import type { WorkloadId } from '@toolhive/state/workload-id';
+import { WorkloadRows } from '@toolhive/state/workload-rows';
 
 type Item = Record<string, unknown>;
 

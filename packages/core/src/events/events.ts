@@ -4,7 +4,7 @@ import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { DaemonEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
-import { openRecoverable } from '../state/recoverable-database.ts';
+import { openRecoverable } from '@toolhive/state/recoverable-database';
 import { Backlog } from './backlog.ts';
 
 /** How many events are remembered for those who come back. */

@@ -4,8 +4,8 @@ import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, removeFile, writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
+import { filesIn, readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
+import { setAside } from '@toolhive/state/set-aside';
 
 /** What is on disk of a group. Other keys belong to other versions and pass through untouched. */
 const StoredGroup = z.looseObject({

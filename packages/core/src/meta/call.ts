@@ -3,7 +3,7 @@ import { RequestError } from '@toolhive/proxy/in-process-server';
 import { isObject, spanOf } from '@toolhive/proxy/message';
 import type { Message } from '@toolhive/proxy/message';
 import type * as z from 'zod';
-import type { RelevanceFeedback } from '../tool-search/feedback.ts';
+import type { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import { estimateTokens } from '@toolhive/contract/tokens';
 import { idOf } from './directory.ts';
 import type { ToolDirectory, Visible } from './directory.ts';

@@ -2,7 +2,7 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '../core.ts';
 import type { BuiltInServer } from '../supervision/built-in-server.ts';
-import { metaSettings } from '../tool-search/settings.ts';
+import { metaSettings } from '@toolhive/tool-search/settings';
 import { Installer } from './install.ts';
 import { membersOf } from './members.ts';
 import { openMetaServer } from './meta-server.ts';

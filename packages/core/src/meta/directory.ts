@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
-import { ToolIndex } from '../tool-search/tool-index.ts';
-import type { SearchableTool } from '../tool-search/tool-index.ts';
+import { ToolIndex } from '@toolhive/tool-search/tool-index';
+import type { SearchableTool } from '@toolhive/tool-search/tool-index';
 import type { Member, Members } from './members.ts';
 import { ToolView } from './tool-view.ts';
 import type { ListedTool } from './tool-view.ts';

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { isObject } from '@toolhive/proxy/message';
-import { fetchJson } from '../fetch/guarded-fetch.ts';
-import type { Lookup } from '../fetch/guarded-fetch.ts';
-import { fuse } from '../tool-search/fusion.ts';
-import type { FoundTool, ToolIndex } from '../tool-search/tool-index.ts';
+import { fetchJson } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import { fuse } from '@toolhive/tool-search/fusion';
+import type { FoundTool, ToolIndex } from '@toolhive/tool-search/tool-index';
 import type { IndexedTool } from './directory.ts';
 
 export interface EmbeddingOptions {

@@ -1,10 +1,10 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
-import type { Lookup } from '../fetch/guarded-fetch.ts';
+import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
 import { findingsIn } from '../pinning/findings.ts';
-import { RelevanceFeedback } from '../tool-search/feedback.ts';
-import type { MetaSettings } from '../tool-search/settings.ts';
-import type { FoundTool, MatchReason, ToolIndex } from '../tool-search/tool-index.ts';
+import { RelevanceFeedback } from '@toolhive/tool-search/feedback';
+import type { MetaSettings } from '@toolhive/tool-search/settings';
+import type { FoundTool, MatchReason, ToolIndex } from '@toolhive/tool-search/tool-index';
 import type { IndexedTool, ToolDirectory, Visible } from './directory.ts';
 import { EmbeddingSearch } from './embeddings.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';

@@ -1,6 +1,6 @@
 import { defaultGroup } from '@toolhive/contract/names';
 import type { ReachableProxy } from '@toolhive/proxy/proxy-client';
-import { isAuthenticated } from '../access/workload-access.ts';
+import { isAuthenticated } from '@toolhive/access/workload-access';
 import type { Core } from '../core.ts';
 
 /** A running server whose tools a meta server finds. */

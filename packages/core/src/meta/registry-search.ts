@@ -2,8 +2,8 @@ import type { Registry, RegistryRemoteServer, RegistryServer } from '@toolhive/c
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
 import type { Core } from '../core.ts';
-import { ToolIndex } from '../tool-search/tool-index.ts';
-import type { SearchableTool } from '../tool-search/tool-index.ts';
+import { ToolIndex } from '@toolhive/tool-search/tool-index';
+import type { SearchableTool } from '@toolhive/tool-search/tool-index';
 import type { MetaResult } from './meta-call.ts';
 import type { SearchRegistry } from './tool-inputs.ts';
 

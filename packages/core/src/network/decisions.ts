@@ -5,9 +5,9 @@ import type { Sent } from '@toolhive/contract/operation';
 import type { NetworkDecisionMade } from '@toolhive/contract/network';
 import type { EgressDecision, Traffic } from '@toolhive/runtime/egress';
 import type { Logger } from 'pino';
-import { openRecoverable } from '../state/recoverable-database.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
-import { WorkloadRows } from '../state/workload-rows.ts';
+import { openRecoverable } from '@toolhive/state/recoverable-database';
+import type { WorkloadId } from '@toolhive/state/workload-id';
+import { WorkloadRows } from '@toolhive/state/workload-rows';
 
 type Verdict = NetworkDecision['verdict'];
 

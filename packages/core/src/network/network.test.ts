@@ -14,7 +14,7 @@ import { NetworkDecisions } from './decisions.ts';
 import { proposalOf as proposalFrom, requireProposed, withKept, withLearned } from './learning.ts';
 import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
-import { newWorkloadId } from '../state/workload-id.ts';
+import { newWorkloadId } from '@toolhive/state/workload-id';
 
 const log = pino({ level: 'silent' });
 const allowed: EgressDecision = { host: 'api.example', port: 443, verdict: 'allowed', rule: 'public hosts' };

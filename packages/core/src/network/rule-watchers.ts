@@ -1,4 +1,4 @@
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 type Changed = () => Promise<void>;
 

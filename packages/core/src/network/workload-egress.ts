@@ -5,8 +5,8 @@ import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
-import type { StoredRunConfig } from '../state/run-configs.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { NetworkDecisions } from './decisions.ts';
 
 export interface WorkloadEgressOptions {

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { makeHome } from '../testing/test-core.ts';
 import { GrantedMounts, refuseReplaceable } from './granted-mounts.ts';
-import { newWorkloadId } from '../state/workload-id.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import { newWorkloadId } from '@toolhive/state/workload-id';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 async function makeWorld() {
   const home = await makeHome();

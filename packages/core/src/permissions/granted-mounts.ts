@@ -5,8 +5,8 @@ import { pinSource } from '@toolhive/runtime/mount-source';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { WorkloadFiles } from '../state/workload-files.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadFiles } from '@toolhive/state/workload-files';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import { isWithin, mountsOfRunConfig } from './mounts.ts';
 
 /** What was granted to one workload: the pin of each mount source. */

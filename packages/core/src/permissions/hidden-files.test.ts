@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { makeHome } from '../testing/test-core.ts';
 import { hideFiles } from './hidden-files.ts';
 import { HiddenMemory } from './hidden-memory.ts';
-import { newWorkloadId } from '../state/workload-id.ts';
+import { newWorkloadId } from '@toolhive/state/workload-id';
 
 const workload = newWorkloadId();
 

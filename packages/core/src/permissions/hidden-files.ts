@@ -8,7 +8,7 @@ import { Unsearchable, walkDirectory } from './directory-walk.ts';
 import type { HiddenMemory, Remembered, Whereabouts } from './hidden-memory.ts';
 import { localIgnoreFile, readGlobalRules, readLocalRules } from './ignore-rules.ts';
 import type { IgnoreRules } from './ignore-rules.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import { isWithin } from './mounts.ts';
 
 export interface HideOptions {

@@ -3,8 +3,8 @@ import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
 import { O_PATH } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { WorkloadFiles } from '../state/workload-files.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadFiles } from '@toolhive/state/workload-files';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 /** The path at which a hidden file matched first, by the file's identity. */
 const Remembered = z.record(z.string(), z.string());

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { conflict, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import ignore from 'ignore';
-import type { StatePaths } from '../state/paths.ts';
+import type { StatePaths } from '@toolhive/state/paths';
 
 /** Decides about a path relative to the mounted directory. */
 export type IgnoreRules = (path: string, isDirectory: boolean) => boolean;

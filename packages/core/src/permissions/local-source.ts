@@ -5,7 +5,7 @@ import { invalid, notFound } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { SourcePin } from '@toolhive/runtime/mount-source';
 import { isLocalPath, parseSource } from '@toolhive/runtime/source';
-import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { GrantedMounts } from './granted-mounts.ts';
 import { isWithin } from './mounts.ts';
 

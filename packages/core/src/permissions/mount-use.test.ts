@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { isInstalled } from '../../../../scripts/machine.ts';
 import { MountUse } from './mount-use.ts';
-import { newWorkloadId } from '../state/workload-id.ts';
+import { newWorkloadId } from '@toolhive/state/workload-id';
 
 const fs = newWorkloadId();
 

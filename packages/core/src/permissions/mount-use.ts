@@ -6,8 +6,8 @@ import type { MountAccess } from '@toolhive/runtime/mount-watch';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { WorkloadFiles } from '../state/workload-files.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import { WorkloadFiles } from '@toolhive/state/workload-files';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 /** How one mount was used. */
 const Use = z.object({

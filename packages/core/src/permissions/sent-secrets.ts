@@ -1,6 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { requestedOidc } from '../access/oidc-config.ts';
-import { isReference, parseReference } from '../secrets/reference.ts';
+import { requestedOidc } from '@toolhive/access/oidc-config';
+import { isReference, parseReference } from '@toolhive/secrets/reference';
 import { grantedNetworkOf } from './network.ts';
 
 /** The stored secrets and environment variables that a workload's proxy sends, and their destinations. */

@@ -1,7 +1,7 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
-import { packageNote } from '../registry/registry.ts';
+import { packageNote } from '@toolhive/registry/registry';
 import { inboundHostsOf, inboundRuleOf } from './inbound-hosts.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';

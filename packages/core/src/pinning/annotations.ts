@@ -1,4 +1,4 @@
-import { defaultHints } from '../access/hints.ts';
+import { defaultHints } from '@toolhive/access/hints';
 
 export type Annotations = Readonly<Record<string, unknown>>;
 

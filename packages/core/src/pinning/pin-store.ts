@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import type { Logger } from 'pino';
-import { openRecoverable } from '../state/recoverable-database.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
-import { WorkloadRows } from '../state/workload-rows.ts';
+import { openRecoverable } from '@toolhive/state/recoverable-database';
+import type { WorkloadId } from '@toolhive/state/workload-id';
+import { WorkloadRows } from '@toolhive/state/workload-rows';
 
 export type PinnedKind = PinnedItem['kind'];
 

@@ -1,8 +1,8 @@
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
-import type { OfferSource } from '../access/policy-doubts.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { OfferSource } from '@toolhive/access/policy-doubts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { Annotations } from './annotations.ts';
 import { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';

@@ -3,12 +3,12 @@ import { conflict, messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { PinDecision, PinnedItem, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { ListedItem, Listing, Pins, Review } from '@toolhive/proxy/tool-pinning';
-import type { OfferedItems } from '../access/policies.ts';
+import type { OfferedItems } from '@toolhive/access/policies';
 import { annotationsIn } from './annotations.ts';
 import type { Annotations } from './annotations.ts';
 import { changedMembers, unifiedDiff, versionOf } from './difference.ts';
 import { findingsIn } from './findings.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { PinStore, PinnedKind, StoredKind, StoredVersion } from './pin-store.ts';
 
 /** A change since the user's approval, or a suspicious feature. */

@@ -2,8 +2,8 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { Setting, SettingName, SettingValue } from '@toolhive/contract/setting';
 import { settings } from '@toolhive/contract/settings';
 import type { Core } from '../core.ts';
-import { readCertificates, readers } from './kinds.ts';
-import { definitionOf, rawValue, readSetting } from './values.ts';
+import { readCertificates, readers } from '@toolhive/state/kinds';
+import { definitionOf, rawValue, readSetting } from '@toolhive/state/values';
 
 /** Every setting with its current value. */
 export function listSettings(core: Core): Setting[] {

@@ -1,6 +1,6 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { openWorkloadAccess } from '../access/workload-access.ts';
+import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import { checkAuditConfig } from '../audit/audit-config.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { SingleWorkloadOptions } from './single-workload.ts';

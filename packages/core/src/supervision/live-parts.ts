@@ -1,7 +1,7 @@
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
-import type { RemoteAuth } from '../remote/remote-auth.ts';
+import type { RemoteAuth } from '@toolhive/remote/remote-auth';
 
 /** What of a workload exists in this moment. */
 export class LiveParts {

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { Statuses } from '../state/statuses.ts';
+import { Statuses } from '@toolhive/state/statuses';
 import { makeHome } from '../testing/test-core.ts';
 import { RecordedState } from './recorded-state.ts';
 import type { Condition } from './state.ts';

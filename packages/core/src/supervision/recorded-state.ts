@@ -1,5 +1,5 @@
 import type { Progress } from '@toolhive/runtime/runtime';
-import type { Statuses } from '../state/statuses.ts';
+import type { Statuses } from '@toolhive/state/statuses';
 import { Followers } from './followers.ts';
 import { isWorking, restoredState, storedStatus } from './state.ts';
 import type { Condition, WorkloadState } from './state.ts';

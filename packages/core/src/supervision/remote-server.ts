@@ -2,12 +2,12 @@ import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
-import type { OpenRemote } from '../remote/open.ts';
-import type { RemoteAuthState } from '../remote/auth-status.ts';
-import { remoteServer } from '../remote/remote-server.ts';
-import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { OpenRemote } from '@toolhive/remote/open';
+import type { RemoteAuthState } from '@toolhive/remote/auth-status';
+import { remoteServer } from '@toolhive/remote/remote-server';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { LiveParts } from './live-parts.ts';
-import type { SignInPace } from '../remote/sign-in-pace.ts';
+import type { SignInPace } from '@toolhive/remote/sign-in-pace';
 import type { StartedServer } from './run-loop.ts';
 
 /** How long a user may take to sign in to a remote server. The flow itself has a shorter limit. */

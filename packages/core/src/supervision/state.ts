@@ -1,5 +1,5 @@
 import type { WorkloadStatus } from '@toolhive/contract/workload';
-import type { StoredStatus } from '../state/statuses.ts';
+import type { StoredStatus } from '@toolhive/state/statuses';
 import type { RunEvent } from './run-loop.ts';
 
 /** A workload's condition, with the data that exists only in that condition. */

@@ -7,8 +7,8 @@ import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import type { Core } from '../core.ts';
-import { cheapCost, memoryKeyring } from '../secrets/testing/keyrings.ts';
-import { statePaths } from '../state/paths.ts';
+import { cheapCost, memoryKeyring } from '@toolhive/secrets/testing/keyrings';
+import { statePaths } from '@toolhive/state/paths';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import {

@@ -3,7 +3,7 @@ import { invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import { neverAllowed } from '@toolhive/runtime/addresses';
-import { guardedLookup } from '../fetch/guarded-fetch.ts';
+import { guardedLookup } from '@toolhive/outgoing/guarded-fetch';
 import { isSecretKey } from '../audit/redaction.ts';
 
 /** As in the original. */

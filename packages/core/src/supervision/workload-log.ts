@@ -1,7 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { escaped } from '@toolhive/contract/printable';
 import type { Logger } from 'pino';
-import type { LogFile } from '../state/logs.ts';
+import type { LogFile } from '@toolhive/state/logs';
 
 /** Notes about one workload: in the daemon's log, and while the workload runs also in its proxy's log. */
 export class WorkloadLog {

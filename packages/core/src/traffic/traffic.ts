@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import { TrafficLog } from './traffic-log.ts';
 import type { TrafficLogOptions } from './traffic-log.ts';
 

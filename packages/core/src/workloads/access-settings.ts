@@ -1,10 +1,10 @@
 import { checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { readAuthzConfig } from '../access/authz-file.ts';
-import { requestedOidc, storedOidc } from '../access/oidc-config.ts';
-import { formatReference, isReference, parseReference } from '../secrets/reference.ts';
-import type { Secrets } from '../secrets/secrets.ts';
+import { readAuthzConfig } from '@toolhive/access/authz-file';
+import { requestedOidc, storedOidc } from '@toolhive/access/oidc-config';
+import { formatReference, isReference, parseReference } from '@toolhive/secrets/reference';
+import type { Secrets } from '@toolhive/secrets/secrets';
 import type { WorkloadRequest } from './draft.ts';
 
 type AccessSettings = Pick<

@@ -2,7 +2,7 @@ import type { AuthorizationDecision, AuthorizationQuestion } from '@toolhive/con
 import { conflict, invalid } from '@toolhive/contract/failure';
 import { ListedResources } from '@toolhive/proxy/authorization';
 import type { AccessAction } from '@toolhive/proxy/authorization';
-import { openPolicies } from '../access/workload-access.ts';
+import { openPolicies } from '@toolhive/access/workload-access';
 import type { Core } from '../core.ts';
 
 /** Decides like a workload's proxy. Throws `invalid`, `not-found`, or, without policies, `conflict`. */

@@ -1,8 +1,8 @@
 import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { metaSettings } from '../tool-search/settings.ts';
-import { formatReference } from '../secrets/reference.ts';
+import { metaSettings } from '@toolhive/tool-search/settings';
+import { formatReference } from '@toolhive/secrets/reference';
 import type { RunConfigSettings } from './draft.ts';
 import { proxyModeOf, proxySettings } from './local-settings.ts';
 import type { BuiltInSource } from './source.ts';

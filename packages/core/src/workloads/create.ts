@@ -12,7 +12,7 @@ import type { Danger } from '../permissions/mount-warnings.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
-import { installationSettings } from '../settings/values.ts';
+import { installationSettings } from '@toolhive/state/values';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { buildRunConfig } from './run-config.ts';

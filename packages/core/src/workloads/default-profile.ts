@@ -3,8 +3,8 @@ import { builtInProfiles, profileRequired } from '@toolhive/contract/permission-
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { settingCommand } from '@toolhive/contract/settings';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { valueOf } from '../settings/values.ts';
-import type { Settings } from '../state/settings.ts';
+import { valueOf } from '@toolhive/state/values';
+import type { Settings } from '@toolhive/state/settings-file';
 
 /** The profile of a server for which neither the request nor the registry has one. Throws `invalid` if users decide. */
 export function defaultProfile(request: CreateWorkload, settings: Settings): PermissionProfile {

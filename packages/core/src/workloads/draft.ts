@@ -6,7 +6,7 @@ import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { requireOwnHost } from '../permissions/enforcement.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
-import type { Settings } from '../state/settings.ts';
+import type { Settings } from '@toolhive/state/settings-file';
 import { defaultProfile } from './default-profile.ts';
 import { readPodTemplate } from './pod-template.ts';
 import { withTelemetrySettings } from './telemetry.ts';

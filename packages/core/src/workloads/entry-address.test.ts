@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Lookup } from '../fetch/guarded-fetch.ts';
+import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
 import { draftOf } from './draft.ts';
 import { refusePrivateEntry, withRegistryHosts } from './entry-address.ts';
 import type { RemoteSource } from './source.ts';

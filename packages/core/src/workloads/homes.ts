@@ -5,7 +5,7 @@ import type { WorkloadDetails } from '@toolhive/contract/workload';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import type { Core } from '../core.ts';
-import { serverOf } from '../registry/server-of.ts';
+import { serverOf } from '@toolhive/registry/server-of';
 
 /** Describes the files that a local server has stored. Undefined if there are none, or if they cannot be measured now. */
 export async function describeHome(

@@ -3,11 +3,11 @@ import type { ChangedPermissions, LearningProposal, StopLearning } from '@toolhi
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '../core.ts';
 import { proposalOf, requireProposed, withKept, withLearned } from '../network/learning.ts';
-import { entryOf } from '../registry/server-of.ts';
+import { entryOf } from '@toolhive/registry/server-of';
 import type { MountUses } from '../permissions/mount-use.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules } from '../permissions/network.ts';
-import type { StoredRunConfig } from '../state/run-configs.ts';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import { changeNetwork, getPermissions, isRunning } from './permissions.ts';
 
 /**

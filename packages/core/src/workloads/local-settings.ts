@@ -9,8 +9,8 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { formatSource } from '@toolhive/runtime/source';
-import type { Resolved } from '../registry/registry.ts';
-import { formatReference } from '../secrets/reference.ts';
+import type { Resolved } from '@toolhive/registry/registry';
+import { formatReference } from '@toolhive/secrets/reference';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
 
 /** The port for an HTTP server if neither the request nor the registry names one. */

@@ -5,7 +5,7 @@ import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { stringify } from 'yaml';
-import { parseReference } from '../secrets/reference.ts';
+import { parseReference } from '@toolhive/secrets/reference';
 import { isRemote } from './describe.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 import { readPodTemplate } from './pod-template.ts';

@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadSelection, WorkloadStatus } from '@toolhive/contract/workload';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
-import type { LogKind } from '../state/logs.ts';
+import type { LogKind } from '@toolhive/state/logs';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 

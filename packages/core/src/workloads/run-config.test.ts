@@ -3,7 +3,7 @@ import { RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
-import type { Resolved } from '../registry/registry.ts';
+import type { Resolved } from '@toolhive/registry/registry';
 import { parseAllDocuments } from 'yaml';
 import { manifestOf } from './manifest.ts';
 import { readPodTemplate } from './pod-template.ts';

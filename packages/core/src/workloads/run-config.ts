@@ -3,7 +3,7 @@ import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../permissions/network.ts';
-import { withoutId } from '../state/run-configs.ts';
+import { withoutId } from '@toolhive/state/run-configs';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { builtInSettings } from './built-in-settings.ts';

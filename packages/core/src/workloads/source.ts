@@ -4,8 +4,8 @@ import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
-import { packageNote } from '../registry/registry.ts';
-import type { Resolved } from '../registry/registry.ts';
+import { packageNote } from '@toolhive/registry/registry';
+import type { Resolved } from '@toolhive/registry/registry';
 import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
 import { deriveName, nameOfHost } from './name.ts';

@@ -2,8 +2,8 @@ import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import type { Logger } from 'pino';
 import type { SettingName } from '@toolhive/contract/setting';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { valueOf } from '../settings/values.ts';
-import type { Settings } from '../state/settings.ts';
+import { valueOf } from '@toolhive/state/values';
+import type { Settings } from '@toolhive/state/settings-file';
 import { telemetryOf } from '../supervision/telemetry-options.ts';
 
 type Telemetry = NonNullable<CreateWorkload['telemetry_config']>;

@@ -1,9 +1,9 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { PrepareOptions } from '@toolhive/runtime/runtime';
 import type { ServerSource } from '@toolhive/runtime/source';
-import { checkedCertificates } from '../settings/kinds.ts';
-import { configuredCertificates } from '../settings/values.ts';
-import type { SettingsFile } from '../state/settings.ts';
+import { checkedCertificates } from '@toolhive/state/kinds';
+import { configuredCertificates } from '@toolhive/state/values';
+import type { SettingsFile } from '@toolhive/state/settings-file';
 
 /**
  * The certificate authorities to trust during an installation: the requested one, or those of the settings. Throws

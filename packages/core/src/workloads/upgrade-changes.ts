@@ -5,7 +5,7 @@ import type { Artifact, PrepareOptions, Runtime } from '@toolhive/runtime/runtim
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
-import type { WorkloadId } from '../state/workload-id.ts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 export interface Upgrade {
   id: WorkloadId;

@@ -2,7 +2,7 @@ import * as fs from 'node:fs/promises';
 import type { WriteFileOptions } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GuardedRequest } from '@toolhive/core/fetch';
+import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import { clone, expandOid, readBlob, resolveRef } from 'isomorphic-git';
 import type { PromiseFsClient } from 'isomorphic-git';
 import { gitTransport } from './git-transport.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { guardedConnect } from '@toolhive/core/fetch';
-import type { GuardedRequest } from '@toolhive/core/fetch';
+import { guardedConnect } from '@toolhive/outgoing/guarded-fetch';
+import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git';
 import { Agent } from 'undici';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { fetchRegistry } from '@toolhive/core/fetch-registry';
-import { readRegistry } from '@toolhive/core/registry-document';
-import type { GuardedRequest } from '@toolhive/core/fetch';
+import { fetchRegistry } from '@toolhive/registry/fetch-registry';
+import { readRegistry } from '@toolhive/registry/read';
+import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import type { Registry } from '@toolhive/contract/registry';
 import type * as z from 'zod';
 import type { mcpRegistry } from '../crds/mcp-registry.ts';

@@ -1,6 +1,6 @@
-import { openAccess } from '@toolhive/core/access';
-import { openUnkeptRemote } from '@toolhive/core/remote';
-import type { UnkeptRemoteOptions } from '@toolhive/core/remote';
+import { openAccess } from '@toolhive/access/access';
+import { openUnkeptRemote } from '@toolhive/remote/open';
+import type { UnkeptRemoteOptions } from '@toolhive/remote/open';
 import { invalid, messageOf, notImplemented, timedOut } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { findEndpoint, withoutCredentials } from '@toolhive/proxy/endpoint';

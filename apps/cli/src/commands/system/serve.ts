@@ -6,13 +6,13 @@ import { openSite } from '@toolhive/api/site';
 import { UiSessions } from '@toolhive/api/ui-sessions';
 import type { Site } from '@toolhive/api/site';
 import type { ApiTelemetry } from '@toolhive/api/telemetry';
-import type { Access } from '@toolhive/core/access';
-import type { ApiPolicies } from '@toolhive/core/api-policies';
+import type { Access } from '@toolhive/access/access';
+import type { ApiPolicies } from '@toolhive/access/api-policies';
 import { takeFault } from '@toolhive/core/containment';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
-import { makePrivateDirectory } from '@toolhive/core/private-directory';
-import { statePaths } from '@toolhive/core/paths';
+import { makePrivateDirectory } from '@toolhive/state/private-directory';
+import { statePaths } from '@toolhive/state/paths';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
@@ -150,8 +150,8 @@ async function policiesFrom(flags: FlagValues, access: Access | undefined): Prom
     throw invalid('--experimental-mcp does not apply the policies in --authz-config', {
       hint: 'omit one of them',
     });
-  const { ApiPolicies } = await import('@toolhive/core/api-policies');
-  const { readAuthzFile } = await import('@toolhive/core/authz-file');
+  const { ApiPolicies } = await import('@toolhive/access/api-policies');
+  const { readAuthzFile } = await import('@toolhive/access/authz-file');
   return ApiPolicies.open(await readAuthzFile(resolve(file)), apiActions);
 }
 

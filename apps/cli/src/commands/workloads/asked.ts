@@ -7,7 +7,7 @@ import { defaultRegistry } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { withReferences } from '../pasted/credentials.ts';
-import type { Pasted } from '@toolhive/core/pasted';
+import type { Pasted } from '@toolhive/pasted/pasted';
 import { commandText } from '../pasted/run-command.ts';
 import { readEnvFile } from './assignments.ts';
 import { localPackage, sourceOf } from './source.ts';
@@ -23,7 +23,7 @@ export async function askedFor(
     readEnvFile: (path: string) => readEnvFile(path, '--env-file'),
   };
   if (word === undefined) {
-    const { readCommandLine } = await import('@toolhive/core/pasted-command');
+    const { readCommandLine } = await import('@toolhive/pasted/launchers');
     return readCommandLine(rest, from);
   }
   if (/\s/.test(word.trim())) {
@@ -36,10 +36,10 @@ export async function askedFor(
     const image = await findByRepository(repository, word, { daemon, signal });
     return { request: { image, cmd_arguments: [...rest] }, notes: [] };
   }
-  const { isPath } = await import('@toolhive/core/pasted-command');
+  const { isPath } = await import('@toolhive/pasted/launchers');
   const local = localPackage(word);
   if (local !== undefined || isPath(word)) {
-    const { readLocalPath } = await import('@toolhive/core/pasted-path');
+    const { readLocalPath } = await import('@toolhive/pasted/local-path');
     return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
   }
   // Container images never begin with @, but scoped npm packages do.

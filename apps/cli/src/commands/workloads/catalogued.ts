@@ -1,6 +1,6 @@
 import { ThvError } from '@toolhive/contract/failure';
 import type { Client } from '@toolhive/contract/client';
-import type { Need } from '@toolhive/core/pasted';
+import type { Need } from '@toolhive/pasted/pasted';
 import { defaultRegistry } from '@toolhive/contract/names';
 
 /** A registry entry that can run by name: its inputs, and whether it is remote. */

@@ -3,7 +3,7 @@ import type { Client } from '@toolhive/contract/client';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
-import type { Need } from '@toolhive/core/pasted';
+import type { Need } from '@toolhive/pasted/pasted';
 import type { Catalogued } from './catalogued.ts';
 
 /** The server's inputs, and how to ask for them. */

@@ -35,7 +35,7 @@ export const workloadCommands: readonly Command[] = [
     arguments: [{ name: 'source', description: 'The server to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
-      const { isCommandLine } = await import('@toolhive/core/pasted-command');
+      const { isCommandLine } = await import('@toolhive/pasted/launchers');
       return isCommandLine(words);
     },
     flags: [...runFlags, ...clusterRunFlags],

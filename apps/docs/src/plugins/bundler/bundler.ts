@@ -10,7 +10,7 @@ const inputs = [
   'site.ts',
   'src/plugins/**/*.ts',
   'static/diagrams/*',
-  '../../packages/core/src/registry/*.json',
+  '../../packages/registry/src/*.json',
 ];
 
 const replacements = 'src/{theme,search/theme}/**/*.{ts,tsx}';

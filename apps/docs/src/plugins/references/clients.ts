@@ -1,6 +1,6 @@
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientApplication } from '@toolhive/contract/client-application';
-import { fileWithOnly } from '@toolhive/core/client-entry';
+import { fileWithOnly } from '@toolhive/clients/entry-file';
 import { code, heading, table, textOf } from './markdown.ts';
 
 /** An example workload in a client's configuration file. */

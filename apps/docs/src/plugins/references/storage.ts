@@ -1,5 +1,5 @@
-import { statePaths } from '@toolhive/core/paths';
-import type { StatePaths } from '@toolhive/core/paths';
+import { statePaths } from '@toolhive/state/paths';
+import type { StatePaths } from '@toolhive/state/paths';
 import { code, table, textOf } from './markdown.ts';
 
 /** The content of each file and directory. Parents and paths that differ for each machine are left out. */

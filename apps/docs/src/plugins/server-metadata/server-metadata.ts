@@ -19,7 +19,7 @@ export function serverMetadata() {
 }
 
 function entryOf(name: string): object {
-  const url = new URL('../../../../../packages/core/src/registry/default-registry.json', import.meta.url);
+  const url = new URL('../../../../../packages/registry/src/default-registry.json', import.meta.url);
   const registry = JSON.parse(readFileSync(url, 'utf8')) as Registry; // checked by its own tests
   const entry = registry.servers[name] ?? registry.remote_servers[name];
   if (entry === undefined) throw new Error(`the registry has no server ${JSON.stringify(name)}`);

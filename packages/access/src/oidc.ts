@@ -1,0 +1,310 @@
+import { hash } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
+import {
+  ThvError,
+  invalid,
+  invalidField,
+  messageOf,
+  unauthorized,
+  unavailable,
+} from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
+import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import {
+  ClientSecretBasic,
+  None,
+  allowInsecureRequests,
+  customFetch as oauthFetch,
+  discoveryRequest,
+  introspectionRequest,
+  processDiscoveryResponse,
+  processIntrospectionResponse,
+} from 'oauth4webapi';
+import type { AuthorizationServer } from 'oauth4webapi';
+import type { Principal } from '@toolhive/proxy/principal';
+import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
+import { RecentTokens } from './recent-tokens.ts';
+
+/** An OpenID provider, and which of its tokens are accepted. */
+export interface OidcOptions {
+  issuer?: string | undefined;
+  /** The audience that tokens must have. Without one, every token of the provider would be accepted. */
+  audience: string;
+  /** The URL of the signing keys, if the issuer does not publish it. */
+  jwksUrl?: string | undefined;
+  /** The URL for validating opaque tokens (RFC 7662). */
+  introspectionUrl?: string | undefined;
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  /** Certificate authorities, as PEM, to trust in addition to the usual ones. */
+  certificates?: string | undefined;
+  /** Returns a bearer token to send when keys and provider metadata are read. */
+  readAuthToken?: (() => Promise<string>) | undefined;
+  /** Whether hosts in these options may have private addresses. Loopback names always may. True by default. */
+  allowPrivate?: boolean | undefined;
+  /** Whether plain `http` is allowed beyond this machine. */
+  allowHttp?: boolean | undefined;
+  /** Replaces the clock, in tests. In milliseconds. */
+  now?: () => number;
+}
+
+const clockToleranceSeconds = 30;
+/** All algorithms except HMAC, whose keys would be public here, and `none`. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** A key set has a few kilobytes. A larger one only costs memory and time. */
+const maxProviderBytes = 256 * 1024;
+/** How long a provider that could not be reached is not asked again. Until then, callers get the same failure. */
+const retryAfterMs = 5_000;
+/** How long an accepted token is accepted without another check. Keys that were withdrawn are noticed after this. */
+const acceptedMs = 30_000;
+/** Google's endpoint uses another response format. */
+const googleTokenInfo = 'https://oauth2.googleapis.com/tokeninfo';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * Validates the options and returns a function that identifies the holder of a token. Makes no requests. Throws
+ * `invalid`.
+ */
+export function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
+  const { issuer, jwksUrl, introspectionUrl, audience, allowHttp, now = Date.now } = options;
+  if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
+    throw invalidField('/oidc/issuer', 'the token issuer is missing', {
+      hint: 'set the issuer (--oidc-issuer)',
+    });
+  }
+  if (audience === '') {
+    throw invalid(
+      'an audience is required, because otherwise every token from the issuer would be accepted',
+      {
+        hint: 'set the audience (--oidc-audience) that the provider adds to the tokens for this server',
+      },
+    );
+  }
+  for (const [field, url] of Object.entries({
+    issuer,
+    jwks_url: jwksUrl,
+    introspection_url: introspectionUrl,
+  })) {
+    if (url !== undefined) requireSecure(url, { field: `/oidc/${field}`, allowHttp });
+  }
+  const provider = new Provider(options);
+  const recent = new RecentTokens<Principal>(acceptedMs, now);
+  return async (token) => {
+    const key = hash('sha256', token);
+    const known = recent.find(key);
+    if (known !== undefined) return known;
+    try {
+      const isJwt = token.split('.').length === 3;
+      const claims = await (isJwt ? checkJwt : checkOpaque)(token, provider, options);
+      const principal = principalFrom(claims, options);
+      recent.add(key, principal, typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : now());
+      return principal;
+    } catch (error) {
+      throw asFailure(error);
+    }
+  };
+}
+
+/**
+ * Throws for a URL that would send tokens and keys over the network without encryption. Loopback is allowed. `field` is
+ * the JSON pointer of the URL in the request, if the URL is in the request.
+ */
+export function requireSecure(
+  url: string,
+  { field = '', allowHttp = false }: { field?: string; allowHttp?: boolean | undefined },
+): void {
+  const parsed = URL.parse(url);
+  if (parsed === null) throw invalidField(field, `${JSON.stringify(url)} is not a URL`);
+  if (parsed.username !== '' || parsed.password !== '')
+    throw invalidField(field, `the URL of ${parsed.host} contains a user name or a password`);
+  if (parsed.protocol === 'https:') return;
+  if (parsed.protocol === 'http:' && (allowHttp || isLoopback(parsed.hostname))) return;
+  throw invalidField(field, `${url} is not https`, {
+    hint: 'plain http is allowed only for addresses on this machine',
+  });
+}
+
+async function checkJwt(
+  token: string,
+  provider: Provider,
+  { issuer, audience, now = Date.now }: OidcOptions,
+): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, await provider.keys(), {
+    audience,
+    algorithms,
+    requiredClaims: ['exp'],
+    clockTolerance: clockToleranceSeconds,
+    currentDate: new Date(now()),
+    ...(issuer === undefined ? {} : { issuer }),
+  });
+  return payload;
+}
+
+/** Asks the provider about an opaque token (RFC 7662). */
+async function checkOpaque(token: string, provider: Provider, options: OidcOptions): Promise<Claims> {
+  const { audience, issuer, now = Date.now } = options;
+  const claims = await provider.introspect(token);
+  const { active, aud, exp, nbf, iss } = claims;
+  const seconds = now() / 1000;
+  if (active !== true) throw unauthorized('the token is no longer valid');
+  if (typeof exp !== 'number' || exp + clockToleranceSeconds < seconds)
+    throw unauthorized('the token has expired');
+  if (typeof nbf === 'number' && nbf - clockToleranceSeconds > seconds)
+    throw unauthorized('the token is not valid yet');
+  if (![aud].flat().includes(audience)) throw unauthorized('the token is for another audience');
+  if (issuer !== undefined && iss !== undefined && iss !== issuer) {
+    throw unauthorized('the token comes from another issuer');
+  }
+  return claims;
+}
+
+/**
+ * The issuer and the subject together identify a user (OpenID Connect Core 1.0, section 5.7). A token without a
+ * subject identifies the client to which it was issued (RFC 9068, section 2.2).
+ */
+function principalFrom(claims: Claims, { issuer = '' }: OidcOptions): Principal {
+  const { iss = issuer, sub, client_id: client } = claims;
+  return { id: JSON.stringify([iss, sub ?? client ?? null]), claims };
+}
+
+/** The provider's metadata, fetched on first use and again some time after a failure. */
+class Provider {
+  readonly #options: OidcOptions;
+  /** Hosts that the user has named. Only these may have private addresses. */
+  readonly #named: ReadonlySet<string>;
+  #server: Promise<AuthorizationServer> | undefined;
+  #keys: JWTVerifyGetKey | undefined;
+  /** The failures of a short time, by URL: every token of a stranger would otherwise cause another request. */
+  readonly #failed = new Map<string, { error: unknown; until: number }>();
+
+  constructor(options: OidcOptions) {
+    this.#options = options;
+    const urls = [options.issuer, options.jwksUrl, options.introspectionUrl];
+    this.#named = new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])));
+  }
+
+  async keys(): Promise<JWTVerifyGetKey> {
+    if (this.#keys !== undefined) return this.#keys;
+    const url = this.#options.jwksUrl ?? (await this.#discovered()).jwks_uri;
+    if (url === undefined) throw unavailable('the issuer does not publish the URL of its keys');
+    requireSecure(url, { allowHttp: this.#options.allowHttp });
+    const fetchKeys = (address: string): Promise<Response> => this.#read(address);
+    this.#keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
+    return this.#keys;
+  }
+
+  /** Returns the provider's description of a token, with the members of RFC 7662, section 2.2. */
+  async introspect(token: string): Promise<Claims> {
+    const { introspectionUrl, clientId = 'toolhive', clientSecret, issuer, allowHttp } = this.#options;
+    if (introspectionUrl === googleTokenInfo) return this.#askGoogle(token);
+    const server: AuthorizationServer =
+      introspectionUrl === undefined
+        ? await this.#discovered()
+        : { issuer: issuer ?? introspectionUrl, introspection_endpoint: introspectionUrl };
+    if (server.introspection_endpoint === undefined) {
+      throw unauthorized('the token is not a JWT, and the issuer does not validate other tokens');
+    }
+    // The token is sent there.
+    requireSecure(server.introspection_endpoint, { allowHttp });
+    const client = { client_id: clientId };
+    const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
+    const answer = await introspectionRequest(server, client, authentication, token, this.#requests);
+    return processIntrospectionResponse(server, client, answer);
+  }
+
+  /** Google has no endpoint of RFC 7662, but one that takes the token as a parameter and writes numbers as text. */
+  async #askGoogle(token: string): Promise<Claims> {
+    const query = new URLSearchParams({ access_token: token });
+    const answer = await this.#fetch(`${googleTokenInfo}?${query.toString()}`, {});
+    if (answer.status !== 200) return { active: false };
+    const claims = (await answer.json()) as Record<string, unknown>;
+    return { iss: this.#options.issuer, ...claims, exp: Number(claims['exp']), active: true };
+  }
+
+  #discovered(): Promise<AuthorizationServer> {
+    this.#server ??= this.#discover().catch((error: unknown) => {
+      this.#server = undefined;
+      throw error;
+    });
+    return this.#server;
+  }
+
+  async #discover(): Promise<AuthorizationServer> {
+    if (this.#options.issuer === undefined)
+      throw unauthorized('only tokens that can be introspected are accepted');
+    const issuer = new URL(this.#options.issuer);
+    const requests = { ...this.#requests, [oauthFetch]: (address: string) => this.#read(address) };
+    return processDiscoveryResponse(issuer, await discoveryRequest(issuer, requests));
+  }
+
+  get #requests() {
+    // The code above allows plain HTTP only on this machine, a distinction that the library does not make.
+    return { [oauthFetch]: this.#fetch.bind(this), [allowInsecureRequests]: true };
+  }
+
+  /** Fetches keys or metadata. For a short time after a failure, throws the same error again instead of fetching. */
+  async #read(address: string): Promise<Response> {
+    const { now = Date.now, readAuthToken } = this.#options;
+    const failed = this.#failed.get(address);
+    if (failed !== undefined && now() < failed.until) throw failed.error;
+    try {
+      const own = readAuthToken !== undefined && this.#named.has(new URL(address).host);
+      const headers = own ? { authorization: `Bearer ${await readAuthToken()}` } : {};
+      const answer = await this.#fetch(address, { headers });
+      if (answer.status >= 400) throw unavailable(`${address} returned status ${answer.status}`);
+      this.#failed.delete(address);
+      return answer;
+    } catch (error) {
+      this.#failed.set(address, { error, until: now() + retryAfterMs });
+      throw error;
+    }
+  }
+
+  async #fetch(
+    address: string,
+    { method = 'GET', headers, body }: { method?: string; headers?: unknown; body?: unknown }, // of two libraries
+  ): Promise<Response> {
+    const { allowPrivate = true, allowHttp = false, certificates } = this.#options;
+    const { host, hostname } = new URL(address);
+    const answer = await guardedFetch(address, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers: Object.fromEntries(new Headers(headers as Record<string, string> | undefined)),
+      allowPrivate: this.#named.has(host) && (allowPrivate || isLoopback(hostname)),
+      allowHttp,
+      maxBytes: maxProviderBytes,
+      // The list replaces the default list, so it must contain the default.
+      ...(certificates === undefined ? {} : { ca: [...rootCertificates, certificates] }),
+      ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
+    });
+    const type = String(answer.headers['content-type'] ?? '');
+    return new Response(answer.text, { status: answer.status, headers: { 'content-type': type } });
+  }
+}
+
+/** Describes an invalid token. Provider errors are not the caller's fault. */
+function asFailure(error: unknown): ThvError {
+  if (error instanceof ThvError && error.kind === 'unauthorized') return error;
+  if (error instanceof errors.JWTExpired) return unauthorized('the token has expired');
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return unauthorized(`the token lacks the required claim ${error.claim}`);
+  }
+  if (error instanceof errors.JWKSTimeout)
+    return unavailable('the signing keys of the issuer cannot be read at the moment');
+  if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');
+  if (error instanceof errors.JOSEError) return unauthorized('the token is not valid', { cause: error });
+  return unavailable(`cannot reach the token issuer: ${messageOf(error)}`, { cause: error });
+}

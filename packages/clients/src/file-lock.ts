@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { conflict } from '@toolhive/contract/failure';
+import { filesIn, readIfThere } from '@toolhive/state/files';
+
+const waitMs = 1000;
+const retryMs = 100;
+const staleAfterMs = 5 * 60_000;
+
+/**
+ * Takes ToolHive's lock: a file beside the locked file. Takes over the lock of a dead process. Throws `conflict` if
+ * another process holds the lock for more than a second.
+ */
+export async function takeLock(path: string): Promise<AsyncDisposable> {
+  const lock = `${path}.lock`;
+  for (let waitedMs = 0; !(await create(lock)); waitedMs += retryMs) {
+    if (await breakStale(lock)) continue;
+    if (waitedMs >= waitMs) {
+      throw conflict(`${path} is locked by another program`, { hint: `if none is running, remove ${lock}` });
+    }
+    await pause(retryMs);
+  }
+  return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
+}
+
+/** Removes the locks on a file that killed ToolHive processes left. Locks of other programs stay. */
+export async function sweepLocks(path: string): Promise<void> {
+  const lock = `${path}.lock`;
+  if (holderIn((await readIfThere(lock)) ?? '')?.isAlive === false) await breakStale(lock);
+  const beside = `${basename(lock)}.`;
+  for (const file of await filesIn(dirname(path))) {
+    if (!file.startsWith(beside) || holderIn(file.slice(beside.length))?.isAlive !== false) continue;
+    await rm(join(dirname(path), file), { force: true });
+  }
+}
+
+/** A process ID may be reused, but not with the same start time. */
+const born = Math.round(performance.timeOrigin);
+const owner = `${process.pid} ${born}\n`;
+
+/** A unique name that identifies its process, like a lock, even before the file has content. */
+const nameBeside = (lock: string): string => `${lock}.${process.pid}-${born}-${randomUUID()}`;
+
+/**
+ * The lock identifies its process from the start. Otherwise a crash at that moment would leave a lock that no process
+ * could safely take over.
+ */
+async function create(lock: string): Promise<boolean> {
+  const whole = nameBeside(lock);
+  try {
+    await writeFile(whole, owner, { flag: 'wx', mode: 0o600 });
+    await link(whole, lock);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (code !== 'ENOTSUP' && code !== 'ENOSYS' && code !== 'EPERM') throw error;
+    return await createWithoutLink(lock); // as on some foreign file systems
+  } finally {
+    await rm(whole, { force: true });
+  }
+}
+
+async function createWithoutLink(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, owner, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Removes a lock without a holder. Returns false if the lock has a holder. */
+async function breakStale(lock: string): Promise<boolean> {
+  try {
+    const { ino, mtimeMs } = await stat(lock);
+    const isHeld = isFresh(mtimeMs) && (holderIn(await readFile(lock, 'utf8'))?.isAlive ?? true);
+    if (isHeld) return false;
+    // Two programs may get here at once: only the file that was looked at may go.
+    const aside = nameBeside(lock);
+    await rename(lock, aside);
+    if ((await stat(aside)).ino !== ino) await link(aside, lock).catch(() => {}); // another process already has the lock
+    await rm(aside, { force: true });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true; // just released
+    throw error;
+  }
+}
+
+/** Locks of other programs do not identify their process, so their age counts. */
+function isFresh(mtimeMs: number): boolean {
+  return Date.now() - mtimeMs < staleAfterMs;
+}
+
+/** The process that a lock or a temporary name belongs to. Undefined if it does not belong to ToolHive. */
+function holderIn(text: string): { isAlive: boolean } | undefined {
+  const [, pid, time] = /^(\d{1,10})[ -](\d{1,15})[\n-]/.exec(text) ?? [];
+  if (pid === undefined) return undefined;
+  if (Number(pid) === process.pid) return { isAlive: Number(time) === born };
+  try {
+    process.kill(Number(pid), 0);
+    return { isAlive: true };
+  } catch (error) {
+    return { isAlive: (error as NodeJS.ErrnoException).code !== 'ESRCH' };
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { proves } from '../../../e2e/promises.ts';
+import { deriveName } from '@toolhive/core/name';
+import { openBuiltIn } from './built-in.ts';
+import { resolveSource } from './registry.ts';
+
+const { registry } = openBuiltIn().state;
+
+test('has the nine specified servers, each with a description', () => {
+  proves('run.catalogue');
+  const names = [...Object.keys(registry.servers), ...Object.keys(registry.remote_servers)];
+
+  const catalogued = [
+    'context7',
+    'fetch',
+    'filesystem',
+    'github',
+    'k8s',
+    'meta-mcp',
+    'notion-remote',
+    'osv',
+    'playwright',
+  ];
+  expect(catalogued.filter((name) => !names.includes(name))).toEqual([]);
+  for (const { description } of [
+    ...Object.values(registry.servers),
+    ...Object.values(registry.remote_servers),
+  ]) {
+    expect(description.length).toBeGreaterThan(10);
+  }
+});
+
+describe('a source', () => {
+  test('is the image of an entry in a container engine, and its package elsewhere', () => {
+    const contained = resolveSource(registry, 'filesystem', 'docker');
+    const sandboxed = resolveSource(registry, 'filesystem', 'process');
+
+    expect(contained.source).toEqual({ kind: 'image', image: 'docker.io/mcp/filesystem:latest' });
+    expect(sandboxed.source).toMatchObject({
+      kind: 'package',
+      scheme: 'npx',
+      name: '@modelcontextprotocol/server-filesystem',
+    });
+  });
+
+  test('that is the image of an entry is its package without a container engine, and says so', () => {
+    const image = 'docker.io/mcp/filesystem:latest';
+
+    const sandboxed = resolveSource(registry, image, 'process');
+
+    expect(sandboxed).toMatchObject({
+      source: { kind: 'package', name: '@modelcontextprotocol/server-filesystem' },
+      entry: { name: 'filesystem' },
+      insteadOf: image,
+    });
+    expect(resolveSource(registry, image, 'docker').source).toEqual({ kind: 'image', image });
+  });
+
+  test('that brings arguments of its own keeps them', () => {
+    expect(resolveSource(registry, 'github', 'process').sourceArgs).toEqual(['stdio']);
+  });
+
+  test.each([
+    ['meta-mcp', 'is only available as a container image'],
+    ['filesistem', 'the registry has no server filesistem'],
+    ['ghcr.io/example/server:1', 'is a container image, and no container engine was found'],
+    ['constructor', 'the registry has no server constructor'],
+  ])('that cannot run here says why: %s', (word, message) => {
+    expect(() => resolveSource(registry, word, 'process')).toThrow(message);
+  });
+});
+
+test.each([
+  [{ kind: 'image' as const, image: 'docker.io/library/nginx:latest' }, 'library-nginx'],
+  [{ kind: 'image' as const, image: 'localhost:5000/image:latest' }, 'localhost-image'],
+  [{ kind: 'image' as const, image: 'image' }, 'image'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '@scope/server' }, 'scope-server'],
+  [{ kind: 'package' as const, scheme: 'go' as const, name: 'github.com/a/b/cmd/server' }, 'cmd-server'],
+  [{ kind: 'package' as const, scheme: 'go' as const, name: './' }, 'workload'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '/home/ada/my server' }, 'my-server'],
+  [{ kind: 'package' as const, scheme: 'uvx' as const, name: '/srv/weather.py' }, 'weather'],
+  [{ kind: 'package' as const, scheme: 'uvx' as const, name: '/srv/a_b-1.0-py3-none-any.whl' }, 'a-b'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '/srv/server-1.2.0.tgz' }, 'server'],
+])('derives a name from %j', (source, name) => {
+  expect(deriveName(source, undefined)).toBe(name);
+});

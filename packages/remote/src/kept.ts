@@ -1,0 +1,144 @@
+import { ThvError } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import type { Vault } from '@toolhive/secrets/encrypted';
+import { adoptedWorkloadId, WorkloadId } from '@toolhive/state/workload-id';
+
+/** How we are known to an authorization server, and to no other. */
+const Client = z.object({
+  issuer: z.string(),
+  kind: z.enum(['configured', 'document', 'dynamic']),
+  id: z.string(),
+  /** Only of one that was registered by us. */
+  secret: z.string().optional(),
+  secretExpiresAtMs: z.number().optional(),
+  /** The client authentication method, if the registration specified one. */
+  authentication: z.string().optional(),
+  redirectUri: z.string(),
+});
+export type Client = z.infer<typeof Client>;
+
+const Tokens = z.object({
+  access: z.string(),
+  refresh: z.string().optional(),
+  issuedAtMs: z.number(),
+  expiresAtMs: z.number().optional(),
+});
+export type Tokens = z.infer<typeof Tokens>;
+
+/** What came of signing in. */
+const Grant = z.object({
+  /** What the tokens are for (RFC 8707). */
+  resource: z.string(),
+  /** The requested scopes, which the next sign-in requests again. */
+  scopes: z.array(z.string()),
+  tokens: Tokens,
+});
+export type Grant = z.infer<typeof Grant>;
+
+/** Everything that is worth keeping about one remote server. */
+const Kept = z.object({
+  version: z.literal(1),
+  /** The server and the settings for which the tokens were issued. With others, they are useless. */
+  purpose: z.string(),
+  client: Client.optional(),
+  grant: Grant.optional(),
+});
+export type Kept = z.infer<typeof Kept>;
+
+const prefix = 'sign-in/';
+/** Earlier versions stored tokens by workload name. */
+const prefixByName = 'remote-auth/';
+
+/** Where the tokens of one workload outlive the daemon. */
+export class TokenStore {
+  readonly #workload: { id: WorkloadId; name: string } | undefined;
+  readonly #vault: () => Vault | undefined;
+
+  /**
+   * Looks up the secret store each time, because secrets can be set up while a workload runs. Without a workload,
+   * nothing is stored.
+   */
+  constructor(workload: { id: WorkloadId; name: string } | undefined, vault: () => Vault | undefined) {
+    this.#workload = workload;
+    this.#vault = workload === undefined ? () => undefined : vault;
+  }
+
+  /** Undefined if nothing valid is stored. Throws while the store is inaccessible. */
+  async load(): Promise<Kept | undefined> {
+    const vault = this.#vault();
+    const text = (await vault?.get(this.#key)) ?? (await this.#adopt(vault));
+    const kept = Kept.safeParse(text === undefined ? undefined : parseJson(text));
+    return kept.success ? kept.data : undefined;
+  }
+
+  /**
+   * Returns why the tokens could not be stored, if so. This is not a failure, because the tokens in memory still
+   * work.
+   */
+  async save(kept: Kept): Promise<string | undefined> {
+    const vault = this.#vault();
+    if (vault === undefined) return 'no encrypted secrets are set up';
+    return reasonOf(vault.set(this.#key, JSON.stringify(kept)));
+  }
+
+  get #key(): string {
+    return `${prefix}${this.#workload?.id}`;
+  }
+
+  /** What a workload stored before IDs existed. */
+  async #adopt(vault: Vault | undefined): Promise<string | undefined> {
+    if (vault === undefined || this.#workload === undefined) return undefined;
+    const { id, name } = this.#workload;
+    if (adoptedWorkloadId(name) !== id) return undefined;
+    const before = `${prefixByName}${name}`;
+    const text = await vault.get(before);
+    if (text === undefined) return undefined;
+    await reasonOf(vault.set(this.#key, text).then(() => vault.delete(before)));
+    return text;
+  }
+}
+
+/** The stored tokens of all workloads. */
+export class SignIns {
+  readonly #vault: () => Vault | undefined;
+
+  constructor(vault: () => Vault | undefined) {
+    this.#vault = vault;
+  }
+
+  /** The workloads that tokens are stored of. Throws while the store is inaccessible. */
+  async ids(): Promise<WorkloadId[]> {
+    const ids = ((await this.#vault()?.names()) ?? []).flatMap((key) => ownerOf(key) ?? []);
+    return [...new Set(ids)];
+  }
+
+  /** Deletes a workload's tokens. Throws while the store is inaccessible. */
+  async forget(id: WorkloadId): Promise<void> {
+    const vault = this.#vault();
+    for (const key of (await vault?.names()) ?? []) if (ownerOf(key) === id) await vault?.delete(key);
+  }
+}
+
+/** The workload of a key in the vault. */
+function ownerOf(key: string): WorkloadId | undefined {
+  if (key.startsWith(prefixByName)) return adoptedWorkloadId(key.slice(prefixByName.length));
+  return key.startsWith(prefix) ? WorkloadId.safeParse(key.slice(prefix.length)).data : undefined;
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ThvError) return error.message;
+    throw error;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

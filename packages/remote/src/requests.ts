@@ -1,0 +1,181 @@
+import { ThvError, forbidden, unavailable } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
+import {
+  AuthorizationResponseError,
+  OperationProcessingError,
+  ResponseBodyError,
+  UnsupportedOperationError,
+  WWWAuthenticateChallengeError,
+  allowInsecureRequests,
+  customFetch,
+} from 'oauth4webapi';
+import type { buildConnector } from 'undici';
+import { refusalOf } from '@toolhive/runtime/addresses';
+import { guardedConnect, guardedFetch } from '@toolhive/outgoing/guarded-fetch';
+import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
+import type { AuthSettings } from './settings.ts';
+import { isSafe, nameOf, parseUrl } from './urls.ts';
+
+/** The time limit of one request, and the name resolution, for tests. */
+export type Network = Pick<GuardedRequest, 'lookup' | 'ca' | 'timeoutMs'>;
+
+interface RequestsOptions {
+  network?: Network | undefined;
+  /** The hosts that a registry entry named instead of the user. */
+  registryHosts?: readonly string[] | undefined;
+}
+
+/** Metadata and tokens are small. */
+const maxBytes = 256 * 1024;
+const defaultTimeoutMs = 10_000;
+
+/**
+ * Requests to URLs that a remote server has named. Private addresses are allowed only if the user named that host,
+ * and this machine only if the remote server is on this machine too.
+ */
+export class Requests {
+  readonly #named: ReadonlySet<string>;
+  readonly #isHere: boolean;
+  readonly #network: Network;
+  /** Opens connections to the remote server. If the user named the server, it may have a private address. */
+  readonly connect: buildConnector.connector;
+
+  constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
+    const { network = {}, registryHosts = [] } = options;
+    const named = [serverUrl.href, issuer, endpoints?.authorize, endpoints?.token];
+    const hosts = named.flatMap((url) => (url === undefined ? [] : [new URL(url).host]));
+    this.#named = new Set(hosts).difference(new Set(registryHosts));
+    this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
+    this.#network = network;
+    this.connect = this.#named.has(serverUrl.host)
+      ? guardedConnect({ ...network, allowPrivate: true })
+      : connectToEntry(serverUrl, network);
+  }
+
+  /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */
+  check(address: string, what: string): URL {
+    const url = parseUrl(address);
+    if (url === undefined) throw unavailable(`${what} is not a usable URL`);
+    if (!isSafe(url)) throw forbidden(`${what} is not https: ${nameOf(url)}`);
+    if (this.#mayBeInside(url)) return url;
+    if (isLoopback(url.hostname))
+      throw inside(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
+    // Names are checked when dialing, but a browser may use the URL directly.
+    const refused = refusalOf(url.hostname.replace(/^\[|\]$/g, ''), false);
+    if (refused !== undefined && refused !== 'no address')
+      throw inside(`${what} is ${refused}: ${nameOf(url)}`);
+    return url;
+  }
+
+  /** The JSON at a URL. Undefined if the URL has none or redirects. */
+  async metadata(address: string, what: string, signal: AbortSignal): Promise<Response | undefined> {
+    const url = this.check(address, what);
+    const answer = await this.#send(url, { headers: { accept: 'application/json' }, signal });
+    const isJson = /^application\/([\w.-]+\+)?json\b/i.test(answer.type);
+    return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
+  }
+
+  /** For library functions, which then use the rules of this module. */
+  options(signal: AbortSignal) {
+    return {
+      [customFetch]: (
+        address: string,
+        { method, headers, body }: { method: string; headers: Record<string, string>; body?: unknown },
+      ) =>
+        this.#fetch(address, {
+          method: method === 'GET' ? 'GET' : 'POST',
+          headers,
+          body: bodyOf(body),
+          signal,
+        }),
+      [allowInsecureRequests]: true, // the code above allows it only on loopback, a distinction that the library does not make
+    };
+  }
+
+  async #fetch(address: string, request: GuardedRequest): Promise<Response> {
+    return (await this.#send(this.check(address, 'an endpoint of the authorization server'), request))
+      .response;
+  }
+
+  async #send(url: URL, request: GuardedRequest) {
+    const answer = await guardedFetch(url.href, {
+      timeoutMs: defaultTimeoutMs,
+      ...this.#network,
+      ...request,
+      maxBytes,
+      followRedirects: false,
+      allowPrivate: this.#mayBeInside(url),
+    }).catch((error: unknown) => {
+      throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
+    });
+    const type = String(answer.headers['content-type'] ?? '');
+    const isEmpty = [204, 205, 304].includes(answer.status);
+    const response = new Response(isEmpty ? null : answer.text, {
+      status: answer.status,
+      headers: { 'content-type': type },
+    });
+    return { response, status: answer.status, url: answer.url, type };
+  }
+
+  #mayBeInside(url: URL): boolean {
+    return this.#named.has(url.host) || (this.#isHere && isLoopback(url.hostname));
+  }
+}
+
+/**
+ * Refuses private addresses when connecting, because a name may resolve differently than when the workload was
+ * created.
+ */
+function connectToEntry({ href }: URL, network: Network): buildConnector.connector {
+  const dial = guardedConnect(network);
+  return (options, done) => {
+    dial(options, (...[error, socket]) => {
+      if (error === null) return done(null, socket);
+      const isRefused = error instanceof ThvError && error.kind === 'forbidden';
+      return done(isRefused ? refusedEntry(error, href) : error, null);
+    });
+  };
+}
+
+function refusedEntry(cause: ThvError, url: string): ThvError {
+  return forbidden(`the server of a registry entry must have a public address: ${cause.message}`, {
+    hint: `if you trust that server, run it by its URL: thv run ${url}`,
+    cause,
+  });
+}
+
+/** What the server may not lead us to, the user still may. */
+function inside(message: string, cause?: ThvError): ThvError {
+  return forbidden(message, {
+    hint: 'if that is right, configure the issuer, or its authorize_url and token_url',
+    cause,
+  });
+}
+
+function bodyOf(body: unknown): string {
+  return body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : '';
+}
+
+/**
+ * Describes an authorization server's error. The library's errors contain responses with tokens, so they are not
+ * passed on. `quote` adds the server's text for users, which is only safe for responses without secrets.
+ */
+export function explain(error: unknown, what: string, { quote = false } = {}): unknown {
+  if (error instanceof ThvError) return error;
+  if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
+    const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'an error without a name';
+    const words = quote ? plainText(error.error_description ?? '') : '';
+    return forbidden(`${what}: ${code}${words && ` (${words})`}`);
+  }
+  const isTheirs =
+    error instanceof OperationProcessingError ||
+    error instanceof UnsupportedOperationError ||
+    error instanceof WWWAuthenticateChallengeError;
+  return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
+}
+
+const maxWords = 200;
+
+function plainText(text: string): string {
+  return text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').slice(0, maxWords);
+}
