@@ -8,7 +8,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // A server that is granted a directory, and tries to get more of the machine at its next start.
 

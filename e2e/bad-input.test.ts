@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

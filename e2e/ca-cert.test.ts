@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { makeUser, root, testServer } from './testing/thv.ts';
 import { installUv } from './testing/uv.ts';
 

@@ -4,7 +4,7 @@ import { buildBaseImage } from '@toolhive/runtime/testing/base-images';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { npmFiles } from '@toolhive/runtime/testing/offline-registries';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 

@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { isInstalled } from '../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { makeUser, testServer, thvScript, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { settings } from '@toolhive/contract/settings';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // Access that is dangerous, which a user gets only after saying so.
 

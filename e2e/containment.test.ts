@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { chaosTimeoutMs, openChaos } from '@toolhive/runtime/testing/chaos';
 import { childrenOf } from '@toolhive/runtime/testing/processes';
 import { expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { TEST_IMAGE, buildFromScratch } from '@toolhive/runtime/testing/docker-engine';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { isListening, makeUser, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

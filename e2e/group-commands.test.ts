@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { feed } from './testing/feed.ts';
 import { connectTo } from './testing/mcp.ts';
 import { useRegistry } from './testing/registry.ts';

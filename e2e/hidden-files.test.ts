@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // A server that tries to read files that ignore files hide from it.
 

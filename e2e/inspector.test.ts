@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '@toolhive/runtime/free-port';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import {
   isListening,
   makeUser,

@@ -5,7 +5,7 @@ import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../apps/cli/src/commands/commands.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { feed } from './testing/feed.ts';
 import { goodToken, installNgrok } from './testing/ngrok.ts';
 import { startCommand } from './testing/running.ts';

@@ -5,7 +5,7 @@ import { canMakeNetworks } from '@toolhive/runtime/testing/stand-in-hosts';
 import { openWebHosts } from '@toolhive/runtime/testing/web-hosts';
 import type { WebHosts } from '@toolhive/runtime/testing/web-hosts';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { isInstalled } from '../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';

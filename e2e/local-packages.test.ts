@@ -3,7 +3,7 @@ import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

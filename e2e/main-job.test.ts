@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { isListening, makeUser, processesWith, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

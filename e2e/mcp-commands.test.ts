@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serveHttp } from 'toolhive-test-servers/conformance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { askableClients, officialClients } from './testing/mcp.ts';
 import { startCommand } from './testing/running.ts';
 import { makeUser, serve, testServer, until } from './testing/thv.ts';

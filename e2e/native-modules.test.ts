@@ -3,7 +3,7 @@ import { mkdir, mkdtempDisposable, rename, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { cacheDirectory, cachedPackages } from './testing/package-cache.ts';
 import { makeUser, thvStart } from './testing/thv.ts';

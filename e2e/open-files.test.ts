@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, thvStart } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

@@ -7,7 +7,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { unbundled } from '../scripts/build.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, publicRegistries, root, testServer } from './testing/thv.ts';
 import { webUiOf } from './testing/web-ui.ts';

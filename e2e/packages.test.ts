@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiClient } from './testing/api.ts';
-import { proves } from './promises.ts';
+import { apiClient } from '@toolhive/api/testing/api-client';
+import { proves } from '@toolhive/testing/promises';
 import { startCommand } from './testing/running.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';

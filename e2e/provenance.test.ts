@@ -4,7 +4,7 @@ import { openTestSigstore } from '@toolhive/registry/testing/sigstore';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 

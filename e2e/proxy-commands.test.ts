@@ -9,7 +9,7 @@ import { openAuthorizationServer } from '@toolhive/remote/testing/authorization-
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { askableClients, connectTo } from './testing/mcp.ts';
 import { goodToken, installNgrok } from './testing/ngrok.ts';
 import { startCommand } from './testing/running.ts';

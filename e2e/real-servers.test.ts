@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import defaultRegistry from '../packages/registry/src/default-registry.json' with { type: 'json' };
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { askableClients, connectTo } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';
 import { cachedPackages } from './testing/package-cache.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // A server that uses too much, and what its user is told.
 

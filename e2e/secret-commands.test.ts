@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { feed } from './testing/feed.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { isListening, makeUser, processesWith, serve, until } from './testing/thv.ts';

@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 import { bootUserManager, canManageServices } from './testing/user-manager.ts';

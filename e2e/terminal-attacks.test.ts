@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, serve, until } from './testing/thv.ts';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // A server whose texts contain what a terminal would obey.
 

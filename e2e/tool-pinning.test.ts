@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { makeUser, serve, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

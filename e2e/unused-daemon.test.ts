@@ -1,7 +1,7 @@
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { proves } from './promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
 
 test('a background daemon ends when its state directory is removed, with its servers', async () => {

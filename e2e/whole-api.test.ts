@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { operations } from '@toolhive/contract/operations';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiClient } from './testing/api.ts';
+import { apiClient } from '@toolhive/api/testing/api-client';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

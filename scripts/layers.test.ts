@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findLayerBreaches, folderBreaches } from './layers.ts';
+import { exceptions, findLayerBreaches, folderBreaches, outsideBreaches } from './layers.ts';
 
 test('no file imports from a higher layer', async () => {
   expect(await findLayerBreaches()).toEqual([]);
@@ -18,4 +18,17 @@ test.each([
   expect(folderBreaches('packages/proxy', 'packages/proxy/src/transport/lines.ts', source)).toHaveLength(
     count,
   );
+});
+
+test.each([
+  ['the end-to-end tests', 'packages/core/src/core.test.ts', '../../../e2e/testing/thv.ts', 1],
+  ['another app', 'packages/core/src/core.ts', '../../../apps/cli/src/help.ts', 1],
+  ['another package by path', 'packages/core/src/core.ts', '../../proxy/src/proxy.ts', 1],
+  ['its own package', 'packages/core/src/groups/groups.ts', '../core.ts', 0],
+])('finds an import from %s', (_where, file, name, count) => {
+  expect(outsideBreaches('packages/core', file, `import { it } from '${name}';\n`)).toHaveLength(count);
+});
+
+test('at most eight files or folders may import more than their package', () => {
+  expect(Object.keys(exceptions).length).toBeLessThanOrEqual(8);
 });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { promises } from '../e2e/promises.ts';
+import { promises } from '@toolhive/testing/promises';
 
 const pages = new URL('../apps/docs/docs/toolhive/', import.meta.url);
 const read = (page: string): Promise<string> => readFile(new URL(page, pages), 'utf8');

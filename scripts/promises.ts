@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
-import { promises } from '../e2e/promises.ts';
-import type { Promised } from '../e2e/promises.ts';
+import { promises } from '@toolhive/testing/promises';
+import type { Promised } from '@toolhive/testing/promises';
 
 const proving = /\bproves\(([^)]*)\)/g;
 
@@ -23,7 +23,7 @@ export async function findPromiseGaps(): Promise<string[]> {
   }
   return Object.entries<Promised>(promises).flatMap(([id, { text, awaits }]) => {
     if (proved.has(id) && awaits !== undefined)
-      return [`${id} is proved: take "awaits" out of e2e/promises.ts`];
+      return [`${id} is proved: take "awaits" out of packages/testing/src/promises.ts`];
     if (!proved.has(id) && awaits === undefined) return [`no test proves ${id}: ${text}`];
     return [];
   });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { buildCli } from './build.ts';
 import { isSiteCurrent, siteFolder } from './build-docs.ts';
-import { installMissing, sandboxPrograms } from './machine.ts';
+import { installMissing, sandboxPrograms } from '@toolhive/testing/machine';
 
 if (process.platform === 'linux') installMissing(sandboxPrograms);
 await buildCli();

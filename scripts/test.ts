@@ -11,7 +11,7 @@ import {
   keyringPrograms,
   sandboxPrograms,
   shellPrograms,
-} from './machine.ts';
+} from '@toolhive/testing/machine';
 import { run } from './run.ts';
 
 const report = new URL('../test-results/vitest.json', import.meta.url).pathname;

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
-import { chromiumOptions } from '../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 
 /** Tests of components in a browser. Tests of whole screens with a daemon are in `e2e/ui`. */
 export default defineConfig({

@@ -10,7 +10,7 @@ import {
   startDockerEngine,
 } from '../../packages/runtime/src/testing/docker-engine.ts';
 import { buildCli } from '../../scripts/build.ts';
-import { isInstalled } from '../../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { ask, askAndFollow, workloadsPath } from '../ask.ts';
 import type { Figure } from '../measurement.ts';
 import { inTurns, median } from '../statistics.ts';

@@ -3,7 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { apiClient } from '../testing/api.ts';
+import { apiClient } from '@toolhive/api/testing/api-client';
 import { until } from '../testing/thv.ts';
 
 /** What a scenario tells its client. */

@@ -11,7 +11,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { serveHttp } from 'toolhive-test-servers/conformance';
 import { bundle } from '../../scripts/build.ts';
-import { apiClient } from '../testing/api.ts';
+import { apiClient } from '@toolhive/api/testing/api-client';
 import { makeUser, root, serve } from '../testing/thv.ts';
 import type { Revision } from './suite.ts';
 

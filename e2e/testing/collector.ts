@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { freePort } from '@toolhive/runtime/free-port';
-import { isInstalled } from '../../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { root } from './thv.ts';
 
 /** Go from the PATH, or from the directory in which its own packages install it. */

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { isInstalled } from '../../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { thvStart, until } from './thv.ts';
 import type { User } from './thv.ts';
 

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../testing/thv.ts';
 import { openWorld, useBrowser } from './world.ts';
-import { proves } from '../promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 useBrowser();
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { chromiumOptions } from '../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 import { openWorld } from './world.ts';
 
 test('a browser offers to install the web UI', async () => {

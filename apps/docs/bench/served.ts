@@ -2,7 +2,7 @@ import { listenOnTcp } from '@toolhive/api/listen';
 import { Hono } from 'hono';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { chromiumOptions } from '../../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 import { serve } from '../test/serve.ts';
 
 /** The built site as the daemon serves it, and a browser to look at it. */

@@ -1,6 +1,6 @@
 import { ThemeConfigSchema } from '@docusaurus/theme-classic/lib/options.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import config from '../docusaurus.config.ts';
 import { buildSmallSite } from './small-site/small-site.ts';
 import type { SmallSite } from './small-site/small-site.ts';

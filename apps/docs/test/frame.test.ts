@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { hydrated } from '../bench/hydrated.ts';
 import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';

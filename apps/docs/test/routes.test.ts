@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { siteFolder } from '../../../scripts/build-docs.ts';
 
 const routes = (await readFile(new URL('routes.txt', import.meta.url), 'utf8')).trim().split('\n');

@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { buildDocs, siteFolder } from '../../../scripts/build-docs.ts';
-import { chromiumOptions } from '../../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 import { serve } from './serve.ts';
 
 declare module 'vitest' {

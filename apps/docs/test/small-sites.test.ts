@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { useBrowser } from './browse.ts';
 import { serve } from './serve.ts';
 import { buildSmallSite } from './small-site/small-site.ts';

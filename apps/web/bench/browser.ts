@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { chromiumOptions } from '../../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 
 /** A browser that Playwright and Lighthouse can control. */
 export interface SharedBrowser extends AsyncDisposable {

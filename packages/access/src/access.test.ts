@@ -5,7 +5,7 @@ import { openIdProvider } from './testing/openid-provider.ts';
 import type { OpenIdProvider } from './testing/openid-provider.ts';
 import { openAccess } from './access.ts';
 import type { Access, OidcOptions } from './access.ts';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 describe('a fixed token', () => {
   test.each(['short', 'with a blank in the middle of it'])('is refused when it is %s', (poor) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { createApi } from './api.ts';
 import { aWorkload, openTestApi } from './testing/test-api.ts';
 

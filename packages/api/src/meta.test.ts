@@ -13,7 +13,7 @@ import { testServer } from '@toolhive/core/testing';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { describe, expect, test, vi } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { mcpCaller } from './testing/mcp-caller.ts';
 import type { McpCaller } from './testing/mcp-caller.ts';
 import { openTestApi } from './testing/test-api.ts';

@@ -2,7 +2,7 @@ import { testServer } from '@toolhive/core/testing';
 import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
 import type { Says } from '@toolhive/core/testing/changing-server';
 import { expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
 

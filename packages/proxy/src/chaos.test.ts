@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { chaosTimeoutMs, openChaos } from '@toolhive/runtime/testing/chaos';
 import type { Chaos } from '@toolhive/runtime/testing/chaos';
 import { describe, expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { ScriptedServer } from './testing/scripted-server.ts';
 import { RawSession, openTestProxy, postModern } from './testing/test-proxy.ts';
 import type { TestProxy } from './testing/test-proxy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { deriveName } from '@toolhive/core/name';
 import { openBuiltIn } from './built-in.ts';
 import { resolveSource } from './registry.ts';

@@ -10,7 +10,7 @@ import { ThvError, messageOf } from '@toolhive/contract/failure';
 import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { proves } from '../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { SettingsFile } from '@toolhive/state/settings-file';
 import { FileSource } from './file-source.ts';
 import { readRegistry } from './read.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import original from '../../compatibility/cli-v0.4.2.json' with { type: 'json' };
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { flagsOf } from '../command.ts';
 import type { Command, Flag, FlagKind } from '../command.ts';
 import { program } from './commands.ts';

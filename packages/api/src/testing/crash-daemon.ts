@@ -4,7 +4,7 @@ import type { Client } from '@toolhive/contract/client';
 import type { Core } from '@toolhive/core/core';
 import { openTestCore } from '@toolhive/core/testing';
 import { pino } from 'pino';
-import { apiClient } from '../../../../e2e/testing/api.ts';
+import { apiClient } from './api-client.ts';
 import { createApi } from '../api.ts';
 import { listenOnSocket } from '../listen.ts';
 import { CrashPoints } from './crash-points.ts';

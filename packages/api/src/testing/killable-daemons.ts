@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { statePaths } from '@toolhive/state/paths';
-import { apiClient } from '../../../../e2e/testing/api.ts';
+import { apiClient } from './api-client.ts';
 import type { FromDaemon, Daemon, ToDaemon } from './crash-daemon.ts';
 
 /** A daemon in a process that can be killed. */

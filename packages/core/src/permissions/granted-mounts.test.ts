@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { makeHome } from '../testing/test-core.ts';
 import { GrantedMounts, refuseReplaceable } from './granted-mounts.ts';
 import { newWorkloadId } from '@toolhive/state/workload-id';

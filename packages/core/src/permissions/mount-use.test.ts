@@ -5,7 +5,7 @@ import { pinSource } from '@toolhive/runtime/mount-source';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { isInstalled } from '../../../../scripts/machine.ts';
+import { isInstalled } from '@toolhive/testing/machine';
 import { MountUse } from './mount-use.ts';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 

@@ -1,6 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { mountsOf, mountsOfRunConfig, parseVolume, withMounts } from './mounts.ts';
 
 test.each([

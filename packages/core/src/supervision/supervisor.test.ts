@@ -5,7 +5,7 @@ import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import type { Core } from '../core.ts';
 import { cheapCost, memoryKeyring } from '@toolhive/secrets/testing/keyrings';
 import { statePaths } from '@toolhive/state/paths';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import original from '../../compatibility/crds-v0.4.2.json' with { type: 'json' };
 import { crdFiles, crdOf, exampleOf, resources, schemaOf } from './crds.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 interface Schema {
   type?: string;

@@ -20,7 +20,7 @@ import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { downloadFiles, npmFiles } from '../testing/offline-registries.ts';
 import { openPythonIndex, type Wheel } from '../testing/python-index.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // Packages that become images are checked like packages in the sandbox: before any of their code runs, and before the
 // image has a name. Nothing that their code writes to the image may count.

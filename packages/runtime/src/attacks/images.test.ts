@@ -13,7 +13,7 @@ import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { downloadFiles, npmFiles } from '../testing/offline-registries.ts';
 import { openPythonIndex } from '../testing/python-index.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // Hostile packages of each ecosystem, built to images by the real Dockerfiles with the real npm, uv, and Go. Code of a
 // package may run during a build, so each package records what it finds there.

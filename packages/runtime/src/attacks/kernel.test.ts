@@ -7,7 +7,7 @@ import type { ServerSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../testing/docker-engine.ts';
 import { Conversation } from '../testing/talk.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // What a server asks of the kernel that it has no business with, in Perl, which is a part of every Debian.
 

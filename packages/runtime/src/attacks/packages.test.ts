@@ -24,7 +24,7 @@ import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { type Wheel, openPythonIndex, wheelOf } from '../testing/python-index.ts';
 import { openWebServer } from '../testing/web-server.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 // Hostile packages of each ecosystem from registries of this test. Each tries to run code on the machine, to read it, to
 // reach its loopback, or to decide what its server gets.

@@ -9,7 +9,7 @@ import { json, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource, type PackageSource } from '../source.ts';

@@ -8,7 +8,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';

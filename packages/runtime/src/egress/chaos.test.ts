@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type Socket, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { Rules } from '../outbound-rules.ts';
 import { type Chaos, chaosTimeoutMs, openChaos } from '../testing/chaos.ts';
 import { waitFor } from '../testing/conformance.ts';

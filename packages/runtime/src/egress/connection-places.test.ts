@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { TestEgress } from '../testing/test-egress.ts';
 import { ConnectionPlaces, EgressGateway } from './gateway.ts';
 

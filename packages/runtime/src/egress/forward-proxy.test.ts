@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import type { EgressDecision } from '../egress.ts';
 import { Rules } from '../outbound-rules.ts';
 import type { OutboundRules } from '../outbound-rules.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { openWebHosts } from '../testing/web-hosts.ts';
 import { ForwardProxy } from './forward-proxy.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { gatewayCommand } from './gateway-command.ts';
 import { ConnectionPlaces, type GatewaySockets } from './gateway.ts';
 import { GatewayProcess } from './gateway-process.ts';

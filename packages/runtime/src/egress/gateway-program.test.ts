@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { type NameServer, openNameServer } from '../testing/name-server.ts';
 import { connectionLimits } from './entrance.ts';
 import type { FromGateways } from './gateway-messages.ts';

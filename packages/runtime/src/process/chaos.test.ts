@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import type { Instance } from '../runtime.ts';
 import { type Chaos, chaosTimeoutMs, openChaos } from '../testing/chaos.ts';

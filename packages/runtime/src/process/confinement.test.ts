@@ -7,7 +7,7 @@ import { pinMounts } from '../mount-source.ts';
 import { testLimits } from '../testing/conformance.ts';
 import type { Launch } from '../runtime.ts';
 import { type ProcessRig, openRig, talkTo } from './test-rig.ts';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 
 /** What a server finds when it looks around and tries its luck, in a real sandbox. */
 describe('a server in the sandbox', () => {

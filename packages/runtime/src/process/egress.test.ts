@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import { findProgram } from '../programs.ts';
 import { describeNetworkRules, killProcessOf } from '../testing/network-rules.ts';

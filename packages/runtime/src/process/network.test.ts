@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
 import { isAlive } from '../proc.ts';

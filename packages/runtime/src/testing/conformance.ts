@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit } from '../runtime.ts';
 import type { Instance, Launch, ResourceLimits, Runtime } from '../runtime.ts';

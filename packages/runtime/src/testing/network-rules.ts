@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
+import { proves } from '@toolhive/testing/promises';
 import type { GatewayProcess } from '../egress/gateway-process.ts';
 import type { Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';

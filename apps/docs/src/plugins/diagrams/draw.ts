@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Mermaid } from 'mermaid';
 import { chromium } from 'playwright-core';
 import { diagramFile, diagramFolder, diagramThemes } from './diagrams.ts';
-import { chromiumOptions } from '../../../../../scripts/machine.ts';
+import { chromiumOptions } from '@toolhive/testing/machine';
 
 const docs = fileURLToPath(new URL('../../../', import.meta.url));
 type Mode = keyof typeof diagramThemes;
