@@ -79,6 +79,7 @@ const folders: Record<string, readonly string[]> = {
     'in-process',
   ],
   'packages/core': [
+    'parts',
     'audit',
     'settings',
     'events',
@@ -92,6 +93,7 @@ const folders: Record<string, readonly string[]> = {
     'groups',
     'meta',
     'diagnosis',
+    'wings',
     '.',
   ],
 };
@@ -130,8 +132,8 @@ export const exceptions: Record<string, { allowed: readonly string[]; why: strin
 
 const importOfPackage = /(?:\bfrom|\bimport)\s*\(?\s*'(?:@toolhive\/([^'/]+)|(node:)[^']*)/g;
 
-/** The type of the composed core, which each part may take as an argument. */
-const composition = /^import type \{ Core \} from '\.\.\/core\.ts'/;
+/** The types of the composed core and of its wings, which each function may take as an argument. */
+const composition = /^import type \{ [^}]+ \} from '\.\.\/(?:core|wings\/\w+)\.ts'/;
 
 const importOfFile = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^'\n]+)'/g;
 const statementOfFile = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gm;

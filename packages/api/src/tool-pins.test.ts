@@ -364,7 +364,7 @@ describe('a hostile server', () => {
     expect(pins.complete).toBe(false);
     expect(pins.items.length).toBeLessThanOrEqual(5_000);
     expect(JSON.stringify(pins).length).toBeLessThan(2 * 1024 * 1024);
-    expect((await stat(api.core.paths.pins)).size).toBeLessThan(8 * 1024 * 1024);
+    expect((await stat(api.core.paths.workloads)).size).toBeLessThan(8 * 1024 * 1024);
   });
 
   test('cannot flood the log and the events with changes', async () => {

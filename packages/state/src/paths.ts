@@ -8,6 +8,8 @@ export interface StatePaths {
   state: string;
   data: string;
   cache: string;
+  /** Copies of remote registries. */
+  registryCopies: string;
   settings: string;
   runConfigs: string;
   groups: string;
@@ -24,12 +26,8 @@ export interface StatePaths {
   /** The client registrations that are being changed. */
   registrations: string;
   events: string;
-  /** What servers tried to reach. */
-  decisions: string;
-  /** What servers said about their tools. */
-  pins: string;
-  /** What servers listed last. */
-  listings: string;
+  /** What servers tried to reach, what they said about their tools, and what they listed last. */
+  workloads: string;
   /** The content and the provenance of installed packages. */
   packages: string;
   /** The content of the packages in images that the daemon built. */
@@ -50,6 +48,8 @@ export interface StatePaths {
   mountUse: string;
   /** Where earlier versions stored the same in files that are named after workloads. */
   byName: Readonly<Record<'mounts' | 'hidden' | 'mountUse', string>>;
+  /** Where earlier versions stored the rows of workloads. */
+  earlier: Readonly<Record<'decisions' | 'pins' | 'listings', string>>;
   /** Exists once all state of earlier versions belongs to IDs. */
   adopted: string;
   /** Wiped whenever a daemon starts. */
@@ -77,6 +77,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     state,
     data,
     cache: join(base.cache, 'toolhive'),
+    registryCopies: join(base.cache, 'toolhive', 'registry'),
     settings: join(config, 'config.yaml'),
     runConfigs: join(state, 'runconfigs'),
     groups: join(state, 'groups'),
@@ -88,9 +89,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     clientEntries: join(state, 'client-entries.json'),
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
-    decisions: join(state, 'network.db'),
-    pins: join(state, 'pins.db'),
-    listings: join(state, 'listings.db'),
+    workloads: join(state, 'workloads.db'),
     packages: join(state, 'packages.db'),
     images: join(state, 'images'),
     audit: join(state, 'audit.db'),
@@ -105,6 +104,11 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
       mounts: join(state, 'mounts'),
       hidden: join(state, 'hidden'),
       mountUse: join(state, 'mount-use'),
+    },
+    earlier: {
+      decisions: join(state, 'network.db'),
+      pins: join(state, 'pins.db'),
+      listings: join(state, 'listings.db'),
     },
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),

@@ -426,16 +426,14 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     lock,
     socket,
     events,
-    paths.decisions,
-    paths.pins,
-    paths.listings,
+    paths.workloads,
     paths.packages,
     paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions, paths.pins, paths.listings, paths.packages, paths.audit].flatMap((path) => [
+    ...[events, paths.workloads, paths.packages, paths.audit].flatMap((path) => [
       `${path}-wal`,
       `${path}-shm`,
     ]),
@@ -453,23 +451,20 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
 
 /** Rows of workloads that do not exist, which a later workload could inherit. */
 async function strangeRows(home: string): Promise<unknown[]> {
-  const { runConfigs, pins, listings, decisions } = statePaths({ HOME: home });
+  const { runConfigs, workloads } = statePaths({ HOME: home });
   const files = (await filesUnder(runConfigs)).filter((file) => file.endsWith('.json'));
   const ids = await Promise.all(
     files.map(async (file) => (JSON.parse(await readFile(file, 'utf8')) as RunConfig)['workload_id']),
   );
-  const tables = { [pins]: ['kinds', 'versions'], [listings]: ['listings'], [decisions]: ['decisions'] };
-  return Object.entries(tables).flatMap(([path, names]) => {
-    const database = new DatabaseSync(path, { readOnly: true });
-    try {
-      return names
-        .flatMap((name) => database.prepare(`SELECT DISTINCT workload FROM ${name}`).all())
-        .map(({ workload }) => workload)
-        .filter((id) => !ids.includes(id));
-    } finally {
-      database.close();
-    }
-  });
+  const database = new DatabaseSync(workloads, { readOnly: true });
+  try {
+    return ['kinds', 'versions', 'listings', 'decisions']
+      .flatMap((name) => database.prepare(`SELECT DISTINCT workload FROM ${name}`).all())
+      .map(({ workload }) => workload)
+      .filter((id) => !ids.includes(id));
+  } finally {
+    database.close();
+  }
 }
 
 async function filesUnder(directory: string): Promise<string[]> {

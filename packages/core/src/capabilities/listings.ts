@@ -1,11 +1,13 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Greeting, ListingSink } from '@toolhive/proxy/listing-capture';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
-import { openRecoverable } from '@toolhive/state/recoverable-database';
+import type { ProxyOptions } from '@toolhive/proxy/proxy';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import { WorkloadRows } from '@toolhive/state/workload-rows';
+import type { WorkloadDatabase, WorkloadRows } from '@toolhive/state/workload-database';
+import type { PartRun } from '../parts/part.ts';
 
 type Item = Record<string, unknown>;
 
@@ -66,7 +68,7 @@ interface Unsaved {
  * proxies limit each list to 1 MiB, and four lists per workload would use too much memory.
  */
 export class Listings implements Disposable {
-  readonly #database: DatabaseSync;
+  readonly title = 'the listed tools';
   readonly #options: ListingsOptions;
   readonly #stored: WorkloadRows;
   readonly #put: StatementSync;
@@ -75,30 +77,24 @@ export class Listings implements Disposable {
   readonly #unsaved = new Map<WorkloadId, Map<Part, Unsaved>>();
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(database: DatabaseSync, options: ListingsOptions) {
-    this.#database = database;
+  /** `earlier` is the path of the database of earlier versions. */
+  constructor(database: WorkloadDatabase, earlier: string, options: ListingsOptions) {
     this.#options = options;
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = OFF;
-      CREATE TABLE IF NOT EXISTS listings (
-        workload TEXT NOT NULL, part TEXT NOT NULL, at TEXT NOT NULL, is_complete INTEGER NOT NULL, content TEXT NOT NULL,
-        PRIMARY KEY (workload, part)
-      ) STRICT;
-    `);
-    this.#stored = new WorkloadRows(database, ['listings']);
-    this.#put = database.prepare('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?, ?)');
-    this.#touch = database.prepare('UPDATE listings SET at = ? WHERE workload = ? AND part = ?');
-    this.#read = database.prepare('SELECT part, at, is_complete, content FROM listings WHERE workload = ?');
-  }
-
-  /** A damaged file is set aside. Where none can be written, lists are known until the daemon ends. */
-  static async open(path: string, options: ListingsOptions): Promise<Listings> {
-    return openRecoverable(path, {
-      log: options.log,
-      use: (database) => new Listings(database, options),
-      inMemory: 'lists of servers are remembered only until the daemon ends',
+    this.#stored = database.rows({
+      names: ['listings'],
+      schema: `
+        CREATE TABLE IF NOT EXISTS listings (
+          workload TEXT NOT NULL, part TEXT NOT NULL, at TEXT NOT NULL, is_complete INTEGER NOT NULL,
+          content TEXT NOT NULL, PRIMARY KEY (workload, part)
+        ) STRICT;
+      `,
+      earlier,
     });
+    this.#put = this.#stored.prepare('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?, ?)');
+    this.#touch = this.#stored.prepare('UPDATE listings SET at = ? WHERE workload = ? AND part = ?');
+    this.#read = this.#stored.prepare(
+      'SELECT part, at, is_complete, content FROM listings WHERE workload = ?',
+    );
   }
 
   /**
@@ -136,6 +132,10 @@ export class Listings implements Disposable {
     return listing;
   }
 
+  proxyOptions({ id }: StoredRunConfig, { serverVersion }: PartRun): Partial<ProxyOptions> {
+    return { listings: this.sinkFor(id, serverVersion) };
+  }
+
   /** The workloads that lists are stored of. */
   ids(): WorkloadId[] {
     return this.#stored.ids();
@@ -149,7 +149,6 @@ export class Listings implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#save();
-    this.#database.close();
   }
 
   #take(workload: WorkloadId, part: Part, unsaved: Unsaved): void {

@@ -1,13 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { NetworkDecision } from '@toolhive/contract/network';
 import type { Sent } from '@toolhive/contract/operation';
 import type { NetworkDecisionMade } from '@toolhive/contract/network';
 import type { EgressDecision, Traffic } from '@toolhive/runtime/egress';
 import type { Logger } from 'pino';
-import { openRecoverable } from '@toolhive/state/recoverable-database';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import { WorkloadRows } from '@toolhive/state/workload-rows';
+import type { WorkloadDatabase, WorkloadRows } from '@toolhive/state/workload-database';
 
 type Verdict = NetworkDecision['verdict'];
 
@@ -24,7 +22,7 @@ const saveMs = 1_000;
  * in batches, so that a server that tries many hosts does not keep the disk busy.
  */
 export class NetworkDecisions implements Disposable {
-  readonly #database: DatabaseSync;
+  readonly title = 'the network decisions';
   readonly #log: Logger;
   readonly #stored: WorkloadRows;
   readonly #workloads = new Map<WorkloadId, Map<string, NetworkDecision>>();
@@ -32,23 +30,14 @@ export class NetworkDecisions implements Disposable {
   readonly #watchers = new Set<Watcher>();
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(database: DatabaseSync, log: Logger) {
-    this.#database = database;
+  /** `earlier` is the path of the database of earlier versions. */
+  constructor(database: WorkloadDatabase, earlier: string, log: Logger) {
     this.#log = log;
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = OFF;
-      CREATE TABLE IF NOT EXISTS decisions (workload TEXT PRIMARY KEY, decisions TEXT NOT NULL) STRICT;
-    `);
-    this.#stored = new WorkloadRows(database, ['decisions']);
-  }
-
-  /** A damaged file is set aside. Where none can be written, decisions are remembered until the daemon ends. */
-  static async open(path: string, log: Logger): Promise<NetworkDecisions> {
-    return openRecoverable(path, {
-      log,
-      use: (database) => new NetworkDecisions(database, log),
-      inMemory: 'network decisions are remembered only until the daemon ends',
+    this.#stored = database.rows({
+      names: ['decisions'],
+      schema:
+        'CREATE TABLE IF NOT EXISTS decisions (workload TEXT PRIMARY KEY, decisions TEXT NOT NULL) STRICT;',
+      earlier,
     });
   }
 
@@ -131,7 +120,6 @@ export class NetworkDecisions implements Disposable {
     clearTimeout(this.#timer);
     this.#save();
     for (const watcher of this.#watchers) watcher.end();
-    this.#database.close();
   }
 
   async *#watched(
@@ -168,7 +156,7 @@ export class NetworkDecisions implements Disposable {
 
   #read(workload: WorkloadId): NetworkDecision[] {
     try {
-      const row = this.#database.prepare('SELECT decisions FROM decisions WHERE workload = ?').get(workload);
+      const row = this.#stored.prepare('SELECT decisions FROM decisions WHERE workload = ?').get(workload);
       return row === undefined ? [] : (JSON.parse(String(row['decisions'])) as NetworkDecision[]); // see `#save`
     } catch (error) {
       this.#log.error({ workload, why: messageOf(error) }, 'network decisions could not be read');
@@ -186,7 +174,7 @@ export class NetworkDecisions implements Disposable {
     const unsaved = [...this.#unsaved];
     this.#unsaved.clear();
     try {
-      const insert = this.#database.prepare('INSERT OR REPLACE INTO decisions VALUES (?, ?)');
+      const insert = this.#stored.prepare('INSERT OR REPLACE INTO decisions VALUES (?, ?)');
       for (const workload of unsaved) insert.run(workload, JSON.stringify([...this.#of(workload).values()]));
     } catch (error) {
       this.#log.error({ why: messageOf(error) }, 'network decisions could not be saved');

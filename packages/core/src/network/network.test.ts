@@ -14,6 +14,7 @@ import { NetworkDecisions } from './decisions.ts';
 import { proposalOf as proposalFrom, requireProposed, withKept, withLearned } from './learning.ts';
 import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
+import { WorkloadDatabase } from '@toolhive/state/workload-database';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 
 const log = pino({ level: 'silent' });
@@ -29,15 +30,27 @@ let folder: string;
 let path: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-network-'));
-  path = join(folder, 'network.db');
+  path = join(folder, 'workloads.db');
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const [a, b] = [newWorkloadId(), newWorkloadId()];
 
+async function openDecisions(): Promise<NetworkDecisions> {
+  const database = await WorkloadDatabase.open(path, log);
+  const decisions = new NetworkDecisions(database, join(folder, 'earlier.db'), log);
+  const dispose = decisions[Symbol.dispose].bind(decisions);
+  return Object.assign(decisions, {
+    [Symbol.dispose]() {
+      dispose();
+      database[Symbol.dispose]();
+    },
+  });
+}
+
 describe('network decisions', () => {
   test('are counted by host, port, and verdict, the latest first', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
 
     const first = decisions.record(a, allowed, undefined);
     const second = decisions.record(a, denied, 'thv permission allow a evil.example');
@@ -55,19 +68,19 @@ describe('network decisions', () => {
 
   test('outlive the daemon, but not the workload', async () => {
     {
-      using decisions = await NetworkDecisions.open(path, log);
+      using decisions = await openDecisions();
       decisions.record(a, allowed, undefined);
       decisions.record(b, allowed, undefined);
       decisions.forget(b);
     }
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
 
     expect(decisions.list(a)).toMatchObject([{ host: 'api.example', count: 1 }]);
     expect(decisions.list(b)).toEqual([]);
   });
 
   test('of a server that tries any number of hosts are limited', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
 
     for (let index = 0; index < 1_500; index++) {
       decisions.record(a, { ...denied, host: `h${index}.example` }, undefined);
@@ -78,7 +91,7 @@ describe('network decisions', () => {
   });
 
   test('can be watched', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     const stop = new AbortController();
     const seen: string[] = [];
     const watching = (async () => {
@@ -100,7 +113,7 @@ describe('network decisions', () => {
   test('in a damaged file are set aside', async () => {
     await writeFile(path, 'no database at all, and longer than a header of one would be');
 
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     decisions.record(a, allowed, undefined);
 
     expect(decisions.list(a)).toHaveLength(1);
@@ -113,7 +126,7 @@ describe('the egress of a workload', () => {
     aRunConfig({ permission_profile: { network: { outbound: { allow_host: hosts } } } });
 
   test('follows the run config as it is', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     let current = withHosts('a.example');
     const options = {
       decisions,
@@ -130,7 +143,7 @@ describe('the egress of a workload', () => {
   });
 
   test('keeps its rules when the workload goes, or gets another kind of network', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     let current: RunConfig | undefined = withHosts('a.example');
     const options = {
       decisions,
@@ -148,7 +161,7 @@ describe('the egress of a workload', () => {
   });
 
   test('explains each denial once, with the command that allows it', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     const lines: string[] = [];
     const denials: string[] = [];
     const options = {
@@ -221,7 +234,7 @@ describe('the egress of a workload', () => {
 });
 
 test('a server that tries any number of hosts fills neither its log nor the events', async () => {
-  using decisions = await NetworkDecisions.open(path, log);
+  using decisions = await openDecisions();
   let [lines, denials] = [0, 0];
   const options = {
     decisions,
@@ -338,7 +351,7 @@ describe('learning mode', () => {
     ['with rules', { network: { outbound: { allow_host: ['a.example'], allow_port: [9999] } } }, {}],
     ['without isolation', { network: { outbound: { allow_port: [443] } } }, { isolate_network: false }],
   ])('lets a server %s reach every public host, and nothing else', async (_what, profile, more) => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     const runConfig = learning(profile, more);
     const options = {
       decisions,
@@ -446,7 +459,7 @@ describe('learning mode', () => {
   });
 
   test('says that hosts may be missing as soon as the record is full', async () => {
-    using decisions = await NetworkDecisions.open(path, log);
+    using decisions = await openDecisions();
     const from = new Date().toISOString();
     const completeAfter = (count: number): boolean => {
       for (let index = 0; index < count; index++) {

@@ -29,6 +29,7 @@ export interface GrantedMountsOptions {
  * source in it with a link and get access to the link's target at the next start.
  */
 export class GrantedMounts {
+  readonly title = 'the granted mounts';
   readonly #ownDirectories: readonly string[];
   readonly #files: WorkloadFiles<typeof Pins>;
 

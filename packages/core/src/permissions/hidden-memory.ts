@@ -31,6 +31,7 @@ interface Held {
  * identity, and is held open while the daemon runs.
  */
 export class HiddenMemory implements AsyncDisposable {
+  readonly title = 'the hidden files';
   readonly #files: WorkloadFiles<typeof Remembered>;
   /** The open names of hidden files. Several names of a file are held separately, because each can be moved. */
   readonly #held = new Map<WorkloadId, Held[]>();

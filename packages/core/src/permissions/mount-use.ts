@@ -51,6 +51,7 @@ const saveMs = 1_000;
 
 /** Records which mounts servers use in learning mode. Accesses by other programs count, too. */
 export class MountUse implements AsyncDisposable {
+  readonly title = 'the used mounts';
   readonly #options: MountUseOptions;
   readonly #files: WorkloadFiles<typeof Uses>;
   readonly #observed = new Map<WorkloadId, Observed>();

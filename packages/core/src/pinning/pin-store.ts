@@ -1,9 +1,7 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
-import type { Logger } from 'pino';
-import { openRecoverable } from '@toolhive/state/recoverable-database';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import { WorkloadRows } from '@toolhive/state/workload-rows';
+import type { WorkloadDatabase, WorkloadRows } from '@toolhive/state/workload-database';
 
 export type PinnedKind = PinnedItem['kind'];
 
@@ -27,52 +25,40 @@ export interface StoredKind {
   isOver: boolean;
 }
 
-/** The SQLite database with the servers' tool definitions. Survives power failures. */
-export class PinStore implements Disposable {
-  readonly #database: DatabaseSync;
+/** The servers' tool definitions in the database. */
+export class PinStore {
   /** The rows by workload. */
   readonly rows: WorkloadRows;
   readonly #put: StatementSync;
   readonly #content: StatementSync;
 
-  private constructor(database: DatabaseSync) {
-    this.#database = database;
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = NORMAL;
-      CREATE TABLE IF NOT EXISTS kinds (
-        workload TEXT NOT NULL, kind TEXT NOT NULL, began_at TEXT NOT NULL, is_over INTEGER NOT NULL,
-        PRIMARY KEY (workload, kind)
-      ) STRICT;
-      CREATE TABLE IF NOT EXISTS versions (
-        workload TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
-        is_approved INTEGER NOT NULL, at TEXT NOT NULL, findings TEXT NOT NULL, bytes INTEGER NOT NULL, content TEXT,
-        PRIMARY KEY (workload, kind, name, hash)
-      ) STRICT;
-      CREATE INDEX IF NOT EXISTS tools ON versions (kind, name);
-    `);
-    this.rows = new WorkloadRows(database, ['versions', 'kinds']);
-    this.#put = database.prepare('INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
-    this.#content = database.prepare(
+  /** `earlier` is the path of the database of earlier versions. */
+  constructor(database: WorkloadDatabase, earlier: string) {
+    this.rows = database.rows({
+      names: ['versions', 'kinds'],
+      schema: `
+        CREATE TABLE IF NOT EXISTS kinds (
+          workload TEXT NOT NULL, kind TEXT NOT NULL, began_at TEXT NOT NULL, is_over INTEGER NOT NULL,
+          PRIMARY KEY (workload, kind)
+        ) STRICT;
+        CREATE TABLE IF NOT EXISTS versions (
+          workload TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
+          is_approved INTEGER NOT NULL, at TEXT NOT NULL, findings TEXT NOT NULL, bytes INTEGER NOT NULL, content TEXT,
+          PRIMARY KEY (workload, kind, name, hash)
+        ) STRICT;
+        CREATE INDEX IF NOT EXISTS tools ON versions (kind, name);
+      `,
+      earlier,
+    });
+    this.#put = this.rows.prepare('INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#content = this.rows.prepare(
       'SELECT content FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
     );
   }
 
-  /**
-   * A damaged file is set aside, and then every server is in its first use again. Where none can be written, versions are
-   * remembered until the daemon ends.
-   */
-  static async open(path: string, log: Logger): Promise<PinStore> {
-    return openRecoverable(path, {
-      log,
-      use: (database) => new PinStore(database),
-      inMemory: 'tools are pinned only until the daemon ends',
-    });
-  }
-
   /** How many items of each workload wait for approval. */
   pending(): Map<WorkloadId, number> {
-    const rows = this.#database
+    const rows = this.rows
       .prepare('SELECT workload, count(*) AS count FROM versions WHERE is_approved = 0 GROUP BY workload')
       .all();
     return new Map(rows.map((row) => [String(row['workload']) as WorkloadId, Number(row['count'])])); // see `save`
@@ -80,8 +66,8 @@ export class PinStore implements Disposable {
 
   /** Everything that is stored of a workload except contents, the oldest first. */
   read(workload: WorkloadId): { kinds: StoredKind[]; versions: StoredVersion[] } {
-    const kinds = this.#database.prepare('SELECT * FROM kinds WHERE workload = ?').all(workload);
-    const versions = this.#database
+    const kinds = this.rows.prepare('SELECT * FROM kinds WHERE workload = ?').all(workload);
+    const versions = this.rows
       .prepare(
         'SELECT kind, name, hash, is_approved, at, findings, bytes FROM versions WHERE workload = ? ORDER BY at, rowid',
       )
@@ -116,14 +102,14 @@ export class PinStore implements Disposable {
 
   /** Other workloads with a tool of this name. */
   workloadsWith(tool: string, besides: WorkloadId): WorkloadId[] {
-    const rows = this.#database
+    const rows = this.rows
       .prepare("SELECT DISTINCT workload FROM versions WHERE kind = 'tool' AND name = ? AND workload != ?")
       .all(tool, besides);
     return rows.map((row) => String(row['workload']) as WorkloadId); // see `save`
   }
 
   saveKind(workload: WorkloadId, { kind, beganAt, isOver }: StoredKind): void {
-    this.#database
+    this.rows
       .prepare('INSERT OR REPLACE INTO kinds VALUES (?, ?, ?, ?)')
       .run(workload, kind, beganAt, isOver ? 1 : 0);
   }
@@ -140,15 +126,11 @@ export class PinStore implements Disposable {
   }
 
   forget(workload: WorkloadId, versions: readonly Pick<StoredVersion, 'kind' | 'name' | 'hash'>[]): void {
-    const statement = this.#database.prepare(
+    const statement = this.rows.prepare(
       'DELETE FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
     );
     this.rows.together(() => {
       for (const { kind, name, hash } of versions) statement.run(workload, kind, name, hash);
     });
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
   }
 }

@@ -2,11 +2,14 @@ import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
 import type { OfferSource } from '@toolhive/access/policy-doubts';
+import type { ProxyOptions } from '@toolhive/proxy/proxy';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { Annotations } from './annotations.ts';
-import { PinStore } from './pin-store.ts';
+import type { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';
 import type { PinChange } from './workload-pins.ts';
+import type { PartRun } from '../parts/part.ts';
 
 type Note = (fields: Record<string, unknown>, message: string) => void;
 
@@ -23,7 +26,8 @@ export interface ToolPinsOptions {
 }
 
 /** The recorded definitions of all servers' tools, and their approvals. */
-export class ToolPinsOfAll implements Disposable {
+export class ToolPinsOfAll {
+  readonly title = 'the approved tools';
   readonly #store: PinStore;
   readonly #options: ToolPinsOptions;
   readonly #workloads = new Map<WorkloadId, WorkloadPins>();
@@ -31,14 +35,10 @@ export class ToolPinsOfAll implements Disposable {
   readonly #notes = new Map<WorkloadId, Note>();
   readonly #pending: Map<WorkloadId, number>;
 
-  private constructor(store: PinStore, options: ToolPinsOptions) {
+  constructor(store: PinStore, options: ToolPinsOptions) {
     this.#store = store;
     this.#options = options;
     this.#pending = store.pending();
-  }
-
-  static async open(path: string, options: ToolPinsOptions): Promise<ToolPinsOfAll> {
-    return new ToolPinsOfAll(await PinStore.open(path, options.log), options);
   }
 
   /** What was recorded of a workload. */
@@ -106,6 +106,10 @@ export class ToolPinsOfAll implements Disposable {
     return this.#pending.get(workload) ?? 0;
   }
 
+  proxyOptions({ id }: StoredRunConfig, { warn }: PartRun): Partial<ProxyOptions> {
+    return this.#options.modeOf(id) === 'off' ? {} : { pins: this.forProxy(id, warn) };
+  }
+
   /** The workloads that something is recorded of. */
   ids(): WorkloadId[] {
     return this.#store.rows.ids();
@@ -116,9 +120,5 @@ export class ToolPinsOfAll implements Disposable {
     this.#notes.delete(workload);
     this.#pending.delete(workload);
     this.#store.rows.forget(workload);
-  }
-
-  [Symbol.dispose](): void {
-    this.#store[Symbol.dispose]();
   }
 }

@@ -1,5 +1,4 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { StartedServer } from './run-loop.ts';
 
@@ -13,8 +12,6 @@ type OpenBuiltIn = (runConfig: RunConfig, note: (text: string) => void) => Promi
 
 export interface BuiltInServerOptions {
   openBuiltIn: OpenBuiltIn;
-  /** The middleware between the proxy and a built-in server. */
-  builtInMiddleware: NonNullable<ProxyOptions['middleware']>;
   timing: { startMs: number };
 }
 

@@ -6,41 +6,26 @@ import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 
-/** Opens a workload's proxy with the settings in its run config. */
+/** Opens a workload's proxy with the settings in its run config, and with those of its parts. */
 export function openProxy(
   runConfig: RunConfig,
-  options: Pick<
-    ProxyOptions,
-    | 'access'
-    | 'answersProbes'
-    | 'audit'
-    | 'listings'
-    | 'traffic'
-    | 'authorizer'
-    | 'localUser'
-    | 'middleware'
-    | 'pins'
-    | 'publicHosts'
-    | 'telemetry'
-    | 'trustProxyHeaders'
-    | 'version'
-    | 'onExcess'
-    | 'onFault'
-    | 'onInvalidOutput'
-  >,
+  options: Omit<ProxyOptions, keyof ReturnType<typeof settingsOf>>,
 ): Promise<WorkloadProxy> {
+  return WorkloadProxy.open({ ...options, ...settingsOf(runConfig) });
+}
+
+function settingsOf(runConfig: RunConfig) {
   const { name, host, port, transport, sessions } = runConfig;
-  return WorkloadProxy.open({
+  return {
     workload: name,
     host,
     port,
-    transport: transport === 'inspector' ? 'stdio' : transport,
-    sessions: sessions ?? 'own',
+    transport: transport === 'inspector' ? ('stdio' as const) : transport,
+    sessions: sessions ?? ('own' as const),
     tools: toolsOf(runConfig),
     listsHost: inboundRuleOf(runConfig),
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
-    ...options,
-  });
+  };
 }
 
 /** What happens when the server of a workload changes its tools. */

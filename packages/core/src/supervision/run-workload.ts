@@ -1,16 +1,9 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
-import type { RunConfig } from '@toolhive/contract/run-config';
-import type { ProxyOptions } from '@toolhive/proxy/proxy';
-import type { Pins } from '@toolhive/proxy/tool-pinning';
-import type { AuditOptions } from '@toolhive/proxy/audit';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '@toolhive/state/logs';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
-import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { SignInPace } from '@toolhive/remote/sign-in-pace';
-import type { PolicyDoubts } from '@toolhive/access/policy-doubts';
-import type { WorkloadAccess } from '@toolhive/access/workload-access';
 import { causeOf } from './cause.ts';
 import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
@@ -18,30 +11,21 @@ import type { BuiltInServerOptions } from './built-in-server.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
 import type { LiveParts } from './live-parts.ts';
-import { openProxy, pinningModeOf } from './open-proxy.ts';
+import { openProxy } from './open-proxy.ts';
+import { proxyOptionsOf } from '../parts/part.ts';
+import type { Part } from '../parts/part.ts';
 import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
-import { telemetryOf } from './telemetry-options.ts';
 import type { WorkloadLog } from './workload-log.ts';
 
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions, BuiltInServerOptions {
   logs: Logs;
   version: string;
-  /** The access rules of the workload. Throws if a rule cannot be enforced. */
-  accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
-  /** The recorded tools of the server. `note` writes to the proxy's log. */
-  pinsOf: (workload: WorkloadId, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
-  /** The sinks for a workload's calls and for its server's lists. */
-  observersOf: (workload: WorkloadId) => Pick<ProxyOptions, 'traffic' | 'listings'>;
-  /** Compares policies with the server's items, until disposal. */
-  watchPolicies: PolicyDoubts['watch'];
-  /** The audit settings of a workload's proxy. Rejects if the configuration cannot be applied. */
-  auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
+  /** Everything that a workload consists of besides its server and its run config. */
+  parts: readonly Part[];
   timing: RunTiming & LocalServerOptions['timing'];
-  /** The daemon's environment. */
-  env: NodeJS.ProcessEnv;
 }
 
 /** What concerns one run. */
@@ -88,8 +72,8 @@ async function runContained(
   options: RunWorkloadOptions,
   run: Run & { onExcess: (stop: (reason: string) => void) => void },
 ): Promise<void> {
-  const { logs, timing, version, env, auditOf } = options;
-  const { id, runConfig } = stored;
+  const { logs, timing } = options;
+  const { runConfig } = stored;
   const { hasWorked, live, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -115,23 +99,14 @@ async function runContained(
     hasWorked,
     openProxy: async (onExcess) => {
       run.onExcess(onExcess);
-      const access = opened.use(await options.accessOf(runConfig));
-      if (access.authorizer !== undefined) opened.use(options.watchPolicies(id, access.authorizer));
+      const settings = await proxyOptionsOf(options.parts, stored, {
+        warn: (fields, message) => log.note('warn', fields, message),
+        serverVersion: () => live.proxy?.serverVersion,
+        own: (resource) => opened.use(resource),
+      });
       live.proxy = await openProxy(runConfig, {
-        ...options.observersOf(id),
-        ...access,
-        ...(runConfig.built_in === undefined ? {} : { middleware: options.builtInMiddleware }),
-        version,
-        pins:
-          pinningModeOf(runConfig) === 'off'
-            ? undefined
-            : options.pinsOf(id, (fields, message) => log.note('warn', fields, message)),
-        audit: await auditOf(runConfig),
-        telemetry: telemetryOf(runConfig, {
-          version,
-          env,
-          onFailure: (reason) => log.note('warn', { reason }, 'telemetry cannot be sent to its endpoint'),
-        }),
+        ...settings,
+        version: options.version,
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

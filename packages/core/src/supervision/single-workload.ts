@@ -1,18 +1,18 @@
 import { messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from '@toolhive/access/workload-access';
-import { auditOf } from '../audit/audit-config.ts';
 import { StdoutAudit } from '../audit/stdout-audit.ts';
 import { openUnkeptRemote } from '@toolhive/remote/open';
+import { newWorkloadId } from '@toolhive/state/workload-id';
 import { openProxy } from './open-proxy.ts';
+import { proxyOptionsOf } from '../parts/part.ts';
+import { accessPart, auditPart, builtInPart, telemetryPart } from './proxy-parts.ts';
 import { untilUnavailable } from './remote-watch.ts';
 import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
-import { telemetryOf } from './telemetry-options.ts';
 
 export type { StartedServer } from './run-loop.ts';
 
@@ -47,21 +47,28 @@ const firstAnswerMs = 60_000;
  */
 export async function runSingleWorkload(runConfig: RunConfig, options: SingleWorkloadOptions): Promise<void> {
   const { version, env, log, readSecret, signal } = options;
-  using access = await openWorkloadAccess(runConfig, readSecret);
-  const audit = new StdoutAudit(options.writeAudit);
+  using opened = new DisposableStack();
+  const parts = [
+    accessPart((config) => openWorkloadAccess(config, readSecret)),
+    builtInPart,
+    auditPart(new StdoutAudit(options.writeAudit)),
+    telemetryPart({ version, env }),
+  ];
+  const settings = await proxyOptionsOf(
+    parts,
+    { id: newWorkloadId(), runConfig },
+    {
+      warn: (fields, message) => log.warn(fields, message),
+      serverVersion: () => undefined,
+      own: (resource) => opened.use(resource),
+    },
+  );
   let excess = (_reason: string): void => {};
   await using proxy = await openProxy(runConfig, {
-    ...access,
-    publicHosts: [...access.publicHosts, ...options.publicHosts],
-    ...(runConfig.built_in === undefined ? {} : { middleware: [identifyCallers()] }),
+    ...settings,
+    publicHosts: [...(settings.publicHosts ?? []), ...options.publicHosts],
     answersProbes: true,
     version,
-    audit: await auditOf(runConfig, audit),
-    telemetry: telemetryOf(runConfig, {
-      version,
-      env,
-      onFailure: (reason) => log.warn({ reason }, 'telemetry cannot be sent to its endpoint'),
-    }),
     onExcess: (reason) => excess(reason),
     onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
     onInvalidOutput: (line) => log.info({ line: line.slice(0, 2000) }, 'server output'),

@@ -6,8 +6,8 @@ import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { pino } from 'pino';
-import { openCore } from '../core.ts';
-import type { Core, CoreOptions } from '../core.ts';
+import { openCore } from '../open-core.ts';
+import type { Core, CoreOptions } from '../open-core.ts';
 
 /** A home of its own for a daemon, removed at the end. */
 export interface TestHome extends AsyncDisposable {

@@ -1,10 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { ProxyOptions } from '@toolhive/proxy/proxy';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import { TrafficLog } from './traffic-log.ts';
 import type { TrafficLogOptions } from './traffic-log.ts';
 
 /** The latest calls of all workloads, until the daemon ends. */
 export class TrafficOfAll implements Disposable {
+  readonly title = 'the calls';
   readonly #options: Pick<TrafficLogOptions, 'redaction' | 'now'>;
   /** Session IDs of servers may be so short that they could be guessed from a plain hash. */
   readonly #key = randomBytes(32);
@@ -25,6 +28,10 @@ export class TrafficOfAll implements Disposable {
     const log = new TrafficLog({ ...this.#options, publicId: (session) => this.publicId(session) });
     this.#logs.set(workload, log);
     return log;
+  }
+
+  proxyOptions({ id }: StoredRunConfig): Partial<ProxyOptions> {
+    return { traffic: this.of(id) };
   }
 
   /** The workloads that calls are remembered of. */

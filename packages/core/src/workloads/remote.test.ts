@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { describe, expect, test } from 'vitest';
-import type { Core, CoreOptions } from '../core.ts';
+import type { Core, CoreOptions } from '../open-core.ts';
 import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
 import { saveCopy } from '@toolhive/registry/copy';
 import { readRegistry } from '@toolhive/registry/read';

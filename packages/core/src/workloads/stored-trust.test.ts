@@ -28,7 +28,8 @@ const denied: EgressDecision = {
   missing: 'host',
 };
 const call = { report: () => {}, signal: new AbortController().signal };
-const databases = ['pins', 'listings', 'decisions'] as const;
+const tables = { pins: ['kinds', 'versions'], listings: ['listings'], decisions: ['decisions'] } as const;
+const allTables = Object.values(tables).flat();
 
 interface World extends AsyncDisposable {
   home: TestHome;
@@ -93,18 +94,15 @@ async function remove(core: Core, name: string): Promise<string[]> {
   return told;
 }
 
-/** The workloads in the databases of a daemon that has ended. */
+/** The workloads in the database of a daemon that has ended. */
 function storedIn(paths: Core['paths']): unknown[] {
-  return databases.flatMap((name) => {
-    using database = openDatabase(paths[name]);
-    const tables = { pins: ['kinds', 'versions'], listings: ['listings'], decisions: ['decisions'] }[name];
-    return tables.flatMap((table) =>
-      database
-        .prepare(`SELECT DISTINCT workload FROM ${table}`)
-        .all()
-        .map(({ workload }) => workload),
-    );
-  });
+  using database = openDatabase(paths.workloads);
+  return allTables.flatMap((table) =>
+    database
+      .prepare(`SELECT DISTINCT workload FROM ${table}`)
+      .all()
+      .map(({ workload }) => workload),
+  );
 }
 
 function openDatabase(path: string) {
@@ -126,13 +124,11 @@ const troubles = [
       ]
     : []),
   {
-    trouble: 'while another program has locked the databases',
+    trouble: 'while another program has locked the database',
     begin: async (_world: World, { paths }: Core) => {
-      const locks = databases.map((name) => new DatabaseSync(paths[name]));
-      for (const lock of locks) lock.exec('BEGIN IMMEDIATE');
-      return async () => {
-        for (const lock of locks) lock.close();
-      };
+      const lock = new DatabaseSync(paths.workloads);
+      lock.exec('BEGIN IMMEDIATE');
+      return async () => lock.close();
     },
   },
 ];
@@ -193,12 +189,11 @@ test('a removal that a power failure has undone in the databases leaves nothing 
     await using core = await world.open();
     await remove(core, 'math');
   }
-  for (const name of databases)
-    for (const end of ['', '-wal', '-shm']) {
-      await rm(`${paths[name]}${end}`, { force: true });
-      const before = `${join(copy, relative(paths.state, paths[name]))}${end}`;
-      await cp(before, `${paths[name]}${end}`).catch(() => {}); // SQLite may have removed the file
-    }
+  for (const end of ['', '-wal', '-shm']) {
+    await rm(`${paths.workloads}${end}`, { force: true });
+    const before = `${join(copy, relative(paths.state, paths.workloads))}${end}`;
+    await cp(before, `${paths.workloads}${end}`).catch(() => {}); // SQLite may have removed the file
+  }
   const undone = storedIn(paths);
   await using core = await world.open();
 
@@ -332,6 +327,102 @@ describe('a run config', () => {
   });
 });
 
+/** Rewrites the database into the three files of an earlier version. */
+async function splitDatabase(
+  { workloads, earlier }: Core['paths'],
+  { version, names }: { version: number; names: ReadonlyMap<string, string> },
+): Promise<void> {
+  for (const part of ['pins', 'listings', 'decisions'] as const) {
+    {
+      using database = openDatabase(workloads);
+      database.prepare('VACUUM INTO ?').run(earlier[part]);
+    }
+    const own: readonly string[] = tables[part];
+    using opened = openDatabase(earlier[part]);
+    for (const table of ['imported', ...allTables])
+      if (!own.includes(table)) opened.exec(`DROP TABLE ${table}`);
+    for (const table of own)
+      for (const [id, name] of names)
+        opened.prepare(`UPDATE ${table} SET workload = ? WHERE workload = ?`).run(name, id);
+    opened.exec(`PRAGMA user_version = ${version}`);
+  }
+  for (const end of ['', '-wal', '-shm']) await rm(`${workloads}${end}`, { force: true });
+}
+
+describe('the first start after an upgrade from a version with three databases', () => {
+  async function makeSplit() {
+    const world = await makeWorld();
+    await using core = await world.open();
+    await runTrusted(core, 'math');
+    const { id } = core.workloads.require('math');
+    await core[Symbol.asyncDispose]();
+    await splitDatabase(core.paths, { version: 1, names: new Map() });
+    return { ...world, paths: core.paths, id };
+  }
+
+  test('reads them into one, and removes them', async () => {
+    await using world = await makeSplit();
+    await using core = await world.open();
+
+    const trusted = await trustIn(core, 'math');
+
+    expect(trusted).toMatchObject({ approved: ['wipe'], decisions: ['evil.example'], listed: [harmless] });
+    expect(await readdir(world.paths.state)).not.toContain('pins.db');
+    await core[Symbol.asyncDispose]();
+    expect(new Set(storedIn(world.paths))).toEqual(new Set([world.id]));
+  });
+
+  test('happens once, even if an earlier file comes back', async () => {
+    await using world = await makeSplit();
+    const { pins } = world.paths.earlier;
+    const copy = await readFile(pins);
+    {
+      await using core = await world.open();
+      await remove(core, 'math');
+    }
+    await writeFile(pins, copy);
+
+    await (await world.open())[Symbol.asyncDispose]();
+
+    expect(storedIn(world.paths)).toEqual([]);
+  });
+
+  test('keeps nothing that was recorded without an earlier file that another program had locked', async () => {
+    await using world = await makeSplit();
+    const lock = new DatabaseSync(world.paths.earlier.pins);
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    world.said.tools = [destructive];
+    {
+      await using interrupted = await world.open();
+      await interrupted.workloads.require('math').follow(() => {});
+      await getCapabilities(interrupted, 'math');
+    }
+    lock.close();
+
+    await using core = await world.open();
+
+    expect((await trustIn(core, 'math')).annotations).toMatchObject({ readOnlyHint: true });
+  });
+});
+
+test('a daemon does not start with the database of a later version, and names both formats', async () => {
+  await using world = await makeWorld();
+  const core = await world.open();
+  await core[Symbol.asyncDispose]();
+  {
+    using database = openDatabase(core.paths.workloads);
+    database.exec('PRAGMA user_version = 3');
+  }
+
+  const opening = world.open();
+
+  await expect(opening).rejects.toThrow(/workloads.db was written by a later version of ToolHive \(format 3/);
+  {
+    using database = openDatabase(core.paths.workloads);
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });
+  }
+});
+
 describe('the first start after an upgrade from a version that stored everything by name', () => {
   /** Rewrites what a daemon stored into what such a version stored. */
   async function asByName({ paths }: Core, names: ReadonlyMap<string, string>) {
@@ -340,17 +431,7 @@ describe('the first start after an upgrade from a version that stored everything
       const { workload_id: _id, ...runConfig } = JSON.parse(await readFile(path, 'utf8')) as RunConfig;
       await writeFile(path, JSON.stringify(runConfig));
     }
-    for (const [database, tables] of [
-      ['pins', ['kinds', 'versions']],
-      ['listings', ['listings']],
-      ['decisions', ['decisions']],
-    ] as const) {
-      using opened = openDatabase(paths[database]);
-      for (const table of tables)
-        for (const [id, name] of names)
-          opened.prepare(`UPDATE ${table} SET workload = ? WHERE workload = ?`).run(name, id);
-      opened.exec('PRAGMA user_version = 0');
-    }
+    await splitDatabase(paths, { version: 0, names });
     await rm(join(paths.state, 'workloads'), { recursive: true, force: true });
     await mkdir(join(paths.state, 'mounts'), { recursive: true });
     for (const name of names.values())
@@ -404,8 +485,8 @@ describe('the first start after an upgrade from a version that stored everything
 
   test('is repeated if it could not adopt the rows, but not for a workload that was created meanwhile', async () => {
     await using world = await makeByName();
-    const locks = databases.map((name) => new DatabaseSync(world.paths[name]));
-    for (const lock of locks) lock.exec('BEGIN IMMEDIATE');
+    const locks = Object.values(world.paths.earlier).map((path) => new DatabaseSync(path));
+    for (const lock of locks) lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     {
       await using interrupted = await world.open();
       await run(interrupted, { name: 'removed' });

@@ -9,25 +9,14 @@ import type { RunConfigs, SetAside, StoredRunConfig } from '@toolhive/state/run-
 import type { Statuses } from '@toolhive/state/statuses';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import type { WorkloadId } from '@toolhive/state/workload-id';
+import { storedParts } from '../parts/part.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
 import { isLocal } from './describe.ts';
 
-/** One kind of stored state, by the ID of the workload. */
-export interface WorkloadPart {
-  /** Continues "cannot remove". */
-  title: string;
-  /** The workloads that something is stored of. */
-  ids: () => Iterable<WorkloadId> | Promise<Iterable<WorkloadId>>;
-  /** Forgets a workload. Throws if something remains. Can be repeated. The sweep knows no run config. */
-  forget: (id: WorkloadId, runConfig?: RunConfig) => void | Promise<void>;
-}
-
 export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'> {
   runConfigs: RunConfigs;
-  /** Everything that is stored by ID. Removal and the sweep at startup forget it in this order. */
-  parts: readonly WorkloadPart[];
   /** The upgrade from a version that stored everything by name. */
   adoption: Adoption;
   /** Deletes the files that the server of a workload has stored. */
@@ -252,9 +241,10 @@ export class Workloads implements AsyncDisposable {
     runConfig?: RunConfig,
     report: Progress = () => {},
   ): Promise<void> {
-    for (const { title, forget } of this.#options.parts) {
+    for (const part of storedParts(this.#options.parts)) {
+      const { title } = part;
       try {
-        await forget(id, runConfig);
+        await part.forget(id, runConfig);
       } catch (error) {
         const why = messageOf(error);
         this.#options.log.error({ workload: name, id, part: title, why }, 'state could not be removed');
@@ -276,11 +266,11 @@ export class Workloads implements AsyncDisposable {
         .catch((error: unknown) => log.warn({ workload: name, err: error }, 'status could not be removed'));
     }
     const ids = new Set([...this.#supervisors.values(), ...this.#setAside].map(({ id }) => id));
-    for (const { title, ids: stored, forget } of parts) {
+    for (const part of storedParts(parts)) {
       try {
-        for (const id of await stored()) if (!ids.has(id)) await forget(id);
+        for (const id of await part.ids()) if (!ids.has(id)) await part.forget(id);
       } catch (error) {
-        log.warn({ part: title, why: messageOf(error) }, 'state could not be swept');
+        log.warn({ part: part.title, why: messageOf(error) }, 'state could not be swept');
       }
     }
   }

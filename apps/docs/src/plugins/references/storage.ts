@@ -3,7 +3,7 @@ import type { StatePaths } from '@toolhive/state/paths';
 import { code, table, textOf } from './markdown.ts';
 
 /** The content of each file and directory. Parents and paths that differ for each machine are left out. */
-const contents: Partial<Record<Exclude<keyof StatePaths, 'byName'>, string>> = {
+const contents: Partial<Record<Exclude<keyof StatePaths, 'byName' | 'earlier'>, string>> = {
   settings: 'Settings and registered clients',
   ignoreFile: 'The global ignore file',
   runConfigs: 'The run config of each workload. References to secrets, never their values',
@@ -15,9 +15,7 @@ const contents: Partial<Record<Exclude<keyof StatePaths, 'byName'>, string>> = {
   secrets: 'Encrypted secrets',
   clientEntries: 'Entries that ToolHive added to client configuration files',
   events: 'Events',
-  decisions: 'Hosts that servers connected to',
-  pins: 'Approved tools, prompts, and resources',
-  listings: 'The latest tools, prompts, and resources of each server',
+  workloads: 'Approved tools, the latest lists of each server, and the hosts that servers connected to',
   packages: 'Hashes and provenance of installed packages',
   audit: 'Audit records',
   auditFile: 'Audit records as JSON lines',

@@ -1,0 +1,43 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { identifyCallers } from '@toolhive/proxy/in-process-server';
+import type { PolicyDoubts } from '@toolhive/access/policy-doubts';
+import type { WorkloadAccess } from '@toolhive/access/workload-access';
+import { auditOf } from '../audit/audit-config.ts';
+import type { ProxyPart } from '../parts/part.ts';
+import { telemetryOf } from './telemetry-options.ts';
+
+/** Who may use a workload, and for what. `doubts` learns of policies while they apply. */
+export function accessPart(
+  accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>,
+  doubts?: PolicyDoubts,
+): ProxyPart {
+  return {
+    async proxyOptions({ id, runConfig }, { own }) {
+      const { [Symbol.dispose]: _, ...access } = own(await accessOf(runConfig));
+      if (access.authorizer !== undefined && doubts !== undefined) own(doubts.watch(id, access.authorizer));
+      return access;
+    },
+  };
+}
+
+/** The audit records of calls. */
+export function auditPart(audit: Parameters<typeof auditOf>[1]): ProxyPart {
+  return { proxyOptions: async ({ runConfig }) => ({ audit: await auditOf(runConfig, audit) }) };
+}
+
+/** Traces and metrics. */
+export function telemetryPart(service: { version: string; env: NodeJS.ProcessEnv }): ProxyPart {
+  return {
+    proxyOptions: ({ runConfig }, { warn }) => {
+      const onFailure = (reason: string): void =>
+        warn({ reason }, 'telemetry cannot be sent to its endpoint');
+      return { telemetry: telemetryOf(runConfig, { ...service, onFailure }) };
+    },
+  };
+}
+
+/** A built-in server learns who calls, because it acts for its callers. */
+export const builtInPart: ProxyPart = {
+  proxyOptions: ({ runConfig }) =>
+    runConfig.built_in === undefined ? {} : { middleware: [identifyCallers()] },
+};
