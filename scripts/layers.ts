@@ -81,6 +81,7 @@ const folders: Record<string, readonly string[]> = {
   'packages/core': [
     'parts',
     'audit',
+    'runtimes',
     'settings',
     'events',
     'traffic',

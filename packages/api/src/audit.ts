@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { recordOperation } from '@toolhive/core/audit';
-import type { ApiCaller } from '@toolhive/core/audit';
+import { recordOperation } from '@toolhive/audit/actions';
+import type { ApiCaller } from '@toolhive/audit/actions';
 import type { Core } from '@toolhive/core/core';
 import { ThvError } from '@toolhive/contract/failure';
 import type { AuditOutcome } from '@toolhive/contract/audit';

@@ -1,7 +1,7 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { openWorkloadAccess } from '@toolhive/access/workload-access';
-import { checkAuditConfig } from '../audit/audit-config.ts';
+import { checkAuditConfig } from '@toolhive/audit/audit-config';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { SingleWorkloadOptions } from './single-workload.ts';
 import { checkTelemetry } from './telemetry-options.ts';

@@ -2,7 +2,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { PolicyDoubts } from '@toolhive/access/policy-doubts';
 import type { WorkloadAccess } from '@toolhive/access/workload-access';
-import { auditOf } from '../audit/audit-config.ts';
+import { auditOf } from '@toolhive/audit/audit-config';
 import type { ProxyPart } from '../parts/part.ts';
 import { telemetryOf } from './telemetry-options.ts';
 

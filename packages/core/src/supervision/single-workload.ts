@@ -3,7 +3,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from '@toolhive/access/workload-access';
-import { StdoutAudit } from '../audit/stdout-audit.ts';
+import { StdoutAudit } from '@toolhive/audit/stdout-audit';
 import { openUnkeptRemote } from '@toolhive/remote/open';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import { openProxy } from './open-proxy.ts';

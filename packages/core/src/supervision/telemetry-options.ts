@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import { neverAllowed } from '@toolhive/runtime/addresses';
 import { guardedLookup } from '@toolhive/outgoing/guarded-fetch';
-import { isSecretKey } from '../audit/redaction.ts';
+import { isSecretKey } from '@toolhive/audit/redaction';
 
 /** As in the original. */
 const defaultService = 'toolhive-mcp-proxy';

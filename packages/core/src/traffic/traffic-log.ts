@@ -10,7 +10,7 @@ import type {
   TrafficRecording,
 } from '@toolhive/contract/traffic';
 import type { CallBodies, CallSink, EndedCall } from '@toolhive/proxy/traffic';
-import type { Redaction } from '../audit/redaction.ts';
+import type { Redaction } from '@toolhive/audit/redaction';
 import { Backlog } from '../events/backlog.ts';
 
 /** Which calls are meant. Absent members do not matter. */

@@ -1,8 +1,8 @@
 import type { Egress } from '@toolhive/runtime/egress';
 import { PolicyDoubts } from '@toolhive/access/policy-doubts';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
-import { recordEgressDenial } from '../audit/actions.ts';
-import { AuditLog } from '../audit/audit-log.ts';
+import { recordEgressDenial } from '@toolhive/audit/actions';
+import { AuditLog } from '@toolhive/audit/audit-log';
 import { Listings } from '../capabilities/listings.ts';
 import { NetworkDecisions } from '../network/decisions.ts';
 import { RuleWatchers } from '../network/rule-watchers.ts';

@@ -16,7 +16,7 @@ import type { StatePaths } from '@toolhive/state/paths';
 import { installationSettings } from '@toolhive/state/values';
 import type { Logger } from 'pino';
 import type { EventToSend } from '../events/events.ts';
-import { Runtimes } from '../runtimes.ts';
+import { Runtimes } from '../runtimes/runtimes.ts';
 import type { GovernanceWing } from './governance.ts';
 import type { CoreOptions } from './options.ts';
 import type { openState } from './state.ts';

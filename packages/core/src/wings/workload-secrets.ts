@@ -2,8 +2,8 @@ import { checkField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { parseReference } from '@toolhive/secrets/reference';
 import type { Secrets } from '@toolhive/secrets/secrets';
-import { recordSecretAccess } from '../audit/actions.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import { recordSecretAccess } from '@toolhive/audit/actions';
+import type { AuditLog } from '@toolhive/audit/audit-log';
 
 /** The secrets that a run config refers to, by the variable that receives each. */
 export type SecretsOf = (runConfig: RunConfig) => Promise<Record<string, string>>;

@@ -8,7 +8,7 @@ import type { Runtime } from '@toolhive/runtime/runtime';
 import { neverAllowed } from '@toolhive/runtime/addresses';
 import { parseSource } from '@toolhive/runtime/source';
 import { isAuthenticated } from '@toolhive/access/workload-access';
-import { checkAuditConfig } from '../audit/audit-config.ts';
+import { checkAuditConfig } from '@toolhive/audit/audit-config';
 import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';

@@ -395,7 +395,7 @@ describe('the first start after an upgrade from a version with three databases',
     {
       await using interrupted = await world.open();
       await interrupted.workloads.require('math').follow(() => {});
-      await getCapabilities(interrupted, 'math');
+      await getCapabilities(interrupted, 'math', {});
     }
     lock.close();
 

@@ -2,7 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { packageSchemes, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
-import type { Core } from './core.ts';
+import type { Core } from '../core.ts';
 import { installationSettings } from '@toolhive/state/values';
 
 /** How a package becomes a container image. */
