@@ -1,4 +1,4 @@
-import { defaultGroup, metaServerName } from '@toolhive/contract/names';
+import { metaServerName } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
@@ -15,23 +15,6 @@ interface Call {
 /** Whether the switch of a group has created this meta server. */
 export function isOfSwitch({ built_in: builtIn, container_labels: labels }: RunConfig): boolean {
   return builtIn === metaServerName && labels?.[label] === 'true';
-}
-
-/** Returns the groups whose clients get only the meta server: the switch is on, and a meta server exists. */
-export function groupsWithMeta({
-  groups,
-  workloads,
-}: Pick<Core, 'groups' | 'workloads'>): ReadonlySet<string> {
-  const served = new Set(
-    workloads
-      .all()
-      .flatMap(({ runConfig, isBeingRemoved }) =>
-        runConfig.built_in === metaServerName && !isBeingRemoved
-          ? [groups.currentName(runConfig.group ?? defaultGroup)]
-          : [],
-      ),
-  );
-  return new Set(groups.all().flatMap(({ name, meta }) => (meta && served.has(name) ? [name] : [])));
 }
 
 /**

@@ -13,11 +13,11 @@ import * as z from 'zod';
 import { readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
 import { setAside } from '@toolhive/state/set-aside';
 import type { SettingsFile } from '@toolhive/state/settings-file';
-import { entryOf } from '../workloads/describe.ts';
+import { entryOf } from '../workloads/kinds.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';
-import { groupsWithMeta } from './meta-switch.ts';
+import { groupsWithMeta } from './meta-groups.ts';
 
 /** Clients that join or leave groups, with one file per group, or with `everywhere` the list in the settings. */
 const Change = z.object({

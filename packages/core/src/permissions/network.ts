@@ -57,3 +57,9 @@ const isAddressPattern = (host: string): boolean => isIP(host.replace(/\/\d+$/, 
 /** Whether network rules are enforced where a workload runs, as far as its last start has shown. */
 export const enforcesRules = (limits: readonly RuntimeLimit[]): boolean =>
   !limits.some(({ concerns }) => concerns === 'servers with network rules');
+
+/** Whether the server has no network, or rules that are enforced. */
+export function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
+  const { kind } = grantedNetworkOf(runConfig);
+  return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
+}

@@ -1,6 +1,4 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { defaultToolPinning } from '@toolhive/contract/tool-pins';
-import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
@@ -26,11 +24,6 @@ function settingsOf(runConfig: RunConfig) {
     listsHost: inboundRuleOf(runConfig),
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
   };
-}
-
-/** What happens when the server of a workload changes its tools. */
-export function pinningModeOf({ tool_pinning: mode }: RunConfig): ToolPinningMode {
-  return mode ?? defaultToolPinning;
 }
 
 /** A workload's tool filter and overrides. */

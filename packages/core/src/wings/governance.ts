@@ -9,7 +9,7 @@ import { RuleWatchers } from '../network/rule-watchers.ts';
 import { WorkloadEgress } from '../network/workload-egress.ts';
 import { PinStore } from '../pinning/pin-store.ts';
 import { ToolPinsOfAll } from '../pinning/tool-pins.ts';
-import { pinningModeOf } from '../supervision/open-proxy.ts';
+import { pinningModeOf } from '../pinning/mode.ts';
 import { TrafficOfAll } from '../traffic/traffic.ts';
 import type { openState } from './state.ts';
 

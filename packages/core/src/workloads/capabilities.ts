@@ -15,7 +15,8 @@ import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { StoredListing } from '../capabilities/listings.ts';
 import type { Core } from '../core.ts';
 import type { ItemPin } from '../pinning/workload-pins.ts';
-import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
+import { toolsOf } from '../supervision/open-proxy.ts';
+import { pinningModeOf } from '../pinning/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 type Item = Record<string, unknown>;

@@ -18,7 +18,7 @@ import type { Supervisor } from '../supervision/supervisor.ts';
 import { buildRunConfig } from './run-config.ts';
 import { accessSettings } from './access-settings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
-import { isIsolated } from './describe.ts';
+import { isIsolated } from '../permissions/network.ts';
 import { draftOf } from './draft.ts';
 import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';

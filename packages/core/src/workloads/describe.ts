@@ -1,24 +1,24 @@
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
-import type { Entry } from '@toolhive/clients/entry';
 import { isYoung } from '@toolhive/registry/package-age';
 import { requestedOidc } from '@toolhive/access/oidc-config';
 import type { Core } from '../core.ts';
 import type { SetAside } from '@toolhive/state/run-configs';
 import { parseReference } from '@toolhive/secrets/reference';
-import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
+import { isIsolated } from '../permissions/network.ts';
+import { isLocal, isRemote, packageOf, proxyModeOf, urlOf } from './kinds.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { revisionOf } from './revision.ts';
 import { describeSignIn } from './sign-in.ts';
 import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
-import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
+import { toolsOf } from '../supervision/open-proxy.ts';
+import { pinningModeOf } from '../pinning/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** Workloads by name: running ones or all, in one group or in every group. */
@@ -133,12 +133,6 @@ function describedAccess(runConfig: RunConfig): Pick<WorkloadDetails, 'oidc' | '
   return { ...(oidc ? { oidc } : {}), ...(token_exchange ? { token_exchange } : {}) };
 }
 
-/** Whether the server has no network, or rules that are enforced. */
-export function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
-  const { kind } = grantedNetworkOf(runConfig);
-  return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
-}
-
 /** A remote server's URL and its sign-in settings. */
 function remotePartsOf({
   remote_url: url,
@@ -218,44 +212,4 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
     group: defaultGroup,
     remote: false,
   };
-}
-
-function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'streamable-http' {
-  return transport === 'streamable-http' ? transport : (mode ?? 'streamable-http');
-}
-
-/** The URL, the package, the image, or the built-in server that a workload runs. */
-export function packageOf({ remote_url: url, built_in: builtIn, image = '' }: RunConfig): string {
-  return url || (builtIn ?? image);
-}
-
-/** Whether ToolHive runs the server in a process or a container. */
-export function isLocal(runConfig: RunConfig): boolean {
-  return !isRemote(runConfig) && runConfig.built_in === undefined;
-}
-
-/** Whether the server is remote. */
-export function isRemote({ remote_url: url }: RunConfig): boolean {
-  return url !== undefined && url !== '';
-}
-
-/** Where clients on this machine reach a workload. */
-export function urlOf(runConfig: RunConfig): string {
-  const base = `http://${hostInUrl(runConfig.host)}:${runConfig.port}`;
-  return proxyModeOf(runConfig) === 'sse'
-    ? `${base}/sse#${encodeURIComponent(runConfig.name)}`
-    : `${base}/mcp`;
-}
-
-/** Replaces an address that represents all addresses with loopback. */
-function hostInUrl(host: string): string {
-  if (['localhost', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-/** A workload's transport name in client files. */
-export function entryOf(runConfig: RunConfig): Entry {
-  const transport = proxyModeOf(runConfig);
-  // The word instead of the number, because earlier versions wrote it and people recognize it.
-  return { name: runConfig.name, url: urlOf(runConfig).replace('127.0.0.1', 'localhost'), transport };
 }

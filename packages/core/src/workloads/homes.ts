@@ -4,12 +4,13 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
-import type { Core } from '../core.ts';
+import type { Runtimes } from '../runtimes/runtimes.ts';
+import type { Workloads } from './workloads.ts';
 import { serverOf } from '@toolhive/registry/server-of';
 
 /** Describes the files that a local server has stored. Undefined if there are none, or if they cannot be measured now. */
 export async function describeHome(
-  { runtimes }: Core,
+  { runtimes }: { runtimes: Runtimes },
   runConfig: RunConfig,
 ): Promise<WorkloadDetails['home']> {
   if (runConfig.remote_url || runConfig.built_in) return undefined;
@@ -25,10 +26,14 @@ export async function describeHome(
  * Throws `conflict` if a server would find the files that another server has stored under the same workload name. Files
  * belong to the package or image that stored them, in any version.
  */
-export async function refuseForeignHome(core: Core, runConfig: RunConfig, runtime: Runtime): Promise<void> {
+export async function refuseForeignHome(
+  { workloads }: { workloads: Pick<Workloads, 'find'> },
+  runConfig: RunConfig,
+  runtime: Runtime,
+): Promise<void> {
   const { name } = runConfig;
   if (runConfig.ephemeral === true) return;
-  const present = core.workloads.find(name)?.runConfig;
+  const present = workloads.find(name)?.runConfig;
   if (
     present !== undefined &&
     present.runtime === runtime.name &&
@@ -51,7 +56,7 @@ export async function refuseForeignHome(core: Core, runConfig: RunConfig, runtim
  * volumes.
  */
 export async function removeHome(
-  runtimes: Pick<Core['runtimes'], 'of'>,
+  runtimes: Pick<Runtimes, 'of'>,
   runConfig: RunConfig,
   log: Logger,
 ): Promise<void> {

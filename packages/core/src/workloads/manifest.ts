@@ -6,7 +6,7 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { stringify } from 'yaml';
 import { parseReference } from '@toolhive/secrets/reference';
-import { isRemote } from './describe.ts';
+import { isRemote } from './kinds.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 import { readPodTemplate } from './pod-template.ts';
 

@@ -15,7 +15,7 @@ import { permissionsOf, withChange } from '../network/permissions.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { warningsOf } from '../permissions/warnings.ts';
-import { isRemote } from './describe.ts';
+import { isRemote } from './kinds.ts';
 
 type Verdict = NetworkDecision['verdict'];
 

@@ -10,7 +10,7 @@ import { isYoung } from '@toolhive/registry/package-age';
 import { installationSettings } from '@toolhive/state/values';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
-import { isRemote, packageOf } from './describe.ts';
+import { isRemote, packageOf } from './kinds.ts';
 import { trustedFor } from './trust.ts';
 import { upgradeChanges } from './upgrade-changes.ts';
 import { isNewer } from './version-order.ts';
