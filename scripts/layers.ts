@@ -13,6 +13,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/outgoing': ['contract', 'runtime'],
   'packages/state': ['contract', 'runtime'],
   'packages/clients': ['contract', 'state'],
+  'packages/audit': ['contract', 'state', 'proxy'],
   'packages/secrets': ['contract', 'state'],
   'packages/registry': ['contract', 'runtime', 'outgoing', 'state'],
   'packages/proxy': ['contract', 'runtime'],
@@ -30,10 +31,11 @@ const layers: Record<string, readonly string[]> = {
     'proxy',
     'access',
     'remote',
+    'audit',
   ],
   'packages/control': ['contract', 'proxy'],
   'packages/operator': ['contract', 'outgoing', 'kubernetes', 'registry', 'core'],
-  'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'core'],
+  'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core'],
   'apps/cli': ['contract', 'pasted'],
   'apps/operator': [
     'contract',
@@ -79,17 +81,17 @@ const folders: Record<string, readonly string[]> = {
     'in-process',
   ],
   'packages/core': [
+    'run-config',
     'parts',
-    'audit',
     'runtimes',
     'settings',
     'events',
-    'traffic',
-    'capabilities',
     'permissions',
-    'network',
-    'pinning',
     'supervision',
+    'network',
+    'traffic',
+    'pins',
+    'capabilities',
     'workloads',
     'groups',
     'meta',
@@ -134,7 +136,7 @@ export const exceptions: Record<string, { allowed: readonly string[]; why: strin
 const importOfPackage = /(?:\bfrom|\bimport)\s*\(?\s*'(?:@toolhive\/([^'/]+)|(node:)[^']*)/g;
 
 /** The types of the composed core and of its wings, which each function may take as an argument. */
-const composition = /^import type \{ [^}]+ \} from '\.\.\/(?:core|wings\/\w+)\.ts'/;
+const composition = /^import type \{ [^}]+ \} from '(?:\.\.\/)+(?:core|wings\/\w+)\.ts'/;
 
 const importOfFile = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^'\n]+)'/g;
 const statementOfFile = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gm;

@@ -105,7 +105,8 @@ export async function measureStructure(): Promise<Structure> {
     core: {
       lines: core.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0),
       publicFiles: Object.keys(exports).filter((name) => !name.startsWith('./testing')).length,
-      openCoreLines: opening.slice(opening.indexOf('export async function openCore')).trimEnd().split('\n').length,
+      openCoreLines: opening.slice(opening.indexOf('export async function openCore')).trimEnd().split('\n')
+        .length,
     },
     largestCircle: largestCircle(files),
     longClasses: long.flatMap(({ classes }) => classes),

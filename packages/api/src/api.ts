@@ -13,7 +13,7 @@ import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/cor
 import { buildImage, writeRecipe } from '@toolhive/core/images';
 import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
 import { metaListingTokens } from '@toolhive/core/meta-tools';
-import { listToolCosts } from '@toolhive/core/tool-list';
+import { listToolCosts } from '@toolhive/core/groups';
 import {
   deleteWorkload,
   exportManifest,
@@ -33,7 +33,7 @@ import {
   getPermissions,
   listNetworkDecisions,
   watchNetworkDecisions,
-} from '@toolhive/core/permissions';
+} from '@toolhive/core/network';
 import { getCapabilities } from '@toolhive/core/capabilities';
 import {
   changeTrafficRecording,
@@ -45,7 +45,7 @@ import {
   watchTraffic,
 } from '@toolhive/core/traffic';
 import { getUsage, listUsage } from '@toolhive/core/usage';
-import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
+import { getLearning, startLearning, stopLearning } from '@toolhive/core/network';
 import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
 import { forbidden, invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeHome, openTestCore, testServer } from './testing/test-core.ts';
 import type { TestHome } from './testing/test-core.ts';
-import { createWorkload } from './workloads/create.ts';
+import { createWorkload } from './workloads/creation/create.ts';
 import { statePaths } from '@toolhive/state/paths';
 import type { StatePaths } from '@toolhive/state/paths';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
-import { deriveName } from '@toolhive/core/name';
+import { deriveName } from './derive-name.ts';
 import { openBuiltIn } from './built-in.ts';
 import { resolveSource } from './registry.ts';
 

@@ -8,7 +8,7 @@ import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 import { deleteWorkload, restartWorkload, stopWorkload } from '../workloads/operate.ts';
 import type { Core } from '../core.ts';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';

@@ -9,7 +9,7 @@ import { openPolicies } from '@toolhive/access/workload-access';
 import { installationSettings } from '@toolhive/state/values';
 import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountsOf } from '../permissions/mounts.ts';
-import { isLocal, isRemote, urlOf } from '../workloads/kinds.ts';
+import { isLocal, isRemote, urlOf } from '../run-config/kinds.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
 import { packageSourceOf } from '../supervision/launch.ts';

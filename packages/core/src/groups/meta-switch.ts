@@ -2,7 +2,7 @@ import { metaServerName } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 
 /** The label of meta servers that the switch of a group has created. */
 const label = 'toolhive-group-meta';

@@ -5,7 +5,7 @@ import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 import { deleteWorkload } from '../workloads/operate.ts';
 import { deleteGroup, editGroup, listGroups } from './operate.ts';
 

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
 import { setAside } from '@toolhive/state/set-aside';
 import type { SettingsFile } from '@toolhive/state/settings-file';
-import { entryOf } from '../workloads/kinds.ts';
+import { entryOf } from '../run-config/kinds.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';

@@ -5,7 +5,7 @@ import { printable } from '@toolhive/contract/printable';
 import { isObject } from '@toolhive/proxy/message';
 import type * as z from 'zod';
 import type { Core } from '../core.ts';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 import { ToolFailure, toolFailure } from './meta-call.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { InstallServer } from './tool-inputs.ts';

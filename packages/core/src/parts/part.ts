@@ -16,11 +16,11 @@ export interface StoredPart {
 /** What a part may use while a workload runs. */
 export interface PartRun {
   /** Writes a warning to the proxy's log. */
-  warn(fields: Record<string, unknown>, message: string): void;
+  warn: (fields: Record<string, unknown>, message: string) => void;
   /** The protocol version of the server. Undefined before it has answered. */
-  serverVersion(): string | undefined;
+  serverVersion: () => string | undefined;
   /** Disposes of a resource after the run. */
-  own<Resource extends Disposable>(resource: Resource): Resource;
+  own: <Resource extends Disposable>(resource: Resource) => Resource;
 }
 
 /** What the proxy of a workload needs of a part. */

@@ -4,7 +4,7 @@ import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
 import { openProxy } from '../supervision/open-proxy.ts';
 import { aRunConfig } from '../testing/run-config.ts';
-import { checkRunConfig } from '../workloads/checks.ts';
+import { checkRunConfig } from '../workloads/creation/checks.ts';
 import { warningsOf } from './warnings.ts';
 
 const withHosts = (...hosts: string[]) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 import { getSetting } from './operate.ts';
 
 test.each([

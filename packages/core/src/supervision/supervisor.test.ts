@@ -10,7 +10,7 @@ import type { Core } from '../core.ts';
 import { cheapCost, memoryKeyring } from '@toolhive/secrets/testing/keyrings';
 import { statePaths } from '@toolhive/state/paths';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
-import { createWorkload } from '../workloads/create.ts';
+import { createWorkload } from '../workloads/creation/create.ts';
 import {
   deleteWorkload,
   logsOf,

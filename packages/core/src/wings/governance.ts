@@ -7,9 +7,9 @@ import { Listings } from '../capabilities/listings.ts';
 import { NetworkDecisions } from '../network/decisions.ts';
 import { RuleWatchers } from '../network/rule-watchers.ts';
 import { WorkloadEgress } from '../network/workload-egress.ts';
-import { PinStore } from '../pinning/pin-store.ts';
-import { ToolPinsOfAll } from '../pinning/tool-pins.ts';
-import { pinningModeOf } from '../pinning/mode.ts';
+import { PinStore } from '../pins/pin-store.ts';
+import { ToolPinsOfAll } from '../pins/tool-pins.ts';
+import { pinningModeOf } from '../pins/mode.ts';
 import { TrafficOfAll } from '../traffic/traffic.ts';
 import type { openState } from './state.ts';
 

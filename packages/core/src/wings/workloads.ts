@@ -21,7 +21,7 @@ import { HomeLimit } from '../supervision/home-limit.ts';
 import { accessPart, auditPart, builtInPart, telemetryPart } from '../supervision/proxy-parts.ts';
 import { defaultTiming } from '../supervision/supervisor.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
-import { isLocal, isRemote } from '../workloads/kinds.ts';
+import { isLocal, isRemote } from '../run-config/kinds.ts';
 import { removeHome } from '../workloads/homes.ts';
 import { Workloads } from '../workloads/workloads.ts';
 import type { GovernanceWing } from './governance.ts';

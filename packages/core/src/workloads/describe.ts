@@ -10,15 +10,15 @@ import type { Core } from '../core.ts';
 import type { SetAside } from '@toolhive/state/run-configs';
 import { parseReference } from '@toolhive/secrets/reference';
 import { isIsolated } from '../permissions/network.ts';
-import { isLocal, isRemote, packageOf, proxyModeOf, urlOf } from './kinds.ts';
+import { isLocal, isRemote, packageOf, proxyModeOf, urlOf } from '../run-config/kinds.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { revisionOf } from './revision.ts';
 import { describeSignIn } from './sign-in.ts';
-import { authzText, requestedExchange } from './access-settings.ts';
+import { authzText, requestedExchange } from './creation/access-settings.ts';
 import { describeHome } from './homes.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
-import { pinningModeOf } from '../pinning/mode.ts';
+import { pinningModeOf } from '../pins/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** Workloads by name: running ones or all, in one group or in every group. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Core } from '../core.ts';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
 import type { TestHome } from '../testing/test-core.ts';
-import { createWorkload } from './create.ts';
+import { createWorkload } from './creation/create.ts';
 import { getWorkload } from './describe.ts';
 import { deleteWorkload } from './operate.ts';
 

@@ -6,9 +6,9 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { stringify } from 'yaml';
 import { parseReference } from '@toolhive/secrets/reference';
-import { isRemote } from './kinds.ts';
+import { isRemote } from '../run-config/kinds.ts';
 import { mountsOf } from '../permissions/mounts.ts';
-import { readPodTemplate } from './pod-template.ts';
+import { readPodTemplate } from './creation/pod-template.ts';
 
 /** Kubernetes manifests as a YAML stream, and the remaining steps for the user. */
 export interface Manifest {

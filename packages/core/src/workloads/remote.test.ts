@@ -10,7 +10,7 @@ import { readRegistry } from '@toolhive/registry/read';
 import { openAuthorizationServer } from '@toolhive/remote/testing/authorization-server';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { makeHome, openTestCore } from '../testing/test-core.ts';
-import { createWorkload, editWorkload } from './create.ts';
+import { createWorkload, editWorkload } from './creation/create.ts';
 import { getWorkload } from './describe.ts';
 import { startSignIn } from './sign-in.ts';
 

@@ -10,10 +10,10 @@ import { canMount, mountSmallDisk } from '../testing/small-disk.ts';
 import type { SmallDisk } from '../testing/small-disk.ts';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
 import type { TestHome } from '../testing/test-core.ts';
-import { getCapabilities } from './capabilities.ts';
-import { createWorkload, editWorkload } from './create.ts';
+import { getCapabilities } from '../capabilities/operate.ts';
+import { createWorkload, editWorkload } from './creation/create.ts';
 import { deleteWorkload, exportWorkload } from './operate.ts';
-import { getToolPins } from './tool-pins.ts';
+import { getToolPins } from '../pins/operate.ts';
 
 // A user approves the tools of a server and removes it. Whoever chooses the next server of that name must get nothing.
 

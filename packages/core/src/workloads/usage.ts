@@ -3,7 +3,7 @@ import { resourcesOf } from '@toolhive/contract/resources';
 import type { InstanceUsage } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
-import { isLocal } from './kinds.ts';
+import { isLocal } from '../run-config/kinds.ts';
 
 /** Younger measurements are reused, so that callers cannot keep the daemon busy. */
 const freshMs = 250;

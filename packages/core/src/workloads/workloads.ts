@@ -13,7 +13,7 @@ import { storedParts } from '../parts/part.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
-import { isLocal } from './kinds.ts';
+import { isLocal } from '../run-config/kinds.ts';
 
 export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'> {
   runConfigs: RunConfigs;

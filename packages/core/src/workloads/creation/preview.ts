@@ -1,14 +1,14 @@
 import { checkField } from '@toolhive/contract/failure';
 import type { WorkloadCheck } from '@toolhive/contract/preview';
 import { formatSource } from '@toolhive/runtime/source';
-import type { Core } from '../core.ts';
-import { permissionsOf } from '../network/permissions.ts';
-import { dangersOf } from '../permissions/consent.ts';
-import { warningsOf } from '../permissions/warnings.ts';
+import type { Core } from '../../core.ts';
+import { permissionsOf } from '../../network/permissions.ts';
+import { dangersOf } from '../../permissions/consent.ts';
+import { warningsOf } from '../../permissions/warnings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
-import { refuseForeignHome } from './homes.ts';
+import { refuseForeignHome } from '../homes.ts';
 import { buildRunConfig } from './run-config.ts';
 import { findSource } from './source.ts';
 

@@ -3,12 +3,12 @@ import type { BuiltInServerName } from '@toolhive/contract/names';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
-import type { Core } from '../core.ts';
+import type { Core } from '../../core.ts';
 import { packageNote } from '@toolhive/registry/registry';
 import type { Resolved } from '@toolhive/registry/registry';
 import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
-import { deriveName, nameOfHost } from './name.ts';
+import { deriveName, nameOfHost } from '@toolhive/registry/derive-name';
 import { trustedFor } from './trust.ts';
 
 /** Where the server of a workload comes from. */

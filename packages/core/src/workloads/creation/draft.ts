@@ -4,7 +4,7 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { requireOwnHost } from '../permissions/enforcement.ts';
+import { requireOwnHost } from '../../permissions/enforcement.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
 import type { Settings } from '@toolhive/state/settings-file';
 import { defaultProfile } from './default-profile.ts';

@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Artifact, PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
-import type { Core } from '../core.ts';
+import type { Core } from '../../core.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 
 export interface Upgrade {

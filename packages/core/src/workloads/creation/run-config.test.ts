@@ -5,13 +5,13 @@ import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 import type { Resolved } from '@toolhive/registry/registry';
 import { parseAllDocuments } from 'yaml';
-import { manifestOf } from './manifest.ts';
+import { manifestOf } from '../manifest.ts';
 import { readPodTemplate } from './pod-template.ts';
 import { remoteSettings } from './remote-settings.ts';
 import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
 import type { LocalSource } from './source.ts';
-import { refuseUnenforced, requireOwnHost } from '../permissions/enforcement.ts';
+import { refuseUnenforced, requireOwnHost } from '../../permissions/enforcement.ts';
 
 describe('variables that a server needs', () => {
   test('are named when they are missing', () => {

@@ -9,17 +9,17 @@ import { neverAllowed } from '@toolhive/runtime/addresses';
 import { parseSource } from '@toolhive/runtime/source';
 import { isAuthenticated } from '@toolhive/access/workload-access';
 import { checkAuditConfig } from '@toolhive/audit/audit-config';
-import type { Core } from '../core.ts';
-import { refuseUnenforced } from '../permissions/enforcement.ts';
-import { refuseReplaceable } from '../permissions/granted-mounts.ts';
-import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
-import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
-import { mountsOfRunConfig, parseVolume } from '../permissions/mounts.ts';
-import { networkOf } from '../permissions/network.ts';
+import type { Core } from '../../core.ts';
+import { refuseUnenforced } from '../../permissions/enforcement.ts';
+import { refuseReplaceable } from '../../permissions/granted-mounts.ts';
+import { ignoreFileOf, readGlobalRules } from '../../permissions/ignore-rules.ts';
+import { inboundRuleOf } from '../../permissions/inbound-hosts.ts';
+import { mountsOfRunConfig, parseVolume } from '../../permissions/mounts.ts';
+import { networkOf } from '../../permissions/network.ts';
 import { newWorkloadId } from '@toolhive/state/workload-id';
-import { launchOf } from '../supervision/launch.ts';
-import { checkTelemetry } from '../supervision/telemetry-options.ts';
-import { toolsOf } from '../supervision/open-proxy.ts';
+import { launchOf } from '../../supervision/launch.ts';
+import { checkTelemetry } from '../../supervision/telemetry-options.ts';
+import { toolsOf } from '../../supervision/open-proxy.ts';
 
 /** Throws for a run config that is unsafe or contradictory. Checks nothing else. */
 export function checkRunConfig(runConfig: RunConfig): void {

@@ -4,7 +4,7 @@ import type { SettingName } from '@toolhive/contract/setting';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { valueOf } from '@toolhive/state/values';
 import type { Settings } from '@toolhive/state/settings-file';
-import { telemetryOf } from '../supervision/telemetry-options.ts';
+import { telemetryOf } from '../../supervision/telemetry-options.ts';
 
 type Telemetry = NonNullable<CreateWorkload['telemetry_config']>;
 

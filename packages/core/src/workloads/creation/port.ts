@@ -2,7 +2,7 @@ import { checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { freePort, isFreePort } from '@toolhive/runtime/free-port';
 import type { Draft } from './draft.ts';
-import type { Reservation } from './workloads.ts';
+import type { Reservation } from '../workloads.ts';
 
 type Address = Pick<Draft, 'host' | 'port'>;
 

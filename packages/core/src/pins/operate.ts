@@ -1,6 +1,6 @@
 import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { Core } from '../core.ts';
-import { pinningModeOf } from '../pinning/mode.ts';
+import { pinningModeOf } from './mode.ts';
 
 /** What was recorded of the tools, prompts, resources, and instructions of a workload. */
 export function getToolPins(core: Core, name: string): Promise<ToolPins> {

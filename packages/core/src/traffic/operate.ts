@@ -10,7 +10,7 @@ import type {
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
 import type { Core } from '../core.ts';
-import type { TrafficFilter } from '../traffic/traffic-log.ts';
+import type { TrafficFilter } from './traffic-log.ts';
 
 /** The latest calls to a workload that match, the oldest of them first. Throws `not-found`. */
 export function listTraffic(

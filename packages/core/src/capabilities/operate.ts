@@ -12,11 +12,11 @@ import type { Greeting } from '@toolhive/proxy/listing-capture';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { toolView } from '@toolhive/proxy/tool-filter';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
-import type { StoredListing } from '../capabilities/listings.ts';
+import type { StoredListing } from './listings.ts';
 import type { Core } from '../core.ts';
-import type { ItemPin } from '../pinning/workload-pins.ts';
+import type { ItemPin } from '../pins/workload-pins.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
-import { pinningModeOf } from '../pinning/mode.ts';
+import { pinningModeOf } from '../pins/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 type Item = Record<string, unknown>;

@@ -2,7 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
-import { grantedNetworkOf } from '../permissions/network.ts';
+import { grantedNetworkOf } from '../../permissions/network.ts';
 import { withoutId } from '@toolhive/state/run-configs';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
