@@ -8,7 +8,7 @@ import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { Annotations } from './annotations.ts';
 import type { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';
-import type { PinChange } from './workload-pins.ts';
+import type { PinChange } from './change-reports.ts';
 import type { PartRun } from '../parts/part.ts';
 
 type Note = (fields: Record<string, unknown>, message: string) => void;
