@@ -33,7 +33,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const clients = await openClients(state, workloads, opened);
   const { version, startedAt, paths, log, settings, logs, events, progress } = state;
   const core: Core = {
-    ...{ version, startedAt, paths, log, settings, logs, events, progress },
+    version,
+    startedAt,
+    paths,
+    log,
+    settings,
+    logs,
+    events,
+    progress,
     ...governance,
     ...supply,
     ...workloads,

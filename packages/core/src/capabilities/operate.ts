@@ -14,7 +14,7 @@ import { toolView } from '@toolhive/proxy/tool-filter';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { StoredListing } from './listings.ts';
 import type { Core } from '../core.ts';
-import type { ItemPin } from '../pins/workload-pins.ts';
+import type { ItemPin } from '../pins/views.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import { pinningModeOf } from '../pins/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
-import type { PinDecision, PinnedItem, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
+import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { ListedItem, Listing, Pins, Review } from '@toolhive/proxy/tool-pinning';
 import type { OfferedItems } from '@toolhive/access/policies';
 import { annotationsIn } from './annotations.ts';
@@ -10,21 +10,15 @@ import { ChangeReports } from './change-reports.ts';
 import type { PinChange } from './change-reports.ts';
 import { versionOf } from './difference.ts';
 import { findingsIn } from './findings.ts';
-import { changedMembersOf, describeItem, stateOf } from './items.ts';
+import { refusalText } from './refusal.ts';
 import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { PinnedKind, StoredVersion } from './pin-store.ts';
 import { PinRecords } from './records.ts';
 import type { Changed, PinRecordsOptions } from './records.ts';
+import { describeItems, offeredItems, pinOf } from './views.ts';
+import type { ItemPin } from './views.ts';
 import { Traversals } from './traversals.ts';
-
-/** Whether the user has approved an item, for the list of a server's items. */
-export interface ItemPin {
-  state: PinnedItem['state'];
-  /** The version that the server lists. */
-  hash?: string;
-  approved_hash?: string;
-}
 
 export interface WorkloadPinsOptions extends PinRecordsOptions {
   /** The name of a workload. Undefined if the workload no longer exists. */
@@ -42,8 +36,6 @@ const maxItems = 5_000;
 const maxName = 1_000;
 /** How many versions of an item are approved at the same time: a server may show its clients different ones. */
 const maxApproved = 8;
-/** How many differences one answer of the API contains. */
-const maxDiffs = 200;
 /** How many workloads with a tool of the same name a finding names. */
 const maxNamed = 3;
 /** How long items are examined before everything else gets its turn. */
@@ -104,20 +96,13 @@ export class WorkloadPins implements Pins {
   refusalOf(kind: PinnedKind, name: string): string | undefined {
     if (!this.isEnforced) return undefined;
     const item = this.#records.find(kind, name);
-    const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
-    const fix = `ask the user to review it with thv pin show ${this.#name}`;
     if (item === undefined) {
       // Lists may omit resources. All other items are used after they were listed.
       const isKnown = kind === 'resource' || this.#records.isFirstUse(kind);
-      return isKnown ? undefined : `${what} is not approved by the user; ${fix}`;
-    }
-    if (item.approved.length === 0) return `${what} is new and not yet approved by the user; ${fix}`;
-    if (item.pending === undefined) return undefined;
-    const members = changedMembersOf(item, this.#records.contentOf).filter((member) =>
-      /^[A-Za-z_]{1,40}$/.test(member),
-    );
-    const changed = members.length === 0 ? '' : ` (${members.join(', ')})`;
-    return `${what} has changed since the user approved it${changed}, and cannot be used; ${fix}`;
+      if (isKnown) return undefined;
+    } else if (item.approved.length > 0 && item.pending === undefined) return undefined;
+    const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
+    return refusalText(what, item, { contentOf: this.#records.contentOf, workload: this.#name });
   }
 
   annotationsOf(tool: string): Annotations | undefined {
@@ -128,18 +113,7 @@ export class WorkloadPins implements Pins {
 
   /** The server's items of each kind with a complete list, including items that wait for approval. */
   get offered(): OfferedItems {
-    const namesOf = (kind: PinnedKind): string[] | undefined => {
-      if (!this.#isComplete || !this.#records.isListed(kind)) return undefined;
-      const items = [...this.#records.all()].filter((item) => item.kind === kind && item.isListed);
-      return items.map(({ name }) => name);
-    };
-    // A template represents any number of resources, which no list contains.
-    const mayHaveTemplates = namesOf('resource-template')?.length !== 0;
-    return {
-      Tool: namesOf('tool'),
-      Prompt: namesOf('prompt'),
-      Resource: mayHaveTemplates ? undefined : namesOf('resource'),
-    };
+    return this.#isComplete ? offeredItems(this.#records) : {};
   }
 
   listedResources(): readonly string[] {
@@ -172,33 +146,14 @@ export class WorkloadPins implements Pins {
 
   /** All records, with the differences from the approved versions. */
   async describe(): Promise<ToolPins> {
-    const items: PinnedItem[] = [];
-    let diffs = 0;
-    let started = performance.now();
-    for (const item of this.#records.sorted()) {
-      const withDiff = item.pending !== undefined && diffs++ < maxDiffs;
-      items.push(describeItem(item, this.#records.contentOf, withDiff));
-      if (performance.now() - started < turnMs) continue;
-      await nextTurn();
-      started = performance.now();
-    }
+    const items = await describeItems(this.#records);
     const pending = this.#records.waiting().length;
     return { mode: this.#options.mode(), pending, complete: this.#isComplete, items };
   }
 
   /** Returns a function that reports whether the user has approved an item. Returns undefined for unknown items. */
   states(): (kind: PinnedKind, name: string) => ItemPin | undefined {
-    return (kind, name) => {
-      const item = this.#records.find(kind, name);
-      if (item === undefined) return undefined;
-      const approved = item.approved.at(-1)?.hash;
-      const listed = item.pending?.hash ?? approved;
-      return {
-        state: stateOf(item),
-        ...(listed === undefined ? {} : { hash: listed }),
-        ...(approved === undefined ? {} : { approved_hash: approved }),
-      };
-    };
+    return (kind, name) => pinOf(this.#records.find(kind, name));
   }
 
   async #review({ kind, items, cursor, nextCursor, session }: Listing): Promise<Review> {

@@ -9,25 +9,21 @@ import type { RunConfigs, SetAside, StoredRunConfig } from '@toolhive/state/run-
 import type { Statuses } from '@toolhive/state/statuses';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import { storedParts } from '../parts/part.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
-import { isLocal } from '../run-config/kinds.ts';
+import { Removal } from './removal.ts';
+import type { RemovalOptions } from './removal.ts';
 
-export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'> {
+export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'>, RemovalOptions {
   runConfigs: RunConfigs;
   /** The upgrade from a version that stored everything by name. */
   adoption: Adoption;
-  /** Deletes the files that the server of a workload has stored. */
-  removeHome: (runConfig: RunConfig) => Promise<void>;
   /** Throws if no workload can be added to the group. */
   requireGroup: (group: string) => void;
   now: () => Date;
   /** Called after every change of a workload. */
   onChange: (supervisor: Supervisor) => void;
-  /** Called after a workload was removed. */
-  onRemoved: (name: string) => void;
 }
 
 /** A run config that can start, with its grants on this machine. */
@@ -45,6 +41,7 @@ export interface Reservation extends Disposable {
 /** All workloads of the daemon, each under its own supervisor. */
 export class Workloads implements AsyncDisposable {
   readonly #options: WorkloadsOptions;
+  readonly #removal: Removal;
   readonly #supervisors = new Map<string, Supervisor>();
   /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
@@ -53,6 +50,7 @@ export class Workloads implements AsyncDisposable {
 
   constructor(options: WorkloadsOptions) {
     this.#options = options;
+    this.#removal = new Removal(options);
   }
 
   /** Applies the state on disk: starts the workloads that should run, and completes interrupted removals. */
@@ -78,7 +76,8 @@ export class Workloads implements AsyncDisposable {
         log.error({ workload: name, err: error }, 'workload cannot be restored'),
       );
     }
-    await this.#sweep();
+    const known = [...this.#supervisors.values()].map(({ id, runConfig: { name } }) => ({ id, name }));
+    await this.#removal.sweep([...known, ...this.#setAside]);
   }
 
   /** Every workload, by name. */
@@ -161,7 +160,7 @@ export class Workloads implements AsyncDisposable {
     if (present !== undefined) {
       const before = { id: present.id, runConfig: present.runConfig };
       await this.change(present, prepared, id);
-      return this.#forgetParts(before.id, name, before.runConfig);
+      return this.#removal.forgetParts(before.id, name, before.runConfig);
     }
     if (this.#isOver) throw unavailable('the daemon is shutting down');
     const createdAt = this.#options.now().toISOString();
@@ -197,7 +196,7 @@ export class Workloads implements AsyncDisposable {
     const supervisor = this.#supervisors.get(name);
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
     const forget = async (): Promise<void> => {
-      await this.#forget(name, supervisor, report);
+      await this.#removal.forget(name, supervisor, report);
       this.#supervisors.delete(name);
     };
     await supervisor.remove(forget, accepted);
@@ -208,71 +207,14 @@ export class Workloads implements AsyncDisposable {
     using _reserved = this.reserve(name); // so that no new workload reuses parts of the removed one
     accepted();
     const parts = this.#setAside.filter((file) => file.name === name).flatMap(({ id }) => id ?? []);
-    await this.#forget(name);
-    for (const id of parts) await this.#forgetParts(id, name);
+    await this.#removal.forget(name);
+    for (const id of parts) await this.#removal.forgetParts(id, name);
     this.#setAside = this.#setAside.filter((file) => file.name !== name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor[Symbol.asyncDispose]()));
-  }
-
-  /**
-   * The status is removed last. As long as it contains `removing`, the next daemon completes the removal. Without it,
-   * a remaining run config would be started again.
-   */
-  async #forget(name: string, stored?: StoredRunConfig, report?: Progress): Promise<void> {
-    const { logs, runConfigs, statuses, onRemoved, removeHome } = this.#options;
-    // Before the run config, which contains the location.
-    if (stored !== undefined && isLocal(stored.runConfig)) await removeHome(stored.runConfig);
-    await logs.remove(name);
-    await runConfigs.remove(name);
-    if (stored !== undefined) await this.#forgetParts(stored.id, name, stored.runConfig, report);
-    await statuses.remove(name);
-    onRemoved(name);
-    logs.endFollowing(name); // also for those who began while the files were being removed
-  }
-
-  /** Continues after a part that cannot be removed. The next start tries again. */
-  async #forgetParts(
-    id: WorkloadId,
-    name: string,
-    runConfig?: RunConfig,
-    report: Progress = () => {},
-  ): Promise<void> {
-    for (const part of storedParts(this.#options.parts)) {
-      const { title } = part;
-      try {
-        await part.forget(id, runConfig);
-      } catch (error) {
-        const why = messageOf(error);
-        this.#options.log.error({ workload: name, id, part: title, why }, 'state could not be removed');
-        report(
-          `WARNING: cannot remove ${title} of ${name}: ${why}. No other workload can use them, and the next start of ToolHive tries again`,
-        );
-      }
-    }
-  }
-
-  /** Removes what belongs to no workload: the leftovers of interrupted and incomplete removals. */
-  async #sweep(): Promise<void> {
-    const { statuses, parts, log } = this.#options;
-    const names = new Set([...this.#supervisors.keys(), ...this.#setAside.map(({ name }) => name)]);
-    for (const name of await statuses.names()) {
-      if (names.has(name)) continue;
-      await statuses
-        .remove(name)
-        .catch((error: unknown) => log.warn({ workload: name, err: error }, 'status could not be removed'));
-    }
-    const ids = new Set([...this.#supervisors.values(), ...this.#setAside].map(({ id }) => id));
-    for (const part of storedParts(parts)) {
-      try {
-        for (const id of await part.ids()) if (!ids.has(id)) await part.forget(id);
-      } catch (error) {
-        log.warn({ part: part.title, why: messageOf(error) }, 'state could not be swept');
-      }
-    }
   }
 
   /** Gives an ID to run configs from earlier versions and from other programs. */

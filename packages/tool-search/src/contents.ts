@@ -1,0 +1,217 @@
+import { gramsOf, nameTermsOf } from './terms.ts';
+import { namesByServer, serverFieldsOf, toolFieldsOf } from './fields.ts';
+import type { SearchableTool } from './fields.ts';
+import { fields, tuning } from './tuning.ts';
+
+/** The tools that contain a term, in ascending order. */
+export interface Postings {
+  tools: Uint32Array;
+  /** The saturated weight of the term in each tool. */
+  weights: Float32Array;
+  /** The fields of each tool that contain the term, a bit for each field. */
+  fields: Uint16Array;
+  idf: number;
+}
+
+export interface Grams {
+  tools: Uint32Array;
+  idf: number;
+}
+
+/** What is known of the words of all tools. A tool is the number of its place. */
+export class IndexContents {
+  readonly postings = new Map<string, Postings>();
+  /** For each term, the tools whose names contain the term. */
+  readonly names = new Map<string, number[]>();
+  /** The sum of the `idf` of the terms in each name. */
+  readonly nameIdf: Float32Array;
+  /** The server of each tool as a number. */
+  readonly servers: Uint32Array;
+  readonly grams = new Map<string, Grams>();
+  readonly gramLengths: Float32Array;
+  readonly #tools: readonly SearchableTool[];
+  /** How many tools the frequencies of terms are compared with. */
+  readonly #total: number;
+
+  /** Empty until it is built. */
+  constructor(tools: readonly SearchableTool[]) {
+    this.#tools = tools;
+    this.nameIdf = new Float32Array(tools.length);
+    this.servers = numbered(tools.map(({ server }) => server));
+    this.#total = dampened(countsOfAll(this.servers).values());
+    this.gramLengths = new Float32Array(tools.length);
+  }
+
+  /** Yields where other work may continue. */
+  *build(): Generator<void, void, void> {
+    yield* this.#buildPostings();
+    this.#buildNames();
+    yield;
+    yield* this.#buildGrams();
+  }
+
+  *#buildPostings(): Generator<void, void, void> {
+    const contents: FieldContent[][] = [];
+    const ofServers = new Map<string, FieldContent[]>();
+    const names = namesByServer(this.#tools);
+    for (const tool of this.#tools) {
+      const { server } = tool;
+      const ofServer = ofServers.get(server) ?? serverFieldsOf(tool, names.get(server) ?? '').map(contentOf);
+      ofServers.set(server, ofServer);
+      contents.push([...toolFieldsOf(tool).map(contentOf), ...ofServer]);
+      yield;
+    }
+    const averages = fields.map((field, index) =>
+      averageLength(
+        contents.map((content) => content[index]),
+        field.usual,
+      ),
+    );
+    const building = new Map<string, { tools: number[]; weights: number[]; fields: number[] }>();
+    for (const [at, content] of contents.entries()) {
+      for (const [term, { weight, bits }] of weightsOf(content, averages)) {
+        const postings = building.get(term) ?? { tools: [], weights: [], fields: [] };
+        building.set(term, postings);
+        postings.tools.push(at);
+        postings.weights.push(saturated(weight));
+        postings.fields.push(bits);
+      }
+      yield;
+    }
+    for (const [term, postings] of building) {
+      this.postings.set(term, {
+        tools: Uint32Array.from(postings.tools),
+        weights: Float32Array.from(postings.weights),
+        fields: Uint16Array.from(postings.fields),
+        idf: idfOf(this.#frequencyOf(postings), this.#total),
+      });
+    }
+  }
+
+  /**
+   * How many tools contain a term, where further tools of the same server count less and less: a server must not be able
+   * to make the words of other servers common. A term in a field of a server counts once.
+   */
+  #frequencyOf({ tools, fields: bits }: { tools: readonly number[]; fields: readonly number[] }): number {
+    const counts = new Map<number, number>();
+    for (const [place, tool] of tools.entries()) {
+      const server = this.servers[tool] ?? 0;
+      const isOwn = ((bits[place] ?? 0) & ((1 << tuning.ownFields) - 1)) !== 0;
+      const count = counts.get(server) ?? 0;
+      counts.set(server, isOwn ? count + 1 : Math.max(count, 1));
+    }
+    return dampened(counts.values());
+  }
+
+  #buildNames(): void {
+    for (const [at, { name }] of this.#tools.entries()) {
+      for (const term of new Set(nameTermsOf(name.slice(0, tuning.maxName)))) {
+        this.nameIdf[at] = (this.nameIdf[at] ?? 0) + (this.postings.get(term)?.idf ?? tuning.unknownIdf);
+        const tools = this.names.get(term);
+        if (tools === undefined) this.names.set(term, [at]);
+        else tools.push(at);
+      }
+    }
+  }
+
+  *#buildGrams(): Generator<void, void, void> {
+    const building = new Map<string, number[]>();
+    let total = 0;
+    for (const [at, { name, description = '' }] of this.#tools.entries()) {
+      const grams = gramsOf(`${name} ${description}`.slice(0, tuning.maxFieldLength));
+      total += grams.size;
+      this.gramLengths[at] = grams.size;
+      for (const gram of grams) {
+        const tools = building.get(gram);
+        if (tools === undefined) building.set(gram, [at]);
+        else tools.push(at);
+      }
+      yield;
+    }
+    const average = total / Math.max(1, this.#tools.length);
+    for (const [at, length] of this.gramLengths.entries())
+      this.gramLengths[at] = 0.5 + (0.5 * length) / Math.max(1, average);
+    for (const [gram, tools] of building)
+      this.grams.set(gram, {
+        tools: Uint32Array.from(tools),
+        idf: idfOf(Math.min(tools.length, this.#total), this.#total),
+      });
+  }
+}
+
+/** How often each term occurs, up to a limit. */
+export function countsOf(terms: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const term of terms) counts.set(term, Math.min(tuning.maxCount, (counts.get(term) ?? 0) + 1));
+  return counts;
+}
+
+interface FieldContent {
+  counts: ReadonlyMap<string, number>;
+  length: number;
+}
+
+function averageLength(contents: readonly (FieldContent | undefined)[], usual: number): number {
+  const total = contents.reduce((sum, content) => sum + (content?.length ?? 0), tuning.usualTools * usual);
+  return total / (contents.length + tuning.usualTools);
+}
+
+function contentOf(terms: readonly string[]): FieldContent {
+  return { counts: countsOf(terms), length: terms.length };
+}
+
+/** The weighted counts of all terms of a tool, and the fields that contain each term as bits. */
+function weightsOf(
+  content: readonly FieldContent[],
+  averages: readonly number[],
+): Map<string, { weight: number; bits: number }> {
+  const weights = new Map<string, { weight: number; bits: number }>();
+  for (const [index, { weight, b }] of fields.entries()) {
+    const { counts, length } = content[index] ?? { counts: new Map<string, number>(), length: 0 };
+    const repetition = Math.max(1, length / Math.max(1, counts.size * tuning.usualRepetition));
+    const norm = repetition * (1 - b + (b * length) / Math.max(averages[index] ?? 0, 1));
+    for (const [term, occurrences] of counts) {
+      const count = 1 + Math.log(occurrences);
+      const known = weights.get(term);
+      const more = (weight * count) / norm;
+      if (known === undefined) weights.set(term, { weight: more, bits: 1 << index });
+      else {
+        known.weight += more;
+        known.bits |= 1 << index;
+      }
+    }
+  }
+  return weights;
+}
+
+/** Gives equal texts the same number. */
+function numbered(texts: readonly string[]): Uint32Array {
+  const numbers = new Map<string, number>();
+  return Uint32Array.from(texts, (text) => {
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
+  });
+}
+
+function countsOfAll(servers: Uint32Array): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const server of servers) counts.set(server, (counts.get(server) ?? 0) + 1);
+  return counts;
+}
+
+/** The sum of counts by server, of which large ones count less. */
+function dampened(counts: Iterable<number>): number {
+  let sum = 0;
+  for (const count of counts) sum += Math.min(1 + Math.log(count), tuning.maxOfServer);
+  return sum;
+}
+
+/** With `k1` 3, the third occurrence still counts, and the twentieth hardly does. */
+export function saturated(weight: number): number {
+  return (4 * weight) / (3 + weight);
+}
+
+function idfOf(count: number, total: number): number {
+  return Math.max(tuning.minIdf, Math.log(1 + (total - count + 0.5) / (count + 0.5)));
+}

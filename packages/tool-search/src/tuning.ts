@@ -1,0 +1,50 @@
+/** Everything that decides a ranking, and nothing else. `npm run bench -- tools` measures a change. */
+export const tuning = {
+  /** A server cannot get more weight than this by repetition and length. */
+  maxFieldLength: 2_000,
+  maxFirstSentence: 250,
+  maxName: 128,
+  maxCount: 5,
+  /** How long a build may keep other work waiting. */
+  stepMs: 10,
+  /** A server gets at most this share of the places while tools of other servers match. */
+  maxShare: 5 / 8,
+  unknownIdf: 4,
+  relatedWeight: 0.4,
+  /** The words related to one word of the query count at most this often: a server could list all of them. */
+  maxRelated: 2,
+  /** The first fields belong to one tool, and the others to all tools on a server. */
+  ownFields: 7,
+  /** The average lengths of fields begin with this many usual tools, so that one tool cannot decide them. */
+  usualTools: 10,
+  /** A server counts at most as this many tools where frequencies of terms are counted. */
+  maxOfServer: 4,
+  /** No word of a query counts less, although all tools may contain the word. */
+  minIdf: 1,
+  /** A natural text repeats its words about this often. */
+  usualRepetition: 3,
+  nameCoverageWeight: 0.5,
+  relatedInName: 0.7,
+  gramWeight: 0.05,
+  serverWeight: 0.4,
+} as const;
+
+/**
+ * How much a field counts, how much a longer field lowers the weight of each of its terms (`b`), and how many terms such a
+ * field usually has. All fields that describe the server come last.
+ */
+export const fields = [
+  { name: 'name', weight: 3, b: 0.4, usual: 3 },
+  { name: 'title', weight: 1, b: 0.4, usual: 1 },
+  { name: 'first sentence', weight: 2, b: 0.2, usual: 8 },
+  { name: 'description', weight: 1, b: 0.5, usual: 30 },
+  { name: 'parameter names', weight: 0.7, b: 0.5, usual: 6 },
+  { name: 'parameter descriptions', weight: 0.4, b: 0.6, usual: 30 },
+  { name: 'annotations', weight: 0.2, b: 0.5, usual: 1 },
+  { name: 'server name', weight: 1, b: 0.3, usual: 2 },
+  { name: 'server description', weight: 0.3, b: 0.2, usual: 10 },
+  { name: 'other tools on the server', weight: 0.3, b: 0.7, usual: 40 },
+] as const;
+
+/** The field of a tool in which a term was found. */
+export type ToolField = (typeof fields)[number]['name'];
