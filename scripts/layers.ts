@@ -153,14 +153,6 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/kubernetes'],
     why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
-  'apps/cli/src/commands/cluster/logs.ts': {
-    allowed: ['@toolhive/kubernetes'],
-    why: 'uses the kubeconfig of the user, which the daemon must not use',
-  },
-  'apps/cli/src/commands/cluster/port-forward.ts': {
-    allowed: ['@toolhive/kubernetes'],
-    why: 'uses the kubeconfig of the user, which the daemon must not use',
-  },
   'apps/cli/src/daemon.ts': {
     allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],
     why: 'finds the socket and opens the log before the daemon starts',
