@@ -13,6 +13,7 @@ export const siteFolder = `${docs}build`;
 
 /** Everything that the site is made of, from the root of the repository. */
 const inputs = [
+  'CHANGELOG.md',
   'apps/docs/*.{ts,json}',
   'apps/docs/{docs,src,static}/**/*',
   'packages/contract/generated/*',
