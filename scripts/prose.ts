@@ -84,7 +84,7 @@ const ceilings: Limits = {
 const scopes: readonly Scope[] = [
   {
     name: 'pages',
-    include: ['apps/docs/docs/**/*.mdx', 'README.md', 'CONTRIBUTING.md'],
+    include: ['apps/docs/docs/**/*.mdx', '{README,CONTRIBUTING,SECURITY,CHANGELOG}.md', 'examples/*.md'],
     exclude: [],
     read: readPage,
   },
