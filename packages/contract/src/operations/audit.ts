@@ -71,7 +71,7 @@ export const auditOperations = {
     command: ['audit verify'],
     summary: 'Verify the audit log',
     description:
-      'Follows the hash chain of the database and of each audit file, and reports the first record that was changed, removed, or added by another program.',
+      'Follows the hash chain of the database, and reports the first record that was changed, removed, or added by another program.',
     success: { status: 200, description: 'The result for each chain.', body: AuditVerification },
     failures: [],
   }),
