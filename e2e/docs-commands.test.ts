@@ -111,7 +111,6 @@ const reasons = [
 
 describe('every block for a shell', () => {
   const blocks = pages
-    .filter(({ path }) => !path.includes('reference/cli/'))
     .flatMap((page) => page.blocks)
     .filter(({ language, isHidden }) => language === 'bash' && !isHidden);
   const skipped = blocks.filter(({ skip }) => skip !== undefined);

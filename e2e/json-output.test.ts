@@ -17,7 +17,7 @@ import type { User } from './testing/thv.ts';
 const seen = new Set<string>();
 
 /** Shown by the tests of those commands, because they need other programs. */
-const elsewhere = ['inspector', 'port-forward', 'service install', 'service uninstall'];
+const elsewhere = ['inspector', 'service install', 'service uninstall'];
 
 const server = { description: 'A server for tests.', image: testServer, transport: 'stdio', args: ['echo'] };
 const url = expect.stringMatching(/^http:\/\/\S+$/) as string;

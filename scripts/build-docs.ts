@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { compressSite, type Effort } from './compress.ts';
 import { run } from './run.ts';
+import { writeSiteFiles } from './site-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const docs = `${root}apps/docs/`;
@@ -12,6 +13,7 @@ export const siteFolder = `${docs}build`;
 
 /** Everything that the site is made of, from the root of the repository. */
 const inputs = [
+  'CHANGELOG.md',
   'apps/docs/*.{ts,json}',
   'apps/docs/{docs,src,static}/**/*',
   'packages/contract/generated/*',
@@ -26,6 +28,8 @@ export interface SiteOptions {
   env?: NodeJS.ProcessEnv;
   /** How hard its files are compressed. */
   effort?: Effort;
+  /** Called before the site is built, which takes a minute. */
+  onBuild?: () => void;
 }
 
 /** Builds the site unless nothing has changed. Returns whether the built site is current. */
@@ -33,13 +37,16 @@ export async function buildDocs({
   folder = siteFolder,
   env = process.env,
   effort = 'small',
+  onBuild = () => {},
 }: SiteOptions = {}): Promise<boolean> {
   await using _turn = await ownTurn();
+  await writeSiteFiles();
   const fingerprint = await fingerprintOf(env);
   if ((await fingerprintIn(folder)) === fingerprint) {
     await compressSite(folder, effort);
     return true;
   }
+  onBuild();
   // Built beside the old site and then renamed, so that readers always find a complete site.
   const fresh = `${folder}-${process.pid}`;
   try {
@@ -56,11 +63,6 @@ export async function buildDocs({
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-}
-
-/** Whether the built site is current. */
-export async function isSiteCurrent(): Promise<boolean> {
-  return (await fingerprintIn(siteFolder)) === (await fingerprintOf(process.env));
 }
 
 /** The file in a built site with the hash of its sources. */
@@ -113,5 +115,5 @@ function isAlive(pid: number): boolean {
 if (import.meta.main) {
   // For this machine only, as in `npm start`, less work is more important than fewer bytes.
   const effort = process.argv.includes('--quick') ? 'quick' : 'small';
-  if (!(await buildDocs({ effort }))) process.exitCode = 1;
+  if (!(await buildDocs({ effort, onBuild: () => process.send?.('building') }))) process.exitCode = 1;
 }

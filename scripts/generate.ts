@@ -1,4 +1,4 @@
-// Writes every file that is made from a definition: `npm run generate`. The check compares instead.
+// Writes every committed file that is made from a definition: `npm run generate`. The check compares instead.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
@@ -7,29 +7,9 @@ import { registryJsonSchema } from '@toolhive/contract/registry';
 import { chartReadme } from '@toolhive/operator/chart-readme';
 import type { ChartFiles } from '@toolhive/operator/chart-readme';
 import { deployFiles } from '@toolhive/operator/charts';
-import { crdFiles, resources } from '@toolhive/operator/crds';
+import { crdFiles } from '@toolhive/operator/crds';
 import { format, resolveConfig } from 'prettier';
 import * as z from 'zod';
-import { program } from '../apps/cli/src/commands/commands.ts';
-import { apiSpec } from '../apps/docs/src/plugins/references/api-spec.ts';
-import { cliPages } from '../apps/docs/src/plugins/references/cli.ts';
-import { clientLibraryReference } from '../apps/docs/src/plugins/references/client-libraries.ts';
-import { clientReference } from '../apps/docs/src/plugins/references/clients.ts';
-import { crdReference } from '../apps/docs/src/plugins/references/crds.ts';
-import { environmentReference } from '../apps/docs/src/plugins/references/environment.ts';
-import { errorReference } from '../apps/docs/src/plugins/references/errors.ts';
-import { eventReference } from '../apps/docs/src/plugins/references/events.ts';
-import { glossaryReference } from '../apps/docs/src/plugins/references/glossary.ts';
-import { limitReference } from '../apps/docs/src/plugins/references/limits.ts';
-import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
-import { releaseReference } from '../apps/docs/src/plugins/references/releases.ts';
-import {
-  permissionProfileReference,
-  runConfigReference,
-} from '../apps/docs/src/plugins/references/run-config.ts';
-import { settingsReference } from '../apps/docs/src/plugins/references/settings.ts';
-import { storageReference } from '../apps/docs/src/plugins/references/storage.ts';
-import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
 /** Every generated data file, by its path from the root, with the function that creates its content. */
@@ -41,33 +21,10 @@ const generatedData: Record<string, () => object> = {
 
 /** Every other generated file, by its path from the root. */
 async function generatedTexts(): Promise<Record<string, string>> {
-  const crds = crdFiles();
   return {
-    ...below('packages/operator/generated/', crds),
+    ...below('packages/operator/generated/', crdFiles()),
     ...below('deploy/', deployFiles()),
     ...(await chartReadmes('toolhive-operator', 'toolhive-operator-crds')),
-    ...below('apps/docs/static/api-specs/', {
-      'toolhive-api.yaml': await apiSpec(openApiDocument(), program),
-      'toolhive-crds.yaml': Object.values(crds).join('---\n'),
-      'registry.schema.json': JSON.stringify(registryJsonSchema()),
-    }),
-    ...below('apps/docs/docs/toolhive/reference/', {
-      '_client-libraries.md': clientLibraryReference(compatibility),
-      '_clients.md': clientReference(),
-      '_crds.md': crdReference(resources),
-      '_environment-variables.md': environmentReference(),
-      '_errors.md': errorReference(),
-      '_events.md': eventReference(),
-      '_glossary.md': glossaryReference(),
-      '_limits.md': limitReference(),
-      '_permission-profile.md': permissionProfileReference(),
-      '_registry-schema.md': registryReference(registryJsonSchema()),
-      '_releases.md': releaseReference(),
-      '_run-config.md': runConfigReference(),
-      '_settings.md': settingsReference(),
-      '_storage.md': storageReference(),
-    }),
-    ...cliPages(program),
   };
 }
 

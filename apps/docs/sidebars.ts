@@ -134,6 +134,8 @@ const sidebars: SidebarsConfig = {
         'storage',
         'limits',
         'platforms',
+        'conformance',
+        'performance',
         'release-notes',
         'migration',
         'glossary',

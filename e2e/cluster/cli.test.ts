@@ -1,16 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { freePort } from '@toolhive/runtime/free-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { connectTo } from '../testing/mcp.ts';
-import { startRunner, startServer } from '../testing/proxy-runner.ts';
-import { makeUser, until } from '../testing/thv.ts';
+import { makeUser } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
-import { startKubeletApiServer } from './kubelet-api-server.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
@@ -45,7 +40,7 @@ describeCluster('thv with a Kubernetes context', () => {
     namespace,
   ];
 
-  test('runs, lists, and removes a server', async () => {
+  test('creates a server', async () => {
     const namespace = await cluster.namespace();
     const flags = flagsFor(namespace);
     const image = 'ghcr.io/example/weather:1.2.0';
@@ -68,9 +63,6 @@ describeCluster('thv with a Kubernetes context', () => {
     const { spec } = JSON.parse(
       await cluster.kubectl(['get', 'mcpserver', 'weather', '--namespace', namespace, '-o', 'json']),
     ) as { spec: object };
-    const listed = JSON.parse(await user.mustThv('list', ...flags, '--format', 'json')) as object[];
-    const shown = await user.mustThv('list', ...flags);
-    await user.mustThv('rm', 'weather', ...flags);
 
     expect(spec).toMatchObject({
       image,
@@ -86,19 +78,6 @@ describeCluster('thv with a Kubernetes context', () => {
       groupRef: 'research',
       permissionProfile: { type: 'builtin', name: 'none' },
     });
-    expect(listed).toEqual([
-      expect.objectContaining({
-        name: 'weather',
-        package: image,
-        port: 8080,
-        group: 'research',
-        remote: false,
-        runtime: 'kubernetes',
-        namespace,
-      }),
-    ]);
-    expect(shown).toMatch(/^NAME +PACKAGE .*\nweather +ghcr\.io\/example\/weather:1\.2\.0 /);
-    expect(JSON.parse(await user.mustThv('list', ...flags, '--format', 'json'))).toEqual([]);
   });
 
   test('creates nothing in place of an existing server', async () => {
@@ -114,24 +93,25 @@ describeCluster('thv with a Kubernetes context', () => {
   test('reports the problem and its place', async () => {
     const namespace = await cluster.namespace();
     const flags = flagsFor(namespace);
-    await user.mustThv('run', 'ghcr.io/example/one:1', ...flags, '--wait=false');
     const errorOf = async (...words: string[]): Promise<string> => {
       const { code, stderr } = await user.thv(...words);
       expect(code).not.toBe(0);
       return stderr;
     };
 
-    expect(await errorOf('list', '--namespace', namespace)).toContain('--namespace requires --kube-context');
+    expect(await errorOf('run', 'example/one:1', '--namespace', namespace)).toContain(
+      '--namespace requires --kube-context',
+    );
     expect(await errorOf('run', 'example/one:1', '--wait')).toContain('--wait requires --kube-context');
     expect(await errorOf('run', 'example/one:1', ...flags, '--secret', 'a/b/c,target=TOKEN')).toContain(
       '--secret takes KEY,target=VARIABLE or SECRET/KEY,target=VARIABLE with --kube-context',
     );
-    expect(await errorOf('list', '--kubeconfig', cluster.kubeconfig, '--kube-context', 'other')).toContain(
-      `context other not found in ${cluster.kubeconfig}`,
-    );
-    expect(await errorOf('list', '--kubeconfig', '/missing', '--kube-context', 'other')).toContain(
-      'cannot read /missing: file not found',
-    );
+    expect(
+      await errorOf('run', 'example/one:1', '--kubeconfig', cluster.kubeconfig, '--kube-context', 'other'),
+    ).toContain(`context other not found in ${cluster.kubeconfig}`);
+    expect(
+      await errorOf('run', 'example/one:1', '--kubeconfig', '/missing', '--kube-context', 'other'),
+    ).toContain('cannot read /missing: file not found');
     expect(await errorOf('run', 'npx://one', ...flags)).toContain(
       'npx://one is not a container image with a tag',
     );
@@ -141,13 +121,6 @@ describeCluster('thv with a Kubernetes context', () => {
     expect(await errorOf('run', 'example/UPPER:1', ...flags, '--name', 'Not_A_Name')).toContain(
       'the cluster refused the request',
     );
-    expect(await errorOf('rm', 'one', 'unheard-of', ...flags)).toContain(
-      `server unheard-of not found in namespace ${namespace}`,
-    );
-    expect(await user.mustThv('list', ...flags)).toContain('one'); // nothing was removed
-    expect(await errorOf('port-forward', 'unheard-of', ...flags)).toContain('server unheard-of not found');
-    expect(await errorOf('port-forward', 'one', ...flags)).toContain('the proxy of one has no ready pod');
-    expect(await errorOf('logs', 'one', ...flags, '--proxy')).toContain('the proxy of one has no pod yet');
   });
 
   test('completes the names of contexts', async () => {
@@ -157,8 +130,8 @@ describeCluster('thv with a Kubernetes context', () => {
     await writeFile(path, stringify({ ...config, contexts: [first, { ...first, name: 'staging' }] }));
     await using other = await makeUser({ env: { KUBECONFIG: path } });
 
-    const offered = await other.mustThv('__complete', '--', 'list', '--kube-context', 'st');
-    const { stderr } = await other.thv('list', '--kube-context', 'stagign');
+    const offered = await other.mustThv('__complete', '--', 'run', '--kube-context', 'st');
+    const { stderr } = await other.thv('run', 'example/one:1', '--kube-context', 'stagign');
 
     expect(offered).toContain('staging');
     expect(stderr).toContain('context stagign not found');
@@ -188,55 +161,6 @@ describeCluster('thv with a Kubernetes context', () => {
       expect(failed.code).not.toBe(0);
       expect(failed.stderr).toContain('MCPServer fetch has failed: Secret fetch not found');
     });
-
-    test('shows the log of a container, and forwards a port to the proxy', async () => {
-      const namespace = await cluster.namespace();
-      const port = await freePort();
-      const targetPort = await freePort();
-      await using _server = startServer(targetPort);
-      await user.mustThv('run', 'ghcr.io/example/echo:1', ...flagsFor(namespace), '--name=echo', '--transport=streamable-http', `--target-port=${targetPort}`, `--proxy-port=${port}`); // prettier-ignore
-      const config = await cluster.kubectl(['get', '-n', namespace, 'configmap/echo-runconfig', '-o', 'jsonpath={.data.runconfig\\.json}']); // prettier-ignore
-      await using runner = await startRunner(JSON.parse(config) as { port: number }, { POD_NAMESPACE: namespace }); // prettier-ignore
-      await until(async () => (await runner.health()).status === 200);
-      const asked: string[] = [];
-      await using api = await startKubeletApiServer(cluster, {
-        kubelet: {
-          logs(pod, query, response) {
-            asked.push(`${pod} ${query.toString()}`);
-            response.write(`first line of ${query.get('container')}\n`);
-            if (query.get('follow') !== 'true') response.end('last line\n');
-          },
-          dial: (pod, to) => {
-            asked.push(`${pod} ${to}`);
-            return connect(to, '127.0.0.1');
-          },
-        },
-      });
-      const path = join(user.home, 'kubelet.yaml');
-      const kubeconfig = await readFile(cluster.kubeconfig, 'utf8');
-      await writeFile(path, kubeconfig.replace(/server: .*/, `server: ${api.url}`));
-      const flags = ['--kubeconfig', path, '--kube-context', context, '--namespace', namespace];
-
-      const log = await user.mustThv('logs', 'echo', ...flags, '--tail', '5');
-      const followed = user.start('logs', 'echo', ...flags, '--follow', '--proxy');
-      await until(() => followed.stdout().includes('first line of toolhive'));
-      followed.child.kill('SIGINT');
-      await followed.ended;
-      const forwarded = user.start('port-forward', 'echo', ...flags, '--format=json');
-      const { url } = await until(() => jsonIn(forwarded.stdout()));
-      const answers: string[] = [];
-      for (const message of ['one', 'two']) {
-        await using client = await connectTo(url);
-        answers.push((await client.call('echo', { message })).text);
-      }
-      forwarded.child.kill('SIGINT');
-
-      expect(log).toBe('first line of mcp\nlast line\n');
-      expect(asked[0]).toMatch(/^echo-0 .*container=mcp.*tailLines=5/);
-      expect(answers).toEqual(['one', 'two']);
-      expect(asked.filter((each) => each.endsWith(` ${port}`)).length).toBeGreaterThan(0);
-      expect(await forwarded.ended).toBe(0);
-    });
   });
 
   test('says so if the user lacks a permission, and does not quote the token', async () => {
@@ -250,7 +174,8 @@ describeCluster('thv with a Kubernetes context', () => {
     );
 
     const { code, stderr } = await user.thv(
-      'list',
+      'run',
+      'example/one:1',
       '--kubeconfig',
       path,
       '--kube-context',
@@ -260,13 +185,9 @@ describeCluster('thv with a Kubernetes context', () => {
     );
 
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(
-      /the cluster refused the request: mcp(servers|remoteproxies)\.toolhive\.stacklok\.dev is forbidden/,
+    expect(stderr).toContain(
+      'the cluster refused the request: mcpservers.toolhive.stacklok.dev is forbidden',
     );
     expect(stderr).not.toContain(token);
   });
 });
-
-function jsonIn(text: string): { url: string } | undefined {
-  return text.includes('\n') ? (JSON.parse(text) as { url: string }) : undefined;
-}

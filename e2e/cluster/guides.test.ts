@@ -1,7 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,7 +8,6 @@ import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { freePort } from '@toolhive/runtime/free-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { connectTo } from '../testing/mcp.ts';
 import { readPages } from '../testing/pages.ts';
 import type { Block, Page } from '../testing/pages.ts';
 import { serverProgram, startRunner } from '../testing/proxy-runner.ts';
@@ -137,7 +134,6 @@ describeCluster('the Kubernetes guides', () => {
         await using proxies = await openProxies(cluster, namespace, user.home);
         const env = { ...user.env, PATH: path, KUBECONFIG: proxies.kubeconfig };
         const outputs: Output[] = [];
-        const answers: string[] = [];
 
         for (const [index, block] of blocks.entries()) {
           const { language, marks, title, text } = block;
@@ -146,26 +142,16 @@ describeCluster('the Kubernetes guides', () => {
             await writeFile(join(user.home, title ?? ''), manifest);
           }
           if (!marks.includes('cluster')) continue;
-          const [, name] = /^thv (?:logs|port-forward) (\S+)/m.exec(text) ?? [];
+          const [, name] = /^kubectl logs deployment\/(\S+)/m.exec(text) ?? [];
           if (name !== undefined) await proxies.start(name);
-          const words = ['-euo', 'pipefail', '-c', text] as const;
-          if (marks.includes('background')) {
-            await using background = startBackground('bash', words, { cwd: user.home, env });
-            const [url] = await until(() => /http:\S+[^\s.]/.exec(background.output()));
-            await using client = await connectTo(url);
-            answers.push((await client.call('echo', { message: 'hello' })).text);
-            outputs.push(outputOf(blocks, index, background.output()));
-          } else {
-            const command = run('bash', words, { cwd: user.home, env });
-            command.child.stdin?.end('example\n'); // for commands that ask for a token
-            const { stdout } = await command;
-            outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
-          }
+          const command = run('bash', ['-euo', 'pipefail', '-c', text], { cwd: user.home, env });
+          command.child.stdin?.end('example\n'); // for commands that ask for a token
+          const { stdout } = await command;
+          outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
         }
 
         for (const { where, printed, pattern } of outputs)
           expect(printed, `output of ${where}`).toMatch(pattern);
-        expect(answers.filter((answer) => answer !== 'hello')).toEqual([]);
       },
     );
   });
@@ -182,8 +168,8 @@ interface Proxies extends AsyncDisposable {
 async function openProxies(cluster: ControlPlane, namespace: string, folder: string): Promise<Proxies> {
   await using opened = new AsyncDisposableStack();
   const kubeconfig = join(folder, `${namespace}.yaml`);
-  const running = new Map<string, { runner: Runner; port: number }>();
-  const proxyOf = (pod: string): { runner: Runner; port: number } => {
+  const running = new Map<string, Runner>();
+  const proxyOf = (pod: string): Runner => {
     const found = [...running].find(([name]) => pod.startsWith(`${name}-`));
     if (found === undefined) throw new Error(`the proxy of ${pod} does not run`);
     return found[1];
@@ -194,11 +180,10 @@ async function openProxies(cluster: ControlPlane, namespace: string, folder: str
       logs: (pod, _query, response) =>
         response.end(
           proxyOf(pod)
-            .runner.lines()
+            .lines()
             .map((line) => `${JSON.stringify(line)}\n`)
             .join(''),
         ),
-      dial: (pod) => connect(proxyOf(pod).port, '127.0.0.1'),
     },
   });
   opened.use(api);
@@ -216,33 +201,10 @@ async function openProxies(cluster: ControlPlane, namespace: string, folder: str
           { POD_NAMESPACE: namespace, KUBECONFIG: kubeconfig },
         ),
       );
-      running.set(name, { runner, port });
+      running.set(name, runner);
       await until(async () => (await runner.health()).status === 200);
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
-  };
-}
-
-/** Starts a command. Disposing ends the command as Ctrl-C does. */
-function startBackground(program: string, args: readonly string[], options: { cwd: string; env: object }) {
-  const child = spawn(program, args, {
-    cwd: options.cwd,
-    env: { ...options.env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true, // a separate process group, which is ended as a whole
-  });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const closed = once(child, 'close');
-  return {
-    output: () => {
-      if (child.exitCode !== null) throw new Error(`the command has ended: ${output}`);
-      return output;
-    },
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
-      await closed;
-    },
   };
 }
 

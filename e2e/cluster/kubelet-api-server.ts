@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ChildProcess } from 'node:child_process';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
@@ -16,8 +16,6 @@ export interface Kubelet {
   attach?: (pod: string) => ChildProcess;
   /** Writes a container's log. */
   logs?: (pod: string, query: URLSearchParams, response: ServerResponse) => void;
-  /** Opens a connection to a port of a pod. */
-  dial?: (pod: string, port: number) => Socket;
 }
 
 export interface KubeletApiServer extends AsyncDisposable {
@@ -26,7 +24,7 @@ export interface KubeletApiServer extends AsyncDisposable {
 }
 
 /** The resource for which the caller needs a permission, by the last part of the path. */
-const verbs: Readonly<Record<string, string>> = { attach: 'create', portforward: 'create', log: 'get' };
+const verbs: Readonly<Record<string, string>> = { attach: 'create', log: 'get' };
 
 /**
  * Forwards requests to a control plane's API server, and adds the part that needs a kubelet. The API server decides
@@ -91,14 +89,11 @@ export async function startKubeletApiServer(
     const asked = askedIn(incoming);
     const serve = async (): Promise<void> => {
       const allowed = asked !== undefined && (await isAllowed(incoming, asked));
-      const { attach, dial } = kubelet;
+      const { attach } = kubelet;
       const connect =
         asked?.subresource === 'attach' && attach !== undefined
           ? (channel: WebSocket) => opened.add(attachTo(channel, attach(asked.pod)))
-          : asked?.subresource === 'portforward' && dial !== undefined
-            ? (channel: WebSocket) =>
-                forwardTo(channel, Number(asked.query.get('ports')), (to) => dial(asked.pod, to))
-            : undefined;
+          : undefined;
       if (!allowed || connect === undefined)
         return void socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
       upgrades.handleUpgrade(incoming, socket, head, connect);
@@ -128,7 +123,7 @@ interface Asked {
 
 function askedIn({ url = '/' }: IncomingMessage): Asked | undefined {
   const { pathname, searchParams: query } = new URL(url, 'https://localhost');
-  const [, namespace, pod, subresource] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/(attach|log|portforward)$/.exec(pathname) ?? []; // prettier-ignore
+  const [, namespace, pod, subresource] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/(attach|log)$/.exec(pathname) ?? []; // prettier-ignore
   if (namespace === undefined || pod === undefined || subresource === undefined) return undefined;
   return { namespace, pod, subresource, query };
 }
@@ -142,19 +137,4 @@ function attachTo(channel: WebSocket, streams: ChildProcess): ChildProcess {
   });
   channel.on('close', () => streams.stdin?.end());
   return streams;
-}
-
-/** Channel 0 carries bytes, and channel 1 an error. Both start with the port. */
-function forwardTo(channel: WebSocket, port: number, dial: (port: number) => Socket): void {
-  const head = Buffer.alloc(2);
-  head.writeUInt16LE(port);
-  for (const number of [0, 1]) channel.send(Buffer.concat([Buffer.of(number), head]));
-  const socket = dial(port);
-  socket.on('data', (chunk: Buffer) => channel.send(Buffer.concat([Buffer.of(0), chunk])));
-  socket.on('error', (error) => channel.send(Buffer.concat([Buffer.of(1), Buffer.from(error.message)])));
-  socket.on('close', () => channel.close());
-  channel.on('message', (message: Buffer) => {
-    if (message[0] === 0) socket.write(message.subarray(1));
-  });
-  channel.on('close', () => socket.destroy());
 }

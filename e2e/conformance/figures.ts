@@ -1,4 +1,4 @@
-// What the official suite says of the proxy, as the table for the README: `npm run conformance`.
+// What the official suite says of the proxy, as the tables of the documentation: `npm run conformance`.
 import { messageOf } from '@toolhive/contract/failure';
 import { buildCli } from '../../scripts/build.ts';
 import { passes, revisions, runClientSuite, runSuite } from './suite.ts';

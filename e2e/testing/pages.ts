@@ -26,9 +26,9 @@ export interface Page {
 
 const folder = join(root, 'apps/docs/docs');
 
-/** Every page of the documentation with its blocks, in their order. */
+/** Every written page of the documentation with its blocks, in their order. Generated pages are Markdown without components. */
 export async function readPages(): Promise<Page[]> {
-  const paths = await Array.fromAsync(glob(join(folder, '**/*.{md,mdx}')));
+  const paths = await Array.fromAsync(glob(join(folder, '**/*.mdx')));
   return Promise.all(paths.toSorted().map(readPage));
 }
 

@@ -1,6 +1,8 @@
 import { openAccess } from '@toolhive/access/access';
 import { ApiPolicies } from '@toolhive/access/api-policies';
 import { testServer } from '@toolhive/core/testing';
+import type { Operation } from '@toolhive/contract/operation';
+import { operations } from '@toolhive/contract/operations';
 import { describe, expect, test } from 'vitest';
 import { apiActions } from './authorization.ts';
 import { openTestApi } from './testing/test-api.ts';
@@ -216,6 +218,23 @@ describe('policies of the API', () => {
     expect(await Promise.all(paths.map((path) => as('nothing', 'GET', path)))).toEqual(paths.map(() => 403));
     expect(await namesFor('nothing', '/workloads', 'workloads')).toEqual([]);
   });
+
+  test.each(Object.values<Operation>(operations).filter(({ access }) => access === 'read-items'))(
+    'hide every item of $path, which no policy decides about as a whole',
+    async ({ path }) => {
+      await using governed = await openGovernedApi();
+
+      const answers = await Promise.all(
+        (['admin', 'nothing'] as const).map(async (holder) => {
+          const headers = { authorization: `Bearer ${tokens[holder]}` };
+          return JSON.parse((await governed.api.send('GET', base + path, headers)).text) as object;
+        }),
+      );
+
+      const items = answers.map((answer) => Object.values(answer).filter(Array.isArray).flat());
+      expect(items).toEqual([expect.arrayContaining([expect.anything()]), []]);
+    },
+  );
 
   test('are recorded when they deny', async () => {
     await using governed = await openGovernedApi();

@@ -3,26 +3,25 @@ import type { ApiAction, ApiPolicies, ApiResource } from '@toolhive/access/api-p
 import type { Core } from '@toolhive/core/core';
 import { forbidden } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
-import type { Operation } from '@toolhive/contract/operation';
+import type { Operation, OperationAccess } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { Context } from 'hono';
 import { uiPrincipal } from './guards.ts';
 
-/** Operations that only read, although they are not GET requests. */
-const reading: readonly Operation[] = [operations.writeRecipe, operations.checkAuthorization];
-
-/** Operations that return recorded bodies, which a caller that only reads the state of workloads does not need. */
-const withBodies: readonly Operation[] = [operations.getTrafficEntry];
+/** The group of operations that policies can name, for each kind of access. */
+const kinds: Record<OperationAccess, ApiAction['kind']> = {
+  read: 'read',
+  'read-items': 'read',
+  'read-bodies': 'bodies',
+  write: 'write',
+};
 
 const actions = new Map<Operation, ApiAction>(
-  Object.entries<Operation>(operations).map(([id, operation]) => {
-    if (withBodies.includes(operation)) return [operation, { id, kind: 'bodies' }];
-    // The stream of a relayed session contains data that a read-only caller cannot request.
-    const isRead =
-      (operation.method === 'GET' && operation.passThrough !== true) || reading.includes(operation);
-    return [operation, { id, kind: isRead ? 'read' : 'write' }];
-  }),
+  Object.entries<Operation>(operations).map(([id, operation]) => [
+    operation,
+    { id, kind: kinds[operation.access] },
+  ]),
 );
 
 /** Every operation that policies of the API can name. */
@@ -32,14 +31,6 @@ interface Input {
   params?: Readonly<Record<string, unknown>> | undefined;
   body?: unknown;
 }
-
-/** Lists that contain only items that the caller can read, instead of an allowed or denied list. */
-const filtered: readonly Operation[] = [
-  operations.listWorkloads,
-  operations.listGroups,
-  operations.listUsage,
-  operations.listTools,
-];
 
 /** Whether a browser calls that the user of this daemon has signed in, as over the Unix socket. */
 function isOwner(context: Context): boolean {
@@ -69,7 +60,7 @@ export class ApiAuthorization {
    * workloads, so other requests get their turn between the decisions.
    */
   async require(context: Context, operation: Operation, input: Input): Promise<void> {
-    if (this.#policies === undefined || isOwner(context) || filtered.includes(operation)) return;
+    if (this.#policies === undefined || isOwner(context) || operation.access === 'read-items') return;
     let startedMs = performance.now();
     for (const resource of this.#resourcesOf(operation, input)) {
       if (!this.#isAllowed(context, operation, resource)) throw deniedFor(operation, resource);

@@ -1,11 +1,8 @@
-import { constants, createReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { CheckedChain } from '@toolhive/contract/audit';
 import { invalid } from '@toolhive/contract/failure';
-import { chainStart, chained, hashOf, previousOf } from './chain.ts';
 
 /** How large a file grows before another one is begun, and how many older ones are kept. */
 const limits = { bytes: 10 * 1024 * 1024, older: 4 };
@@ -13,52 +10,28 @@ const limits = { bytes: 10 * 1024 * 1024, older: 4 };
 /** How often an open file is compared with the file at its path. */
 const checkMs = 1_000;
 
-/** Hashes of lines, stored outside the file. */
-interface Anchor {
-  /** The last line that was written. */
-  last: string;
-  /** The last line of each older file, the newest first. */
-  older: string[];
-  /** The hash of the last line that rotation removed. */
-  floor: string;
-}
-
-/** Where the anchors of files are kept. */
-export interface Anchors {
-  anchorOf(path: string): string | undefined;
-  setAnchor(path: string, anchor: string): void;
-}
-
-/** Audit records as lines of a rotated file. The lines form a separate hash chain. Only the owner can read the file. */
+/**
+ * Copies of the lines in the database, in a rotated file for log collectors. Only the owner can read the file. The hash chain is
+ * that of the database, so a file that gets the records of one workload contains parts of it.
+ */
 export class AuditFile {
   readonly #path: string;
-  readonly #anchors: Anchors;
   readonly #limits: typeof limits;
-  #anchor: Anchor | undefined;
   #handle: FileHandle | undefined;
   #bytes = 0;
   #checkedMs = -Infinity;
 
-  constructor(path: string, anchors: Anchors, changes: Partial<typeof limits> = {}) {
+  constructor(path: string, changes: Partial<typeof limits> = {}) {
     this.#path = path;
-    this.#anchors = anchors;
     this.#limits = { ...limits, ...changes };
   }
 
-  /** Appends records, given as JSON texts. Throws if the file cannot be written or is not a file of audit records. */
-  async append(records: readonly string[]): Promise<void> {
+  /** Appends lines. Throws if the file cannot be written or is not a file of audit records. */
+  async append(lines: readonly string[]): Promise<void> {
     const handle = await this.#opened();
-    const anchor = (this.#anchor ??= await this.#resume());
-    let previous = anchor.last;
-    const lines = records.map((record) => {
-      const line = chained(record, previous);
-      previous = hashOf(line);
-      return line;
-    });
     const text = `${lines.join('\n')}\n`;
     await handle.appendFile(text);
     this.#bytes += Buffer.byteLength(text);
-    this.#remember({ ...anchor, last: previous });
     if (this.#bytes > this.#limits.bytes) await this.#rotate();
   }
 
@@ -84,29 +57,7 @@ export class AuditFile {
     return handle;
   }
 
-  /**
-   * Returns the end of the chain. After a crash, the file may be ahead of the anchor. If the file does not contain
-   * the anchor, the chain continues from the anchor, so that a verification detects the gap.
-   */
-  async #resume(): Promise<Anchor> {
-    const known = readAnchor(this.#anchors.anchorOf(this.#path));
-    let isThere = known === undefined || known.last === chainStart || known.older[0] === known.last;
-    let last = known?.older[0] ?? known?.floor ?? chainStart;
-    for await (const line of linesOf(this.#path)) {
-      last = hashOf(line);
-      isThere ||= last === known?.last;
-    }
-    const anchor = known ?? { last: chainStart, older: [], floor: chainStart };
-    return isThere ? { ...anchor, last } : anchor;
-  }
-
-  #remember(anchor: Anchor): void {
-    this.#anchor = anchor;
-    this.#anchors.setAnchor(this.#path, JSON.stringify(anchor));
-  }
-
   async #rotate(): Promise<void> {
-    const { last, older, floor } = this.#anchor ?? { last: chainStart, older: [], floor: chainStart };
     await this.close();
     const { older: kept } = this.#limits;
     await rm(`${this.#path}.${kept}`, { force: true });
@@ -116,51 +67,7 @@ export class AuditFile {
         if (error.code !== 'ENOENT') throw error;
       });
     }
-    const ends = [last, ...older];
-    this.#remember({ last, older: ends.slice(0, kept), floor: ends[kept] ?? floor });
   }
-}
-
-/** Follows the chain through the files of a rotation, the oldest first. */
-export async function verifyAuditFile(
-  path: string,
-  anchors: Anchors,
-  signal: AbortSignal,
-): Promise<CheckedChain> {
-  const anchor = readAnchor(anchors.anchorOf(path));
-  if (anchor === undefined) return { place: path, records: 0 };
-  const { last, older, floor } = anchor;
-  let previous = floor;
-  let records = 0;
-  let isEndThere = last === floor;
-  const files = [...older.map((_end, index) => `${path}.${index + 1}`).toReversed(), path];
-  for (const [index, file] of files.entries()) {
-    let position = 0;
-    for await (const line of linesOf(file)) {
-      signal.throwIfAborted();
-      position += 1;
-      if (previousOf(line) !== previous) {
-        const reason =
-          position === 1 && records === 0
-            ? 'the preceding records are missing'
-            : 'the record does not continue the preceding record';
-        return { place: path, records, broken: { position, file, reason } };
-      }
-      previous = hashOf(line);
-      isEndThere ||= previous === last;
-      records += 1;
-    }
-    const end = index < older.length ? older[older.length - 1 - index] : undefined;
-    if (end !== undefined && end !== previous) {
-      const reason = 'records at the end of the file are missing or were changed';
-      return { place: path, records, broken: { position: position + 1, file, reason } };
-    }
-    if (file === path && !isEndThere) {
-      const reason = 'records at the end are missing or were changed';
-      return { place: path, records, broken: { position: position + 1, file, reason } };
-    }
-  }
-  return { place: path, records };
 }
 
 /**
@@ -210,21 +117,7 @@ async function requireAuditFile(handle: FileHandle, path: string): Promise<void>
   });
 }
 
-/** Yields the lines of a file, or none if the file does not exist. */
-async function* linesOf(path: string): AsyncGenerator<string, void, void> {
-  const exists = await stat(path).then(
-    (stats) => stats.isFile(),
-    () => false,
-  );
-  if (!exists) return;
-  yield* createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity });
-}
-
 /** Creates the file, and checks that it can contain records. Throws `invalid`. */
 export async function requireLogFile(path: string): Promise<void> {
   await (await openAuditFile(path)).close();
-}
-
-function readAnchor(text: string | undefined): Anchor | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Anchor); // written by `#remember`
 }

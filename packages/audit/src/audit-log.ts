@@ -5,7 +5,7 @@ import type { Sent } from '@toolhive/contract/operation';
 import type { AuditEntry, AuditedBody } from '@toolhive/proxy/audit';
 import type { Logger } from 'pino';
 import type { StatePaths } from '@toolhive/state/paths';
-import { AuditFile, verifyAuditFile } from './audit-file.ts';
+import { AuditFile } from './audit-file.ts';
 import { AuditStore } from './audit-store.ts';
 import type { AuditQuery, StoredRecord } from './audit-store.ts';
 import { Redaction } from './redaction.ts';
@@ -121,12 +121,11 @@ export class AuditLog implements AsyncDisposable {
     return this.#watched(query, after, signal);
   }
 
-  /** Follows the chains of the database and of all files. */
+  /** Follows the hash chain of the database. */
   async verify(signal: AbortSignal): Promise<AuditVerification> {
     await this.flush();
-    const chains = [await this.#store.verify(this.#paths.audit, signal)];
-    for (const file of this.#store.files()) chains.push(await verifyAuditFile(file, this.#store, signal));
-    return { intact: chains.every(({ broken }) => broken === undefined), chains };
+    const chain = await this.#store.verify(this.#paths.audit, signal);
+    return { intact: chain.broken === undefined, chains: [chain] };
   }
 
   /** Returns when everything that was recorded is written. */
@@ -195,20 +194,19 @@ export class AuditLog implements AsyncDisposable {
     if (this.#lost > 0 && this.#waiting.length === 0) taken.push(this.#gap());
     if (taken.length === 0) return;
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), 1).unref();
-    this.#attempt(this.#paths.audit, () => this.#store.add(taken.map(({ stored }) => stored)));
+    const records = taken.map(({ stored }) => stored);
+    const lines = this.#store.linesOf(records);
+    this.#attempt(this.#paths.audit, () => this.#store.add(records, lines));
     for (const wake of this.#watchers) wake();
-    const byFile = Map.groupBy(taken, ({ file }) => file ?? this.#paths.auditFile);
+    const byFile = Map.groupBy(lines, (_line, index) => taken[index]?.file ?? this.#paths.auditFile);
     this.#writing = this.#writeFiles(this.#writing, byFile);
   }
 
-  async #writeFiles(
-    earlier: Promise<void>,
-    byFile: ReadonlyMap<string, readonly { stored: StoredRecord }[]>,
-  ): Promise<void> {
+  async #writeFiles(earlier: Promise<void>, byFile: ReadonlyMap<string, readonly string[]>): Promise<void> {
     await earlier;
     for (const [path, lines] of byFile) {
       try {
-        await this.#fileAt(path).append(lines.map(({ stored }) => stored.text));
+        await this.#fileAt(path).append(lines);
         this.#failing.delete(path);
       } catch (error) {
         this.#failed(path, error);
@@ -260,7 +258,7 @@ export class AuditLog implements AsyncDisposable {
   #fileAt(path: string): AuditFile {
     const known = this.#files.get(path);
     if (known !== undefined) return known;
-    const file = new AuditFile(path, this.#store);
+    const file = new AuditFile(path);
     this.#files.set(path, file);
     return file;
   }

@@ -68,7 +68,6 @@ export class AuditStore {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #insertMany: StatementSync;
-  readonly #insertAnchor: StatementSync;
   readonly #anchorPath: string;
   readonly #log: Logger;
   readonly #limits: typeof retention;
@@ -96,14 +95,13 @@ export class AuditStore {
       ) STRICT;
       CREATE INDEX IF NOT EXISTS selection ON records (id, at, workload, type, outcome, user, user_id);
       CREATE TABLE IF NOT EXISTS links (name TEXT PRIMARY KEY, id INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
-      CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, anchor TEXT NOT NULL) STRICT;
+      DROP TABLE IF EXISTS files; -- of earlier versions, which also verified files
     `);
     const row = `(${Array(columns).fill('?').join()})`;
     this.#insert = database.prepare(`INSERT INTO records VALUES ${row}`);
     this.#insertMany = database.prepare(
       `INSERT INTO records VALUES ${Array(insertedAtOnce).fill(row).join()}`,
     );
-    this.#insertAnchor = database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?)');
     const newest = database.prepare('SELECT id, line FROM records ORDER BY id DESC LIMIT 1').get();
     const oldest = database.prepare('SELECT min(id) AS first FROM records').get();
     const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
@@ -140,17 +138,25 @@ export class AuditStore {
     return this.#last.id;
   }
 
-  /** Adds records in one transaction. Throws like SQLite, and then adds none. */
-  add(records: readonly StoredRecord[]): void {
-    let { id, hash } = this.#last;
+  /** The lines that the records become, each with the hash of the line before it. */
+  linesOf(records: readonly StoredRecord[]): string[] {
+    let { hash } = this.#last;
+    return records.map(({ text }) => {
+      const line = chained(text, hash);
+      hash = hashOf(line);
+      return line;
+    });
+  }
+
+  /** Adds records in one transaction, with their `linesOf`. Throws like SQLite, and then adds none. */
+  add(records: readonly StoredRecord[], lines = this.linesOf(records)): void {
+    let { id } = this.#last;
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       const values: (number | string | null)[] = [];
-      for (const { atMs, text, workload, type, outcome, user, userId } of records) {
-        const line = chained(text, hash);
+      for (const [index, { atMs, workload, type, outcome, user, userId }] of records.entries()) {
         id += 1;
-        hash = hashOf(line);
-        values.push(id, atMs, workload ?? null, type, outcome, user, userId, line);
+        values.push(id, atMs, workload ?? null, type, outcome, user, userId, lines[index] ?? '');
         if (values.length < insertedAtOnce * columns) continue;
         this.#insertMany.run(...values);
         values.length = 0;
@@ -163,7 +169,8 @@ export class AuditStore {
       this.#database.exec('ROLLBACK');
       throw error;
     }
-    this.#last = { id, hash };
+    const last = lines.at(-1);
+    if (last !== undefined) this.#last = { id, hash: hashOf(last) };
     this.#pruneSometimes();
     this.#anchorSoon();
   }
@@ -176,24 +183,6 @@ export class AuditStore {
   /** The next records that match after this ID, the oldest first, and whether these are all of them. */
   after(id: number, query: AuditQuery, limit: number): Selected {
     return this.#select(query, { after: id, order: 'ASC', limit });
-  }
-
-  /** What is remembered of a file of records. */
-  anchorOf(path: string): string | undefined {
-    const row = this.#database.prepare('SELECT anchor FROM files WHERE path = ?').get(path);
-    return row === undefined ? undefined : String(row['anchor']);
-  }
-
-  setAnchor(path: string, anchor: string): void {
-    this.#insertAnchor.run(path, anchor);
-  }
-
-  /** Every file of records that has ever been written. */
-  files(): string[] {
-    return this.#database
-      .prepare('SELECT path FROM files ORDER BY path')
-      .all()
-      .map((row) => String(row['path']));
   }
 
   /** Follows the chain from the oldest record to the newest. */

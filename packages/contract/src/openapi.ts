@@ -22,6 +22,8 @@ export const documentOperation: Operation = {
   method: 'GET',
   path: '/api/openapi.json',
   tag: 'system',
+  access: 'read',
+  command: 'none',
   summary: 'Get the OpenAPI document',
   success: { status: 200, description: 'The document.', body: z.looseObject({ openapi: z.string() }) },
   failures: [],

@@ -11,6 +11,10 @@ export interface Operation {
   /** Available only on the daemon's Unix socket. */
   socketOnly?: boolean;
   tag: OperationTag;
+  /** What policies of the API must allow. */
+  access: OperationAccess;
+  /** A command that performs the operation, for the API reference. */
+  command: SampleCommand | 'none';
   summary: string;
   description?: string;
   params?: z.ZodObject;
@@ -32,6 +36,15 @@ export interface Operation {
   /** The possible failures, except those of the method and the input, such as `invalid`. */
   failures: readonly FailureKind[];
 }
+
+/**
+ * What a call needs. `read-bodies` returns what clients and servers said to each other. `read-items` lists only the items that
+ * the caller can read, so no policy decides about the list, and the handler must ask `isVisible` about every item.
+ */
+export type OperationAccess = 'read' | 'read-bodies' | 'read-items' | 'write';
+
+/** The path of a command, and, if the command has several examples, a word in the right one. */
+export type SampleCommand = readonly [path: string, word?: string];
 
 /** An endless body: server-sent events (HTML standard, section 9.2) with this schema. */
 export interface EventStream {

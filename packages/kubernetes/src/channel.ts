@@ -6,7 +6,7 @@ import type { ClusterConfig } from './config.ts';
 import type { ObjectName } from './client.ts';
 import { ApiStatus, statusOf } from './status.ts';
 
-/** The streams of a container or of a pod's port. */
+/** The streams of a container. */
 export interface Channel extends AsyncDisposable {
   stdin: Writable;
   stdout: Readable;
@@ -46,44 +46,18 @@ export async function attach(
     stderr: 'true',
     tty: 'false',
   });
-  const socket = await open(
-    config,
-    `${podPath(config, pod)}/attach?${query.toString()}`,
-    PROTOCOLS,
-    options.signal,
+  return openChannel(
+    await open(config, `${podPath(config, pod)}/attach?${query.toString()}`, options.signal),
   );
-  return openChannel(socket, { in: STDIN, out: STDOUT, error: STDERR, status: ERROR });
-}
-
-/** Connects to a port of a pod. `stdin` and `stdout` carry the bytes of one connection, `stderr` is empty. */
-export async function forwardPort(
-  config: ClusterConfig,
-  pod: ObjectName,
-  options: { port: number; signal?: AbortSignal },
-): Promise<Channel> {
-  const query = new URLSearchParams({ ports: String(options.port) });
-  // A port has two channels, data and errors, that both start with the port number in two bytes.
-  const socket = await open(
-    config,
-    `${podPath(config, pod)}/portforward?${query.toString()}`,
-    ['v4.channel.k8s.io'],
-    options.signal,
-  );
-  return openChannel(socket, { in: 0, out: 0, text: 1, headBytes: 2 });
 }
 
 function podPath(config: ClusterConfig, { name, namespace }: ObjectName): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace ?? config.namespace)}/pods/${encodeURIComponent(name)}`;
 }
 
-async function open(
-  config: ClusterConfig,
-  path: string,
-  protocols: readonly string[],
-  signal?: AbortSignal,
-): Promise<WebSocket> {
+async function open(config: ClusterConfig, path: string, signal?: AbortSignal): Promise<WebSocket> {
   const token = await config.token();
-  const socket = new WebSocket(`${config.server.replace(/^http/, 'ws')}${path}`, [...protocols], {
+  const socket = new WebSocket(`${config.server.replace(/^http/, 'ws')}${path}`, PROTOCOLS, {
     ...config.tls,
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     handshakeTimeout: CONNECT_TIMEOUT_MS,
@@ -115,38 +89,20 @@ async function open(
   return socket;
 }
 
-interface Layout {
-  in: number;
-  out: number;
-  error?: number;
-  /** The channel with a `Status` at the end. */
-  status?: number;
-  /** The channel with an error as plain text. */
-  text?: number;
-  /** How many bytes at the start of each incoming channel are not content. */
-  headBytes?: number;
-}
-
-function openChannel(socket: WebSocket, layout: Layout): Channel {
+function openChannel(socket: WebSocket): Channel {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
-  const outputs = new Map<number, PassThrough>([[layout.out, stdout]]);
-  if (layout.error !== undefined) outputs.set(layout.error, stderr);
-  const heads = new Map<number, number>();
+  const outputs = new Map([
+    [STDOUT, stdout],
+    [STDERR, stderr],
+  ]);
   let status: ApiStatus | undefined;
   socket.binaryType = 'nodebuffer';
   socket.on('message', (message: Buffer) => {
     const number = message[0] ?? 0;
-    const skipped = Math.min(
-      Math.max(0, (layout.headBytes ?? 0) - (heads.get(number) ?? 0)),
-      message.length - 1,
-    );
-    heads.set(number, (heads.get(number) ?? 0) + skipped);
-    const content = message.subarray(1 + skipped);
+    const content = message.subarray(1);
     if (number === CLOSE) outputs.get(content[0] ?? -1)?.end();
-    else if (number === layout.status) status = statusOf(content.toString('utf8'));
-    else if (number === layout.text && content.length > 0)
-      status = new ApiStatus(500, '', content.toString('utf8'));
+    else if (number === ERROR) status = statusOf(content.toString('utf8'));
     else if (content.length > 0) pass(socket, outputs.get(number), content);
   });
   const ended = Promise.withResolvers<ApiStatus | undefined>();
@@ -158,7 +114,7 @@ function openChannel(socket: WebSocket, layout: Layout): Channel {
     ended.resolve(status);
   });
   return {
-    stdin: inputOf(socket, layout.in),
+    stdin: inputOf(socket),
     stdout,
     stderr,
     ended: ended.promise,
@@ -176,18 +132,18 @@ function pass(socket: WebSocket, output: PassThrough | undefined, content: Buffe
   output.once('drain', () => socket.resume());
 }
 
-function inputOf(socket: WebSocket, number: number): Writable {
+function inputOf(socket: WebSocket): Writable {
   const input = new Writable({
     write(chunk: Buffer, _encoding, done) {
       if (socket.readyState !== WebSocket.OPEN) return done(new Error('the connection to the pod is closed'));
       const isFull = socket.bufferedAmount > MAX_BUFFERED_BYTES;
-      socket.send(Buffer.concat([Buffer.of(number), chunk]), isFull ? done : (error) => error && input.destroy(error)); // prettier-ignore
+      socket.send(Buffer.concat([Buffer.of(STDIN), chunk]), isFull ? done : (error) => error && input.destroy(error)); // prettier-ignore
       if (!isFull) done();
     },
     final(done) {
       // Version 5 can close one channel. Earlier versions cannot, so that their input stays open.
       if (socket.protocol === PROTOCOLS[0] && socket.readyState === WebSocket.OPEN)
-        socket.send(Buffer.of(CLOSE, number), done);
+        socket.send(Buffer.of(CLOSE, STDIN), done);
       else done();
     },
   });

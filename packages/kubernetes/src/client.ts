@@ -51,15 +51,6 @@ export interface ApplyOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface LogOptions {
-  container?: string;
-  follow?: boolean;
-  tailLines?: number;
-  previous?: boolean;
-  timestamps?: boolean;
-  signal?: AbortSignal | undefined;
-}
-
 /** One finished request: its method, its host, and its status code, or `<error>` without an answer. */
 export type RequestObserver = (request: { method: string; host: string; code: string }) => void;
 
@@ -243,19 +234,6 @@ export class KubernetesClient implements AsyncDisposable {
     });
   }
 
-  /** Reads the log of a container as bytes. With `follow`, the stream ends with the container. */
-  async logs(pod: ObjectName, options: LogOptions = {}): Promise<Readable> {
-    const { container, follow, tailLines, previous, timestamps, signal } = options;
-    return this.#stream({
-      method: 'GET',
-      path: objectPath(podType, { ...pod, namespace: pod.namespace ?? this.config.namespace }, 'log'),
-      query: { container, follow, tailLines, previous, timestamps },
-      accept: '*/*',
-      signal,
-      isEndless: follow === true,
-    });
-  }
-
   /** Reads a path that is not an object, such as `/version` or `/apis`. */
   async read(path: string, signal?: AbortSignal): Promise<unknown> {
     return this.#json({ method: 'GET', path, signal });
@@ -351,8 +329,6 @@ class CheckedHandler extends DecoratorHandler {
     }
   }
 }
-
-const podType: ResourceType = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
 
 interface ListPage<T> {
   metadata: { resourceVersion: string; continue?: string };

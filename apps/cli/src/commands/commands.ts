@@ -1,7 +1,6 @@
 import type { Command, CommandGroup, Program } from '../command.ts';
 import { auditCommands } from './audit/audit.ts';
 import { clientCommands } from './clients/clients.ts';
-import { clusterCommands } from './cluster/cluster.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
@@ -26,7 +25,6 @@ const commands: readonly Command[] = [
   ...authorizationCommands,
   ...pinCommands,
   ...auditCommands,
-  ...clusterCommands,
   ...updateCommands,
   ...configCommands,
   ...secretCommands,

@@ -18,6 +18,8 @@ export const auditOperations = {
     method: 'GET',
     path: '/audit',
     tag: 'audit',
+    access: 'read',
+    command: ['audit', '24h'],
     summary: 'Read audit records',
     description: 'Returns the newest records that match all filters, in the order of their time.',
     query: z.object({
@@ -41,6 +43,8 @@ export const auditOperations = {
     method: 'GET',
     path: '/audit/events',
     tag: 'audit',
+    access: 'read',
+    command: ['audit', '--follow'],
     summary: 'Watch audit records',
     description:
       'Sends each new record. With `Last-Event-ID`, the stream starts with the first record after that ID.',
@@ -63,9 +67,11 @@ export const auditOperations = {
     method: 'GET',
     path: '/audit/verification',
     tag: 'audit',
+    access: 'read',
+    command: ['audit verify'],
     summary: 'Verify the audit log',
     description:
-      'Follows the hash chain of the database and of each audit file, and reports the first record that was changed, removed, or added by another program.',
+      'Follows the hash chain of the database, and reports the first record that was changed, removed, or added by another program.',
     success: { status: 200, description: 'The result for each chain.', body: AuditVerification },
     failures: [],
   }),

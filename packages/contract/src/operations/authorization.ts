@@ -8,6 +8,8 @@ export const authorizationOperations = {
     method: 'POST',
     path: '/workloads/{name}/authorization/check',
     tag: 'workloads',
+    access: 'read',
+    command: 'none',
     summary: 'Check the authorization policies of a workload',
     description:
       'Returns the decision of the proxy for a client with these claims, and the policies that determine the decision. Name one tool, prompt, or resource.',

@@ -15,6 +15,8 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/diagnosis',
     tag: 'system',
+    access: 'read',
+    command: ['doctor'],
     summary: 'Diagnose this machine',
     description: 'Checks the runtimes, the registry, the prerequisites, and each workload and client.',
     success,
@@ -24,6 +26,8 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/workloads/{name}/diagnosis',
     tag: 'workloads',
+    access: 'read',
+    command: ['doctor', 'filesystem'],
     summary: 'Diagnose a workload',
     description:
       'Checks every layer from the runtime to the clients. ToolHive lists the tools if the server runs, and installs a stopped server again.',
@@ -35,6 +39,8 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/clients/{name}/diagnosis',
     tag: 'clients',
+    access: 'read',
+    command: ['doctor', 'cursor'],
     summary: 'Diagnose a client',
     description:
       'Checks whether the client is installed and registered, and the entry of each workload in its configuration file.',

@@ -7,6 +7,8 @@ export const eventOperations = {
     method: 'GET',
     path: '/events',
     tag: 'events',
+    access: 'read',
+    command: 'none',
     summary: 'Watch events',
     description:
       'Sends every change of a workload, group, client, registry, setting, or secret. Without `Last-Event-ID`, the stream starts with the next change. With `Last-Event-ID`, the stream starts with the first change after that event if the daemon still stores that event.',

@@ -24,6 +24,8 @@ export const imageOperations = {
     method: 'POST',
     path: '/images/recipe',
     tag: 'images',
+    access: 'read',
+    command: ['build', '--dry-run'],
     summary: 'Get the Dockerfile for a package',
     description:
       'Returns the Dockerfile that a build would use. ToolHive builds nothing and requires no container engine.',
@@ -35,6 +37,8 @@ export const imageOperations = {
     method: 'POST',
     path: '/images',
     tag: 'images',
+    access: 'write',
+    command: ['build', '--tag'],
     summary: 'Build a container image for a package',
     body: z
       .object({

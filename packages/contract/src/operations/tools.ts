@@ -8,6 +8,8 @@ export const toolOperations = {
     method: 'GET',
     path: '/tools',
     tag: 'workloads',
+    access: 'read-items',
+    command: 'none',
     summary: 'List the tools of all running workloads',
     description:
       'Each tool comes with the estimated number of tokens that the tool takes in the context of a model. The sums show how many tokens a meta server saves.',

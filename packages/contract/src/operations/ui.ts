@@ -7,6 +7,8 @@ export const uiOperations = {
     path: '/hive/ui',
     socketOnly: true,
     tag: 'system',
+    access: 'write',
+    command: 'none',
     summary: 'Open the web UI to the browsers of this machine',
     description:
       'A daemon without a TCP listener opens a listener on the loopback address. The listener accepts only browsers that have signed in with the code in the address.',
@@ -17,6 +19,8 @@ export const uiOperations = {
     method: 'POST',
     path: '/ui/session',
     tag: 'system',
+    access: 'write',
+    command: 'none',
     summary: 'Sign a browser in to the web UI',
     description:
       'Exchanges a code from `thv ui` for a cookie. The cookie authenticates requests of pages of the same origin. The cookie expires after 12 hours without use, or when the daemon stops.',

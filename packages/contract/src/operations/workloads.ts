@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
+import type { SampleCommand } from '../operation.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import { LogRecord } from '../schemas/log-record.ts';
 import { ImportDocument, ImportPreview, WorkloadCheck } from '../schemas/preview.ts';
@@ -54,11 +55,17 @@ const logWindow = (lines: number) =>
   });
 
 /** An operation on several workloads. If one of the names does not exist, nothing happens. */
-const bulk = <const Verb extends 'start' | 'stop' | 'restart' | 'delete'>(verb: Verb, summary: string) =>
+const bulk = <const Verb extends 'start' | 'stop' | 'restart' | 'delete'>(
+  verb: Verb,
+  summary: string,
+  command: SampleCommand,
+) =>
   operation({
     method: 'POST',
     path: `/workloads/${verb}`,
     tag: 'workloads',
+    access: 'write',
+    command,
     summary,
     description: 'Accepts names, or a group for all of its workloads, but not both.',
     body: WorkloadSelection,
@@ -107,6 +114,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads',
     tag: 'workloads',
+    access: 'read-items',
+    command: ['list', '--all'],
     summary: 'List workloads',
     query: z.object({
       all: QueryFlag.optional().meta({ description: '`true` also lists stopped workloads.' }),
@@ -119,6 +128,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads',
     tag: 'workloads',
+    access: 'write',
+    command: ['run', 'server-everything'],
     summary: 'Create and start a workload',
     description:
       'Pulls or installs the server before the response, so that a request with a missing source fails and leaves nothing behind. The workload status shows the progress of the start. The body can also be an exported run config.',
@@ -131,6 +142,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}',
     tag: 'workloads',
+    access: 'read',
+    command: 'none',
     summary: 'Describe a workload',
     params: byName,
     success: {
@@ -144,6 +157,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/edit',
     tag: 'workloads',
+    access: 'write',
+    command: 'none',
     summary: 'Change a workload',
     description:
       'Replaces all workload settings and restarts the workload. The workload keeps its name, and its port unless the request contains another port. The old server runs until the new one is installed, and a request that fails changes nothing. The body can also be an exported run config.',
@@ -163,6 +178,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/check',
     tag: 'workloads',
+    access: 'write',
+    command: 'none',
     summary: 'Check a request for a workload',
     description:
       'Returns the workload that the request would create, without installing or starting a server. Fails for the same reasons as the request, except for missing consent, which the response lists.',
@@ -180,6 +197,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/import/preview',
     tag: 'workloads',
+    access: 'write',
+    command: 'none',
     summary: 'Translate a client configuration into workloads',
     description: 'Runs nothing. To create a workload, send its request from the response.',
     body: ImportDocument,
@@ -190,6 +209,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/update',
     tag: 'workloads',
+    access: 'read',
+    command: ['outdated', 'memory'],
     summary: 'Check for a newer server version',
     description: 'Queries the package registry, and installs nothing.',
     params: byName,
@@ -209,6 +230,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/upgrade',
     tag: 'workloads',
+    access: 'write',
+    command: ['upgrade', '--yes'],
     summary: 'Run another version of a server',
     description:
       'Keeps the permissions and settings. The old version runs until the new one is installed. The upgrade does not approve changed tools.',
@@ -222,6 +245,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/export',
     tag: 'workloads',
+    access: 'read',
+    command: ['export', '.json'],
     summary: 'Export a workload',
     description:
       'Returns all workload settings, so that you can run the same workload on any machine. The export contains the values of environment variables, but only the names of secrets.',
@@ -233,6 +258,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/export/kubernetes',
     tag: 'workloads',
+    access: 'read',
+    command: ['export', 'k8s'],
     summary: 'Export a workload for Kubernetes',
     description:
       'Returns the workload as manifests for the Kubernetes operator, without its secrets: an MCPServer or an MCPRemoteProxy, and the objects that it references. A remote server requires OIDC settings.',
@@ -244,6 +271,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/status',
     tag: 'workloads',
+    access: 'read',
+    command: 'none',
     summary: 'Get the workload status',
     params: byName,
     success: { status: 200, description: 'The status.', body: StatusOfWorkload },
@@ -253,6 +282,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/logs',
     tag: 'logs',
+    access: 'read',
+    command: ['logs'],
     summary: 'Get a server log',
     params: byName,
     query: logWindow(100),
@@ -263,6 +294,8 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/proxy-logs',
     tag: 'logs',
+    access: 'read',
+    command: ['logs', '--proxy'],
     summary: 'Get a proxy log',
     params: byName,
     query: logWindow(10_000),
@@ -278,6 +311,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/logs/prune',
     tag: 'logs',
+    access: 'write',
+    command: ['logs prune'],
     summary: 'Remove logs of removed workloads',
     success: { status: 200, description: 'The removed files.', body: PrunedLogs },
     failures: [],
@@ -286,6 +321,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/sign-in',
     tag: 'workloads',
+    access: 'write',
+    command: 'none',
     summary: 'Start the sign-in to a remote server',
     description:
       "For a workload with `sign_in`. Starts a sign-in, or joins a pending sign-in, and returns the page address. The user's browser also opens the page, unless the workload has the setting `skip_browser`. A failed workload is started again.",
@@ -297,6 +334,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/stop',
     tag: 'workloads',
+    access: 'write',
+    command: ['stop', 'filesystem'],
     summary: 'Stop a workload',
     params: byName,
     success: { status: 202, description: 'The request is accepted. The workload status shows the progress.' },
@@ -307,6 +346,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/start',
     tag: 'workloads',
+    access: 'write',
+    command: ['start', 'filesystem'],
     summary: 'Start a workload',
     description: 'A running, healthy workload does not change.',
     params: byName,
@@ -318,6 +359,8 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/restart',
     tag: 'workloads',
+    access: 'write',
+    command: ['restart', 'filesystem'],
     summary: 'Restart a workload',
     description: 'Reads the secrets again. A stopped workload is started.',
     params: byName,
@@ -329,6 +372,8 @@ export const workloadOperations = {
     method: 'DELETE',
     path: '/workloads/{name}',
     tag: 'workloads',
+    access: 'write',
+    command: ['rm', 'filesystem'],
     summary: 'Remove a workload',
     params: byName,
     success: {
@@ -338,8 +383,8 @@ export const workloadOperations = {
     progress: true,
     failures: ['not-found'],
   }),
-  stopWorkloads: bulk('stop', 'Stop workloads'),
-  startWorkloads: bulk('start', 'Start workloads'),
-  restartWorkloads: bulk('restart', 'Restart workloads'),
-  deleteWorkloads: bulk('delete', 'Remove workloads'),
+  stopWorkloads: bulk('stop', 'Stop workloads', ['stop', '--group']),
+  startWorkloads: bulk('start', 'Start workloads', ['start', '--all']),
+  restartWorkloads: bulk('restart', 'Restart workloads', ['restart', '--all']),
+  deleteWorkloads: bulk('delete', 'Remove workloads', ['rm', '--group']),
 };

@@ -74,12 +74,11 @@ export const AuditWritten = z
 export type AuditWritten = z.infer<typeof AuditWritten>;
 
 const CheckedChain = z.object({
-  place: z.string().meta({ description: 'The database or file that contains the records.' }),
+  place: z.string().meta({ description: 'The database that contains the records.' }),
   records: z.int().meta({ description: 'The number of records that were read.' }),
   broken: z
     .object({
-      position: z.int().meta({ description: 'The record ID in the database, or the line number in a file.' }),
-      file: z.string().optional().meta({ description: 'The file that contains the line.' }),
+      position: z.int().meta({ description: 'The record ID.' }),
       reason: z.string(),
     })
     .optional()

@@ -11,13 +11,9 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
       const found =
         broken === undefined
           ? page.paint('green', 'intact')
-          : page.paint(
-              'red',
-              `broken at ${broken.file === undefined ? 'record' : 'line'} ${broken.position}`,
-            );
-      const where = broken?.file === undefined || broken.file === place ? '' : ` of ${broken.file}`;
+          : page.paint('red', `broken at record ${broken.position}`);
       const why = broken === undefined ? '' : `: ${broken.reason}`;
-      page.line(`${printable(place)}: ${found}${printable(where + why)} (${records} records read)`);
+      page.line(`${printable(place)}: ${found}${printable(why)} (${records} records read)`);
     }
   });
   if (!verification.intact) {

@@ -9,36 +9,22 @@ import {
 } from '@toolhive/contract/failure';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadKubeconfig } from '@toolhive/kubernetes/config';
-import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { ApiStatus, isConflict, isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
 import type { CommandCall } from '../../command.ts';
 
-/** The kinds with a proxy that clients connect to, by the labels of their pods. */
-export const serverKinds = [
-  { apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer', plural: 'mcpservers', app: 'mcpserver' },
-  {
-    apiVersion: 'toolhive.stacklok.dev/v1alpha1',
-    kind: 'MCPRemoteProxy',
-    plural: 'mcpremoteproxies',
-    app: 'mcpremoteproxy',
-  },
-] as const;
+/** The custom resource that `thv run` creates. */
+export const serverKind = {
+  apiVersion: 'toolhive.stacklok.dev/v1alpha1',
+  kind: 'MCPServer',
+  plural: 'mcpservers',
+} as const;
 
-/** An MCPServer or MCPRemoteProxy, as far as the commands read one. */
+/** An MCPServer, as far as the command reads one. */
 export interface ServerObject extends KubernetesObject {
-  spec: {
-    image?: string;
-    remoteURL?: string;
-    transport?: string;
-    proxyMode?: string;
-    port?: number;
-    groupRef?: string;
-    tools?: string[];
-    [field: string]: unknown;
-  };
+  spec: Record<string, unknown>;
   status?: {
     phase?: string;
-    url?: string;
     message?: string;
     conditions?: { type: string; status: string }[];
   };
@@ -74,40 +60,4 @@ function explained(error: unknown): ThvError {
   return code === undefined
     ? invalid(text, { cause: error }) // the kubeconfig file
     : unavailable(`cannot reach the cluster: ${text}`, { cause: error });
-}
-
-/** Lists the objects of a kind. Throws `not-found` if the cluster does not know the kind. */
-export async function listServers(
-  client: KubernetesClient,
-  type: ResourceType,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<ServerObject[]> {
-  try {
-    return (await client.list<ServerObject>(type, { namespace, signal })).items;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    throw notFound(`the cluster has no custom resource ${type.kind}`, {
-      hint: 'install the custom resource definitions of the ToolHive operator',
-      cause: error,
-    });
-  }
-}
-
-/** Finds a server of either kind. */
-export async function findServer(
-  client: KubernetesClient,
-  name: string,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<{ kind: (typeof serverKinds)[number]; server: ServerObject }> {
-  for (const kind of serverKinds) {
-    const server = (await listServers(client, kind, namespace, signal)).find(
-      ({ metadata }) => metadata.name === name,
-    );
-    if (server !== undefined) return { kind, server };
-  }
-  throw notFound(`server ${name} not found in namespace ${namespace}`, {
-    hint: 'run thv list with the same --kube-context and --namespace to see all servers',
-  });
 }

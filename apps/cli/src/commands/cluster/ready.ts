@@ -4,7 +4,7 @@ import { printable } from '@toolhive/contract/printable';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import { ApiStatus, isGone } from '@toolhive/kubernetes/status';
 import { withinLimit } from '../../wait.ts';
-import { serverKinds } from './connection.ts';
+import { serverKind } from './connection.ts';
 import type { ServerObject } from './connection.ts';
 
 const readyMs = 5 * 60_000;
@@ -36,7 +36,7 @@ export async function untilReady(
     const message = printable(status?.message ?? '');
     if (status?.phase === 'Failed')
       throw unavailable(`MCPServer ${name} has failed: ${message}`, {
-        hint: `correct the cause, or remove ${name} with thv rm and the same --kube-context`,
+        hint: `correct the cause, or run kubectl delete mcpserver ${name} --namespace ${namespace}`,
       });
     if (message !== '' && message !== last) report((last = message));
     return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') === true;
@@ -55,18 +55,17 @@ async function follow(
   { name, namespace, signal }: Omit<Awaited, 'report'>,
   isDone: (server: ServerObject) => boolean,
 ): Promise<void> {
-  const [kind] = serverKinds;
   const scope = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   for (let early = 0; ; early += 1) {
     if (early > 0)
       await delay(Math.min(firstBackoffMs * 2 ** (early - 1), maxBackoffMs), undefined, { signal });
     const startedAt = performance.now();
-    const { items, resourceVersion } = await client.list<ServerObject>(kind, scope);
+    const { items, resourceVersion } = await client.list<ServerObject>(serverKind, scope);
     const [current] = items;
     if (current === undefined) throw notFound(`MCPServer ${name} was deleted`);
     if (isDone(current)) return;
     try {
-      const changes = client.watch<ServerObject>(kind, {
+      const changes = client.watch<ServerObject>(serverKind, {
         ...scope,
         resourceVersion,
         timeoutSeconds: watchSeconds,

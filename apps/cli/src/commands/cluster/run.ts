@@ -4,7 +4,7 @@ import type { CommandCall, FlagValues } from '../../command.ts';
 import { readAssignments } from '../workloads/assignments.ts';
 import { parseSecret } from '../workloads/secret-reference.ts';
 import { allowOnly } from './cluster.ts';
-import { inCluster, serverKinds } from './connection.ts';
+import { inCluster, serverKind } from './connection.ts';
 import type { ServerObject } from './connection.ts';
 import { untilReady } from './ready.ts';
 
@@ -36,10 +36,10 @@ export async function run(call: CommandCall): Promise<void> {
   const asked = flags.text('name') ?? nameOf(image);
   await inCluster(call, async (client, namespace) => {
     const created = await client.create<ServerObject>(
-      serverKinds[0],
+      serverKind,
       {
-        apiVersion: serverKinds[0].apiVersion,
-        kind: serverKinds[0].kind,
+        apiVersion: serverKind.apiVersion,
+        kind: serverKind.kind,
         metadata: { name: asked, namespace },
         spec: specFrom(image, rest, flags, asked),
       },
@@ -52,7 +52,9 @@ export async function run(call: CommandCall): Promise<void> {
       return out.result({ name, namespace, image }, `MCPServer ${name} in namespace ${namespace} is ready`);
     }
     out.result({ name, namespace, image }, `created MCPServer ${name} in namespace ${namespace}`);
-    out.note(`run thv list with the same --kube-context and --namespace to see the status of ${name}`);
+    out.note(
+      `run kubectl get mcpserver ${name} --context ${flags.text('kube-context')} --namespace ${namespace} to see its status`,
+    );
   });
 }
 

@@ -3,12 +3,10 @@ import type { CommandCall } from '../../command.ts';
 import { printable } from '@toolhive/contract/printable';
 import type { Colour, Page } from '../../out.ts';
 import { readPairs } from './assignments.ts';
-import { isForCluster } from '../cluster/cluster.ts';
 
 /** Lists workloads. */
 export async function run(call: CommandCall): Promise<void> {
   const { flags, out, client, signal } = call;
-  if (isForCluster(call.flags)) return (await import('../cluster/list.ts')).run(call);
   const labels = readPairs('label', flags.list('label'));
   const daemon = await client();
   const group = flags.text('group');

@@ -1,6 +1,5 @@
 import type { CommandCall } from '../../command.ts';
 import { followLog } from './log-text.ts';
-import { isForCluster } from '../cluster/cluster.ts';
 
 /** Prints the last output of a server or the last notes of its proxy, and optionally follows the log. */
 export async function run(call: CommandCall): Promise<void> {
@@ -11,7 +10,6 @@ export async function run(call: CommandCall): Promise<void> {
     client,
     signal,
   } = call;
-  if (isForCluster(call.flags)) return (await import('../cluster/logs.ts')).run(call);
   const daemon = await client();
   const read = flags.has('proxy') ? daemon.getProxyLogs : daemon.getWorkloadLogs;
   const follow = flags.has('follow') ? 'true' : undefined;

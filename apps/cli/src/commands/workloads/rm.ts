@@ -3,12 +3,10 @@ import { ThvError } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { canAsk, confirm } from '../../prompt.ts';
 import { forEach, selectedNames } from './many.ts';
-import { isForCluster } from '../cluster/cluster.ts';
 
 /** Removes workloads and returns when nothing of them is left. */
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: named, flags, out, client, signal } = call;
-  if (isForCluster(call.flags)) return (await import('../cluster/rm.ts')).run(call);
   const names = await selectedNames(call);
   if (names.length === 0) out.note('There is nothing to remove.');
   // Users who name workloads know them, and scripts could not answer.

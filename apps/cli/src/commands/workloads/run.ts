@@ -20,12 +20,12 @@ import { namingFlags, requestFrom } from './request.ts';
 import { withNeeds } from './requirements.ts';
 import { cleanUp, stayWith } from './stay.ts';
 import { StoredSecrets } from './stored-secrets.ts';
-import { clusterRunFlags, isForCluster } from '../cluster/cluster.ts';
+import { isForCluster } from '../cluster/cluster.ts';
 
 /** Runs a server. Returns when clients can reach it, or, in the foreground, when the user ends it. */
 export async function run(call: CommandCall): Promise<void> {
   const { flags, out, signal } = call;
-  if (isForCluster(call.flags, clusterRunFlags)) return (await import('../cluster/run.ts')).run(call);
+  if (isForCluster(call.flags)) return (await import('../cluster/run.ts')).run(call);
   const file = flags.text('from-config');
   if (file !== undefined) refuseOthers(call);
   else if (call.arguments.length === 0 && call.rest.length === 0) {

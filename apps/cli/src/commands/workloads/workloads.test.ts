@@ -210,13 +210,6 @@ test('the help of rm', () => {
           --format FORMAT  The output format (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
-    Kubernetes:
-          --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
-                               machine
-          --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
-                               ~/.kube/config
-          --namespace NAME     The namespace. The default is the namespace of the context
-
     Examples:
       $ thv rm filesystem
       $ thv rm --group research --yes
@@ -247,18 +240,10 @@ test('the help of logs leads to prune', () => {
           --format FORMAT  The output format (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
-    Kubernetes:
-          --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
-                               machine
-          --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
-                               ~/.kube/config
-          --namespace NAME     The namespace. The default is the namespace of the context
-
     Examples:
       $ thv logs filesystem
       $ thv logs filesystem --follow
       $ thv logs filesystem --proxy --tail 20
-      $ thv logs fetch --kube-context staging
     "
   `);
 });

@@ -1,6 +1,6 @@
 import { formatWith } from '../../command.ts';
 import type { Argument, Command, Flag } from '../../command.ts';
-import { clusterFlags, clusterRunFlags } from '../cluster/cluster.ts';
+import { clusterFlags } from '../cluster/cluster.ts';
 import { group, workload } from '../flags.ts';
 import { runFlags, storeSecrets } from './run-flags.ts';
 
@@ -38,7 +38,7 @@ export const workloadCommands: readonly Command[] = [
       const { isCommandLine } = await import('@toolhive/pasted/launchers');
       return isCommandLine(words);
     },
-    flags: [...runFlags, ...clusterRunFlags],
+    flags: [...runFlags, ...clusterFlags],
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
@@ -67,13 +67,11 @@ export const workloadCommands: readonly Command[] = [
         description: 'Only workloads with this label',
       },
       formatWith('mcpservers'),
-      ...clusterFlags,
     ],
     examples: [
       'thv list',
       'thv list --all --label team=research',
       'thv list --format mcpservers > .mcp.json',
-      'thv list --kube-context staging --namespace team',
     ],
     load: () => import('./list.ts'),
   },
@@ -211,13 +209,11 @@ export const workloadCommands: readonly Command[] = [
         description:
           'The maximum number of lines, counted from the end. The default is 100, or all lines with --proxy',
       },
-      ...clusterFlags,
     ],
     examples: [
       'thv logs filesystem',
       'thv logs filesystem --follow',
       'thv logs filesystem --proxy --tail 20',
-      'thv logs fetch --kube-context staging',
     ],
     load: () => import('./logs.ts'),
   },
@@ -284,7 +280,6 @@ export const workloadCommands: readonly Command[] = [
         kind: 'boolean',
         description: 'Skip the confirmation before removing stored files, all workloads, or a group',
       },
-      ...clusterFlags,
     ],
     exclusive: [['all', 'group']],
     examples: ['thv rm filesystem', 'thv rm --group research --yes'],

@@ -1,65 +1,10 @@
+import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
-import type { OperationId } from '@toolhive/contract/operations';
 import { format } from 'prettier';
 import { stringify } from 'yaml';
 import type { Program } from '../../../../cli/src/command.ts';
 import { callsOf, exampleBody, examplePath } from './open-api.ts';
 import type { Call, OpenApi, Sample } from './open-api.ts';
-
-/** The command for each operation, and, if the command has several examples, a word in the right one. */
-const commandOf: Partial<Record<OperationId, readonly [path: string, word?: string]>> = {
-  getVersion: ['version'],
-  getRuntime: ['runtime check'],
-  diagnoseMachine: ['doctor'],
-  diagnoseWorkload: ['doctor', 'filesystem'],
-  diagnoseClient: ['doctor', 'cursor'],
-  listWorkloads: ['list', '--all'],
-  createWorkload: ['run', 'server-everything'],
-  deleteWorkload: ['rm', 'filesystem'],
-  deleteWorkloads: ['rm', '--group'],
-  getToolPins: ['pin show', 'github'],
-  approveToolPins: ['pin approve', 'github'],
-  dismissToolPins: ['pin dismiss', 'github'],
-  changeToolPinning: ['pin mode', 'github'],
-  getWorkloadUpdate: ['outdated', 'memory'],
-  upgradeWorkload: ['upgrade', '--yes'],
-  exportWorkload: ['export', '.json'],
-  exportManifest: ['export', 'k8s'],
-  getWorkloadLogs: ['logs'],
-  getProxyLogs: ['logs', '--proxy'],
-  pruneLogs: ['logs prune'],
-  stopWorkload: ['stop', 'filesystem'],
-  stopWorkloads: ['stop', '--group'],
-  startWorkload: ['start', 'filesystem'],
-  startWorkloads: ['start', '--all'],
-  restartWorkload: ['restart', 'filesystem'],
-  restartWorkloads: ['restart', '--all'],
-  listAudit: ['audit', '24h'],
-  watchAudit: ['audit', '--follow'],
-  verifyAudit: ['audit verify'],
-  listGroups: ['group list'],
-  createGroup: ['group create'],
-  deleteGroup: ['group rm'],
-  listClients: ['client list-registered'],
-  registerClients: ['client register'],
-  unregisterClients: ['client remove'],
-  discoverClients: ['client status'],
-  listRegistryServers: ['registry list'],
-  getRegistryServer: ['registry info'],
-  updateRegistry: ['config set-registry'],
-  setupSecrets: ['secret setup'],
-  listSecrets: ['secret list'],
-  createSecret: ['secret set'],
-  updateSecret: ['secret set'],
-  deleteSecret: ['secret delete'],
-  readSecret: ['secret get'],
-  forgetSecretsKey: ['secret reset-keyring'],
-  getSetting: ['config otel get-tracing-enabled'],
-  changeSetting: ['config otel set-tracing-enabled'],
-  unsetSetting: ['config otel unset-tracing-enabled'],
-  writeRecipe: ['build', '--dry-run'],
-  buildImage: ['build', '--tag'],
-};
 
 /** The OpenAPI document with examples of every operation, as YAML. */
 export async function apiSpec(document: object, program: Program): Promise<string> {
@@ -75,7 +20,7 @@ async function samplesOf(document: OpenApi, call: Call, program: Program): Promi
     url: document.servers[0]?.url + examplePath(document, call),
     body: exampleBody(document, call),
     answer: answerOf(call),
-    isSocketOnly: isSocketOnly(call),
+    isSocketOnly: operationOf(call)?.socketOnly === true,
   };
   const command = commandLineOf(call, program);
   return [
@@ -96,24 +41,17 @@ interface Request {
   isSocketOnly: boolean;
 }
 
-function operationOf({
-  operation: { operationId },
-}: Call): [OperationId, (typeof operations)[OperationId] | undefined] {
-  const id = operationId.replace(/AtRoot$/, '') as OperationId; // all except the operation that returns the document
-  return [id, operations[id]];
-}
-
-function isSocketOnly(call: Call): boolean {
-  const [, operation] = operationOf(call);
-  return operation !== undefined && 'socketOnly' in operation && operation.socketOnly;
+/** The declaration of an operation. The operation that returns the document has none. */
+function operationOf({ operation: { operationId } }: Call): Operation | undefined {
+  const declarations: Readonly<Record<string, Operation>> = operations;
+  return declarations[operationId.replace(/AtRoot$/, '')];
 }
 
 function commandLineOf(call: Call, program: Program): string | undefined {
-  const [id] = operationOf(call);
-  const known = commandOf[id];
-  if (known === undefined) return undefined;
-  const [path, word = ''] = known;
-  const examples = program.commands.find((command) => command.path === path)?.examples ?? [];
+  const command = operationOf(call)?.command ?? 'none';
+  if (command === 'none') return undefined;
+  const [path, word = ''] = command;
+  const examples = program.commands.find((one) => one.path === path)?.examples ?? [];
   const line = examples.find((example) => example.includes(word));
   if (line === undefined) throw new Error(`thv ${path} has no example with ${word}`);
   return line;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { heading } from './markdown.ts';
 
 /** A version of ToolHive for its users. */
@@ -9,24 +10,22 @@ interface Release {
   changes: readonly string[];
 }
 
-/** All versions, the newest first. The page and the feed of the release notes come from this list. */
-const releases: readonly Release[] = [
-  {
-    version: '0.1.0',
-    date: undefined,
-    changes: [
-      'Run MCP servers from the registry, npm, PyPI, Go, local directories, container images, and URLs.',
-      'Isolate servers in the Linux sandbox, Docker, Podman, or Colima, with permission profiles for files and network hosts.',
-      'Connect clients with any protocol version from 2024-11-05 to 2026-07-28.',
-      'Configure 17 MCP clients automatically, by group.',
-      'Store secrets encrypted, in 1Password, or in environment variables.',
-      'Require access tokens, and decide with Cedar policies who can call which tool.',
-      'Detect changed tools with tool pinning, and verify packages and images with attestations.',
-      'Collect traces, metrics, and an audit log.',
-      'Control everything in the web UI, with the CLI, or through the API.',
-    ],
-  },
-];
+/** The versions in the text of a changelog, as changesets and maintainers write it, the newest first. */
+export function readChangelog(text: string): Release[] {
+  const [, ...sections] = text.split(/^## /m);
+  return sections.map((section) => ({
+    version: section.split('\n', 1)[0]?.trim() ?? '',
+    date: /^_Published on (\d{4}-\d\d-\d\d)\._$/m.exec(section)?.[1],
+    changes: [...section.matchAll(/^- (?:[0-9a-f]{7,}: )?(.+(?:\n {2}.+)*)/gm)].map(([, change = '']) =>
+      change.replaceAll(/\n {2}/g, ' '),
+    ),
+  }));
+}
+
+const changelog = new URL('../../../../../CHANGELOG.md', import.meta.url);
+
+/** All versions. The page and the feed of the release notes come from the changelog. */
+const releases: readonly Release[] = readChangelog(readFileSync(changelog, 'utf8'));
 
 /** Returns a section for each version, to be included in a page. */
 export function releaseReference(): string {
