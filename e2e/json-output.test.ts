@@ -4,7 +4,7 @@ import { settings } from '@toolhive/contract/settings';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { program } from '../apps/cli/src/commands/commands.ts';
+import { program } from '@toolhive/cli/commands';
 import { proves } from '@toolhive/testing/promises';
 import { feed } from './testing/feed.ts';
 import { goodToken, installNgrok } from './testing/ngrok.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { program } from '../apps/cli/src/commands/commands.ts';
+import { program } from '@toolhive/cli/commands';
 import { apiClient } from '@toolhive/api/testing/api-client';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';

@@ -106,12 +106,12 @@ async function prepareBlob(
   return output;
 }
 
-const coreRequire = createRequire(join(root, 'packages/core/package.json'));
+const secretsRequire = createRequire(join(root, 'packages/secrets/package.json'));
 
 /** The native library for this system. Undefined if the package has none. */
 function findKeyringLibrary(): string | undefined {
-  coreRequire('@napi-rs/keyring');
-  return Object.keys(coreRequire.cache).find((path) => path.endsWith('.node'));
+  secretsRequire('@napi-rs/keyring');
+  return Object.keys(secretsRequire.cache).find((path) => path.endsWith('.node'));
 }
 
 /** A package that reads a WebAssembly module from its own directory. */
@@ -128,7 +128,7 @@ interface WasmPackage {
 const wasmPackages: readonly WasmPackage[] = [
   {
     asset: '1password.wasm',
-    wasm: createRequire(coreRequire.resolve('@1password/sdk')).resolve(
+    wasm: createRequire(secretsRequire.resolve('@1password/sdk')).resolve(
       '@1password/sdk-core/nodejs/core_bg.wasm',
     ),
     reader: /sdk-core[/\\]nodejs[/\\]core\.js$/,
@@ -137,7 +137,7 @@ const wasmPackages: readonly WasmPackage[] = [
   },
   {
     asset: 'cedar.wasm',
-    wasm: join(dirname(coreRequire.resolve('@cedar-policy/cedar-wasm/nodejs')), 'cedar_wasm_bg.wasm'),
+    wasm: join(dirname(secretsRequire.resolve('@cedar-policy/cedar-wasm/nodejs')), 'cedar_wasm_bg.wasm'),
     reader: /cedar-wasm[/\\]nodejs[/\\]cedar_wasm\.js$/,
     reading: /const wasmPath = .*\nconst wasmBytes = .*;/,
     replacement: 'const wasmBytes =',

@@ -16,7 +16,7 @@ import { operatorFlags, operatorPrograms } from './build-operator.ts';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
-const coreRequire = createRequire(join(root, 'packages/core/package.json'));
+const accessRequire = createRequire(join(root, 'packages/access/package.json'));
 
 /** The images by their names, each with its program. */
 export const images = {
@@ -147,7 +147,7 @@ async function appFiles(
     files.set(path, { content: await readFile(file), mode: 0o644 });
   };
   for await (const file of glob('**/*.js', { cwd: outdir })) await add(`app/${file}`, join(outdir, file));
-  const cedar = join(dirname(coreRequire.resolve('@cedar-policy/cedar-wasm/nodejs')), '..');
+  const cedar = join(dirname(accessRequire.resolve('@cedar-policy/cedar-wasm/nodejs')), '..');
   for await (const file of glob(['package.json', 'nodejs/*.{js,json,wasm}', 'LICENSE*'], { cwd: cedar }))
     await add(`app/node_modules/@cedar-policy/cedar-wasm/${file}`, join(cedar, file));
   const inputs = [...filesOf(metafile), join(cedar, 'package.json')];

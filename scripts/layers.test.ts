@@ -22,7 +22,7 @@ test.each([
 
 test.each([
   ['the end-to-end tests', 'packages/core/src/core.test.ts', '../../../e2e/testing/thv.ts', 1],
-  ['another app', 'packages/core/src/core.ts', '../../../apps/cli/src/help.ts', 1],
+  ['another app', 'packages/core/src/core.ts', '../../../apps/cli/src/main.ts', 1],
   ['another package by path', 'packages/core/src/core.ts', '../../proxy/src/proxy.ts', 1],
   ['its own package', 'packages/core/src/groups/groups.ts', '../core.ts', 0],
 ])('finds an import from %s', (_where, file, name, count) => {

@@ -5,7 +5,7 @@ import { dirname, join, posix } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { registryJsonSchema } from '@toolhive/contract/registry';
 import { crdFiles, resources } from '@toolhive/operator/crds';
-import { program } from '../apps/cli/src/commands/commands.ts';
+import { program } from '@toolhive/cli/commands';
 import { apiSpec } from '../apps/docs/src/plugins/references/api-spec.ts';
 import { cliPages } from '../apps/docs/src/plugins/references/cli.ts';
 import { clientLibraryReference } from '../apps/docs/src/plugins/references/client-libraries.ts';

@@ -1,5 +1,5 @@
 // A daemon with its API on a Unix socket, and servers that cost next to nothing: `node daemon.ts shell|memory`.
-import { limitYoungGeneration } from '../../apps/cli/src/young-generation.ts';
+import { limitYoungGeneration } from '@toolhive/cli/young-generation';
 
 // As `thv serve` does.
 using _limit = limitYoungGeneration();

@@ -14,7 +14,7 @@ function isNewEnough(version) {
 async function start() {
   const bundle = `${__dirname}/../dist/thv.js`;
   const isBuilt = require('node:fs').existsSync(bundle);
-  const { main } = isBuilt ? require(bundle) : await import('../src/main.ts');
+  const { main } = isBuilt ? require(bundle) : await import('@toolhive/cli/main');
   await main(process.argv.slice(2));
 }
 

@@ -3,7 +3,7 @@ import { keyringHelper, keyringHelperWord } from '@toolhive/secrets/keyring-help
 import { gatewayWord } from '@toolhive/runtime/gateway-command';
 import { serveGateways } from '@toolhive/runtime/gateway-program';
 import { raiseFault } from '@toolhive/contract/fault';
-import { main } from './main.ts';
+import { main } from '@toolhive/cli/main';
 
 // The entry point of the single executable. Its bundle is not an ES module, so it cannot use top-level await. An
 // exception ends the process, as anywhere else.

@@ -2,7 +2,7 @@ import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import { format } from 'prettier';
 import { stringify } from 'yaml';
-import type { Program } from '../../../../cli/src/command.ts';
+import type { Program } from '@toolhive/cli/command';
 import { callsOf, exampleBody, examplePath } from './open-api.ts';
 import type { Call, OpenApi, Sample } from './open-api.ts';
 

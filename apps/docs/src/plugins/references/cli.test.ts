@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { flagsOf, isShown } from '../../../../cli/src/command.ts';
-import type { Program } from '../../../../cli/src/command.ts';
-import { program } from '../../../../cli/src/commands/commands.ts';
+import { flagsOf, isShown } from '@toolhive/cli/command';
+import type { Program } from '@toolhive/cli/command';
+import { program } from '@toolhive/cli/commands';
 import { cliPages } from './cli.ts';
 
 const folder = 'apps/docs/docs/toolhive/reference/cli';

@@ -1,5 +1,5 @@
-import { globalFlags, ownFlagsOf } from '../../../../cli/src/command.ts';
-import type { Command, Flag, FlagKind, Program } from '../../../../cli/src/command.ts';
+import { globalFlags, ownFlagsOf } from '@toolhive/cli/command';
+import type { Command, Flag, FlagKind, Program } from '@toolhive/cli/command';
 import {
   about,
   asSentence,
@@ -8,8 +8,8 @@ import {
   formatRemark,
   placeOf,
   usageOf,
-} from '../../../../cli/src/help.ts';
-import { parentOf } from '../../../../cli/src/program.ts';
+} from '@toolhive/cli/help';
+import { parentOf } from '@toolhive/cli/program';
 import { code, frontMatter, table, textOf } from './markdown.ts';
 import { settingsSection } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { failureKinds } from '@toolhive/contract/failure';
 import { failureStatus, internalFailure } from '@toolhive/contract/wire';
-import { exitCodeOf } from '../../../../cli/src/report.ts';
+import { exitCodeOf } from '@toolhive/cli/report';
 import { code, table, textOf } from './markdown.ts';
 
 /** Returns the table of all error kinds with their HTTP status and exit code, to be included in a page. */

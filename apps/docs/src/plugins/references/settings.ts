@@ -1,5 +1,5 @@
 import { settingCommand, settings } from '@toolhive/contract/settings';
-import { asSentence } from '../../../../cli/src/help.ts';
+import { asSentence } from '@toolhive/cli/help';
 import { code, table, textOf } from './markdown.ts';
 
 /** Returns the section about the settings on the page of `thv config`. */

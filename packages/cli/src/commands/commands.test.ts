@@ -117,7 +117,7 @@ describe('every command', () => {
 
   test('that prints no JSON is listed in the guide, if people use it', async () => {
     const guide = await readFile(
-      new URL('../../../docs/docs/toolhive/guides-cli/index.mdx', import.meta.url),
+      new URL('../../../../apps/docs/docs/toolhive/guides-cli/index.mdx', import.meta.url),
       'utf8',
     );
     const shown = program.commands.filter(

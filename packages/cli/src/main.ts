@@ -1,0 +1,63 @@
+import { program } from './commands/commands.ts';
+import { formatOf } from './command.ts';
+import { processOut } from './out.ts';
+import type { OutputFormat } from './out.ts';
+import { understand } from './program.ts';
+import type { Invocation } from './program.ts';
+import { reportFailure } from './report.ts';
+
+/** Runs one command line. The process ends when all work is done. */
+export async function main(words: readonly string[]): Promise<void> {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => interrupted.abort());
+  // A reader that has seen enough (`thv list | head`) is not a failure.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+  // What was typed may not be understood, and that is said in the way that was asked for, too.
+  let debug = words.includes('--debug');
+  let format: OutputFormat = asksForJson(words) ? 'json' : 'text';
+  try {
+    const understood = await understand(program, words);
+    if ('help' in understood) process.stdout.write(understood.help);
+    else {
+      debug = understood.flags.has('debug');
+      format = formatOf(understood.command, understood.flags);
+      await carryOut(understood, { signal: interrupted.signal, debug, format });
+    }
+  } catch (thrown) {
+    process.exitCode = interrupted.signal.aborted ? 130 : reportFailure(thrown, { debug, format });
+  }
+}
+
+function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return /(^| )--format[= ]json( |$)/.test(words.slice(0, end === -1 ? undefined : end).join(' '));
+}
+
+async function carryOut(
+  invocation: Invocation,
+  { signal, debug, format }: { signal: AbortSignal; debug: boolean; format: OutputFormat },
+): Promise<void> {
+  const { command, arguments: given, flags, rest } = invocation;
+  const { run } = await command.load();
+  const out = processOut(format);
+  const done = run({
+    arguments: given,
+    flags,
+    rest,
+    out,
+    signal,
+    client: async () => {
+      const { connectToDaemon } = await import('./daemon.ts');
+      return connectToDaemon({ note: out.note, signal, debug });
+    },
+  });
+  await done.catch(async (thrown: unknown) => {
+    const { withNearestName } = await import('./did-you-mean.ts');
+    throw await withNearestName(thrown, invocation);
+  });
+}
