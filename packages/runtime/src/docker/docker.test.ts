@@ -1,3 +1,4 @@
+// @suite system
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -7,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { proves } from '../../../../e2e/promises.ts';
 import { pinMounts } from '../mount-source.ts';
@@ -15,6 +16,8 @@ import { describeExit, type Instance, type Launch, type Runtime } from '../runti
 import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { engineSocket, sharedOut } from '../testing/engines.ts';
+import type { EngineName } from '../testing/engines.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import { describeNetworkRules, killProcessOf } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
@@ -38,10 +41,10 @@ afterAll(() => rm(tempDir, { recursive: true, force: true }));
 let daemons = 0;
 const newDaemonId = () => `daemon-${process.pid}-${++daemons}`;
 
-describe.each(['docker', 'podman'] as const)('%s', (name) => {
-  const socket = inject(`${name}Socket`);
+describe.each(sharedOut(['docker', 'podman'] as const))('%s', async (name) => {
+  const socket = await engineSocket(name);
   describe.runIf(socket !== '')('a container', () => {
-    containerCases(socket);
+    containerCases(name, socket);
   });
   describe.runIf(socket !== '' && canMakeNetworks)('network rules (as root, with iproute2)', () => {
     ruleCases(socket);
@@ -58,8 +61,8 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
   });
 });
 
-describe.runIf(inject('dockerSocket') !== '')('docker', () => {
-  const socket = inject('dockerSocket');
+describe.each(sharedOut(['docker'] as const))('%s', async (name) => {
+  const socket = await engineSocket(name);
 
   test('runs a workload with a name of one character, which engines refuse', async () => {
     const options = { daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket };
@@ -234,7 +237,7 @@ async function statusAt(socketPath: string): Promise<number | undefined> {
   return promise;
 }
 
-function containerCases(socket: string): void {
+function containerCases(name: EngineName, socket: string): void {
   const daemonId = newDaemonId();
   const runtime = openDockerRuntime({ daemonId, env: {}, tempDir, recordsDir: tempDir, socket });
   const started: Instance[] = [];
@@ -299,7 +302,7 @@ function containerCases(socket: string): void {
   });
 
   // Podman 4 does not tell here: the sentence in its report says so.
-  const testIfTold = socket === inject('podmanSocket') ? test.fails : test;
+  const testIfTold = name === 'podman' ? test.fails : test;
   testIfTold('says that it used too much memory', async () => {
     const limits = { ...testLimits, memoryBytes: 192 * 1024 * 1024 };
     const server = await talk({ limits });
