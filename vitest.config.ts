@@ -1,3 +1,4 @@
+import type { ProvidedContext } from 'vitest';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
@@ -14,6 +15,7 @@ const retry = process.env['CI'] === 'true' ? 1 : 0;
 const files = testFiles(import.meta.dirname);
 const guard = new URL('scripts/unit-guard.ts', import.meta.url).pathname;
 const site = new URL('apps/docs/test/setup.ts', import.meta.url).pathname;
+const parts: Partial<Record<SuiteName, ProvidedContext['part']>> = { unit: 'pure', engines: 'others' };
 const setUp: Partial<Record<SuiteName, object>> = {
   unit: { setupFiles: [guard] },
   docs: { globalSetup: [site] },
@@ -44,7 +46,7 @@ export default defineConfig({
           test: {
             name,
             include: files.get(name) ?? [],
-            provide: { part: name === 'engines' ? ('others' as const) : ('first' as const) },
+            provide: { part: parts[name] ?? 'first' },
             pool: 'forks' as const,
             expect,
             retry,

@@ -121,7 +121,7 @@ export function suitesOf(path: string, content: string): SuiteName[] {
   if (named !== undefined && !isSuite(named))
     throw new Error(`${path}: unknown suite ${named}. The suites are ${suiteNames.join(', ')}`);
   const own = named ?? folders.find(([folder]) => path.startsWith(folder))?.[1] ?? 'unit';
-  return content.includes('sharedOut(') && own !== 'engines' ? [own, 'engines'] : [own];
+  return /^import .*\bsharedOut\b/m.test(content) && own !== 'engines' ? [own, 'engines'] : [own];
 }
 
 export function isSuite(word: string): word is SuiteName {

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import type { Reporter, SerializedError, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 
 /** The environment variable with the path of the report. */
 export const reportVariable = 'THV_TEST_REPORT';
@@ -86,9 +86,7 @@ async function reportOf(file: TestModule): Promise<FileReport> {
     suite: file.project.name,
     durationMs: Math.round(file.diagnostic().duration),
     usesRegistries: usesRegistries(content),
-    errors: [...file.errors(), ...[...file.children.allSuites()].flatMap((group) => errorsOf(group))].map(
-      textOf,
-    ),
+    errors: [file, ...file.children.allSuites()].flatMap((group) => group.errors()).map(textOf),
     tests: [...file.children.allTests()].map((test) => {
       const { state, errors = [] } = test.result();
       return { name: test.fullName, title: test.name, state, errors: errors.map(textOf) };
@@ -96,12 +94,11 @@ async function reportOf(file: TestModule): Promise<FileReport> {
   };
 }
 
-function errorsOf(group: TestSuite): SerializedError[] {
-  return group.errors();
-}
-
-function textOf({ stack, message }: SerializedError): string {
-  return stripVTControlCharacters(stack?.includes(message) === true ? stack : `${message}\n${stack ?? ''}`);
+function textOf({ stack, message, cause }: SerializedError): string {
+  const own = stripVTControlCharacters(
+    stack?.includes(message) === true ? stack : `${message}\n${stack ?? ''}`,
+  );
+  return cause === undefined ? own : `${own}\nCaused by: ${textOf(cause)}`;
 }
 
 function usesRegistries(content: string): boolean {

@@ -96,7 +96,7 @@ const registry =
   /package registry|package index|module proxy|npm (?:error|ERR!)|\bpip\b|pypi|\buv\b|registry\.npmjs\.org|proxy\.golang\.org/i;
 /** What they say if the registry gave no answer. An error that a registry answers with is a failure. */
 const silence =
-  /timed out|\btimeout\b|ETIMEDOUT|ECONNRESET|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|socket hang up|temporary failure in name resolution/i;
+  /timed out|(?:i\/o|handshake|connect|connection|network|headers|body) timeout|ETIMEDOUT|ECONNRESET|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|socket hang up|temporary failure in name resolution/i;
 
 /** Why a test, or a whole file, could not be run: the line that says that a package registry gave no answer. */
 function silenceOf(file: FileReport, test?: TestReport): string | undefined {

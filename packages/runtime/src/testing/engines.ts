@@ -3,8 +3,8 @@ import { startedOnce } from './started-once.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether `sharedOut` returns the first element or the others. */
-    part: 'first' | 'others';
+    /** Whether `sharedOut` returns the first element or the others. Pure tests have no engines. */
+    part: 'first' | 'others' | 'pure';
   }
 }
 
@@ -15,6 +15,10 @@ export type EngineName = 'docker' | 'podman';
  * engine. Empty if this machine cannot start the engine.
  */
 export async function engineSocket(name: EngineName): Promise<string> {
+  if (inject('part') === 'pure')
+    throw new Error(
+      `a pure test asks for ${name}: put "// @suite system" in the first line of the test file`,
+    );
   return startedOnce(name);
 }
 
