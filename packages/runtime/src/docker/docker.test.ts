@@ -61,9 +61,9 @@ describe.each(sharedOut(['docker', 'podman'] as const))('%s', async (name) => {
   });
 });
 
-describe.each(sharedOut(['docker'] as const))('%s', async (name) => {
-  const socket = await engineSocket(name);
+const dockerSockets = [await engineSocket('docker')];
 
+describe.each(sharedOut(dockerSockets).filter((socket) => socket !== ''))('docker', (socket) => {
   test('runs a workload with a name of one character, which engines refuse', async () => {
     const options = { daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket };
     const runtime = openDockerRuntime(options);
@@ -109,25 +109,28 @@ describe.each(sharedOut(['docker'] as const))('%s', async (name) => {
   });
 });
 
-test('says that there is no engine, and throws only when something is asked of it', async () => {
-  const runtime = openDockerRuntime({
-    daemonId: 'daemon',
-    env: {},
-    tempDir,
-    recordsDir: tempDir,
-    socket: '/nowhere/docker.sock',
-  });
+test.each(sharedOut(['docker']))(
+  'says that there is no engine, and throws only when something is asked of it',
+  async () => {
+    const runtime = openDockerRuntime({
+      daemonId: 'daemon',
+      env: {},
+      tempDir,
+      recordsDir: tempDir,
+      socket: '/nowhere/docker.sock',
+    });
 
-  const report = await runtime.check();
-  const starting = runtime.start(aLaunch(testServers), never);
+    const report = await runtime.check();
+    const starting = runtime.start(aLaunch(testServers), never);
 
-  expect(report).toMatchObject({
-    available: false,
-    hint: expect.stringContaining('start Docker, Podman, or Colima'),
-  });
-  await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
-  await expect(runtime.sweep()).resolves.toBeUndefined();
-});
+    expect(report).toMatchObject({
+      available: false,
+      hint: expect.stringContaining('start Docker, Podman, or Colima'),
+    });
+    await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
+    await expect(runtime.sweep()).resolves.toBeUndefined();
+  },
+);
 
 /** The image of the test servers with another stop signal. No builder accepts every one, but images can have them. */
 async function imageWithStopSignal(socket: string, signal: string): Promise<string> {
