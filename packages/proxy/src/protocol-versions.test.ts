@@ -64,9 +64,11 @@ async function connectClient(kind: ClientKind, url: string): Promise<Connected> 
 function deliverOneByOne(transport: SSEClientTransport | StreamableHTTPClientTransport): void {
   const { onmessage: receive } = transport;
   let delivered = Promise.resolve();
-  transport.onmessage = (message: JSONRPCMessage) => {
-    delivered = delivered.then(() => receive?.(message)).then(() => setImmediate());
-  };
+  Object.assign(transport, {
+    onmessage(message: JSONRPCMessage) {
+      delivered = delivered.then(() => receive?.(message)).then(() => setImmediate());
+    },
+  });
 }
 
 async function callText(
