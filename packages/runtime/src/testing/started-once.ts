@@ -61,8 +61,8 @@ export async function offer(
 }
 
 /** Starts a program of `offer` unless it runs, and returns its text. */
-export async function startedOnce(name: string): Promise<string> {
-  const asking = request({ socketPath: inject('startedOnce'), path: `/${name}`, agent: false });
+export async function startedOnce(name: string, socketPath = inject('startedOnce')): Promise<string> {
+  const asking = request({ socketPath, path: `/${name}`, agent: false });
   asking.end();
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   const content = await text(answer);
