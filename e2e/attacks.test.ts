@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
-import { describe, expect, inject, test } from 'vitest';
+import { engineSocket, sharedOut } from '@toolhive/runtime/testing/engines';
+import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
@@ -12,18 +13,19 @@ import { proves } from '@toolhive/testing/promises';
 
 // A server that is granted a directory, and tries to get more of the machine at its next start.
 
-const runtimes = [
-  { name: 'the sandbox', isSandbox: true, socket: '', source: testServer, env: {} },
-  ...(['docker', 'podman'] as const).map((name) => {
-    const socket = inject(`${name}Socket`);
+const runtimes = await Promise.all(
+  sharedOut(['the sandbox', 'docker', 'podman'] as const).map(async (name) => {
+    const isSandbox = name === 'the sandbox';
+    if (isSandbox) return { name, isSandbox, isMissing: false, source: testServer, env: {} };
+    const socket = await engineSocket(name);
     const variable = name === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
     const env = { TOOLHIVE_RUNTIME: '', [variable]: socket };
-    return { name, isSandbox: false, socket, source: TEST_IMAGE, env };
+    return { name, isSandbox, isMissing: socket === '', source: TEST_IMAGE, env };
   }),
-];
+);
 
 /** The set-up of the tests says which engines are missing. */
-const available = runtimes.filter(({ isSandbox, socket }) => isSandbox || socket !== '');
+const available = runtimes.filter(({ isMissing }) => !isMissing);
 
 /** A test that makes sense for some runtimes. */
 const only = (applies: boolean): object[] => (applies ? [{}] : []);
@@ -177,52 +179,55 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
   });
 });
 
-describe('a document of others that leads to a cloud metadata service', () => {
-  const addresses = ['http://169.254.169.254/latest', 'http://2852039166/', 'http://[::ffff:a9fe:a9fe]/'];
-  const refusal = /is (?:a link-local address|a cloud metadata address)/;
+describe.each(sharedOut(['daemon']))(
+  'a document of others that leads the %s to a cloud metadata service',
+  () => {
+    const addresses = ['http://169.254.169.254/latest', 'http://2852039166/', 'http://[::ffff:a9fe:a9fe]/'];
+    const refusal = /is (?:a link-local address|a cloud metadata address)/;
 
-  test.each([...addresses, 'http://[fd00:ec2::254]/', 'http://100.100.100.200/', 'http://168.63.129.16/'])(
-    'is refused as a registry entry, also in a private registry and in a file: %s',
-    async (address) => {
-      proves('security.addresses.local');
+    test.each([...addresses, 'http://[fd00:ec2::254]/', 'http://100.100.100.200/', 'http://168.63.129.16/'])(
+      'is refused as a registry entry, also in a private registry and in a file: %s',
+      async (address) => {
+        proves('security.addresses.local');
+        await using user = await makeUser();
+        const entry = { description: 'Notes.', url: address, transport: 'streamable-http' };
+        const registry = JSON.stringify({
+          version: '1.0.0',
+          last_updated: '2026-01-01T00:00:00Z',
+          servers: {},
+          remote_servers: { notes: entry },
+        });
+        const file = join(user.home, 'registry.json');
+        await writeFile(file, registry);
+        await using web = await serveText(registry);
+        await user.mustThv('config', 'set-registry', web.url, '--allow-private-ip');
+
+        const fromUrl = await user.thv('run', 'notes');
+        await user.mustThv('config', 'set-registry', file);
+        const fromFile = await user.thv('run', 'notes');
+
+        for (const { code, stderr } of [fromUrl, fromFile]) {
+          expect(code).not.toBe(0);
+          expect(stderr).toMatch(refusal);
+        }
+        expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
+      },
+    );
+
+    test.each(addresses)('is refused as an imported run config: %s', async (address) => {
       await using user = await makeUser();
-      const entry = { description: 'Notes.', url: address, transport: 'streamable-http' };
-      const registry = JSON.stringify({
-        version: '1.0.0',
-        last_updated: '2026-01-01T00:00:00Z',
-        servers: {},
-        remote_servers: { notes: entry },
-      });
-      const file = join(user.home, 'registry.json');
-      await writeFile(file, registry);
-      await using web = await serveText(registry);
-      await user.mustThv('config', 'set-registry', web.url, '--allow-private-ip');
+      const file = join(user.home, 'imported.json');
+      const names = { name: 'notes', base_name: 'notes', container_name: 'notes' };
+      const runConfig = { schema_version: 'v0.1.0', ...names, port: 18_347, transport: 'streamable-http' };
+      await writeFile(file, JSON.stringify({ ...runConfig, remote_url: address }));
 
-      const fromUrl = await user.thv('run', 'notes');
-      await user.mustThv('config', 'set-registry', file);
-      const fromFile = await user.thv('run', 'notes');
+      const { code, stderr } = await user.thv('run', '--from-config', file);
 
-      for (const { code, stderr } of [fromUrl, fromFile]) {
-        expect(code).not.toBe(0);
-        expect(stderr).toMatch(refusal);
-      }
-      expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
-    },
-  );
-
-  test.each(addresses)('is refused as an imported run config: %s', async (address) => {
-    await using user = await makeUser();
-    const file = join(user.home, 'imported.json');
-    const names = { name: 'notes', base_name: 'notes', container_name: 'notes' };
-    const runConfig = { schema_version: 'v0.1.0', ...names, port: 18_347, transport: 'streamable-http' };
-    await writeFile(file, JSON.stringify({ ...runConfig, remote_url: address }));
-
-    const { code, stderr } = await user.thv('run', '--from-config', file);
-
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(refusal);
-  });
-});
+      expect(code).not.toBe(0);
+      expect(stderr).toMatch(refusal);
+    });
+  },
+);
 
 /** A server on this machine that returns the same text for every request. */
 async function serveText(text: string) {

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { buildBaseImage } from '@toolhive/runtime/testing/base-images';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { npmFiles } from '@toolhive/runtime/testing/offline-registries';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
-const socket = inject('dockerSocket');
+const socket = await engineSocket('docker');
 
 /** A server whose tool tells its version. */
 const server = (version: string): string => `#!/bin/node

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { TEST_IMAGE, buildFromScratch } from '@toolhive/runtime/testing/docker-engine';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { engineSocket, sharedOut } from '@toolhive/runtime/testing/engines';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { isListening, makeUser, until } from './testing/thv.ts';
@@ -26,8 +27,8 @@ afterAll(async () => {
   if (installed !== undefined) await rm(installed, { recursive: true, force: true });
 });
 
-describe.each(['docker', 'podman'] as const)('%s', (engine) => {
-  const socket = inject(`${engine}Socket`);
+describe.each(sharedOut(['docker', 'podman'] as const))('%s', async (engine) => {
+  const socket = await engineSocket(engine);
   describe.runIf(socket !== '')('runs the main job', () => {
     mainJob(engine, socket);
   });

@@ -1,7 +1,8 @@
 import { link, mkdir, mkdtemp, readFile, realpath, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { engineSocket, sharedOut } from '@toolhive/runtime/testing/engines';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
@@ -9,17 +10,18 @@ import { proves } from '@toolhive/testing/promises';
 
 // A server that tries to read files that ignore files hide from it.
 
-const runtimes = [
-  { name: 'the sandbox', socket: 'none', source: testServer, env: {} },
-  ...(['docker', 'podman'] as const).map((name) => {
-    const socket = inject(`${name}Socket`);
+const runtimes = await Promise.all(
+  sharedOut(['the sandbox', 'docker', 'podman'] as const).map(async (name) => {
+    if (name === 'the sandbox') return { name, isMissing: false, source: testServer, env: {} };
+    const socket = await engineSocket(name);
     const variable = name === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
-    return { name, socket, source: TEST_IMAGE, env: { TOOLHIVE_RUNTIME: '', [variable]: socket } };
+    const env = { TOOLHIVE_RUNTIME: '', [variable]: socket };
+    return { name, isMissing: socket === '', source: TEST_IMAGE, env };
   }),
-];
+);
 
 /** The set-up of the tests says which engines are missing. */
-const available = runtimes.filter(({ socket }) => socket !== '');
+const available = runtimes.filter(({ isMissing }) => !isMissing);
 
 const SECRET = 'PRIVATE KEY';
 

@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, inject, test } from 'vitest';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
+import { describe, expect, test } from 'vitest';
 import { buildOperatorImage } from '../scripts/images.ts';
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ test('equal sources give equal images, with a list of their packages', async () 
 /** The security context of the pods. */
 const restricted = ['--read-only', '--user', '1000', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--network', 'none']; // prettier-ignore
 
-const socket = inject('dockerSocket');
+const socket = await engineSocket('docker');
 const hasDocker = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((path) => existsSync(join(path, 'docker')));

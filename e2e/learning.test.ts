@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { canMakeNetworks } from '@toolhive/runtime/testing/stand-in-hosts';
 import { openWebHosts } from '@toolhive/runtime/testing/web-hosts';
 import type { WebHosts } from '@toolhive/runtime/testing/web-hosts';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isInstalled } from '@toolhive/testing/machine';
 import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
@@ -137,7 +138,7 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
   });
 });
 
-const dockerSocket = inject('dockerSocket');
+const dockerSocket = await engineSocket('docker');
 const runtimes = [
   { name: 'the sandbox', source: testServer, env: {} },
   {

@@ -1,3 +1,4 @@
+// @suite published-servers
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -68,13 +69,6 @@ const servers = {
     revision: '2024-11-05',
   },
 } satisfies Record<string, RealServer>;
-
-declare module 'vitest' {
-  interface TaskMeta {
-    /** Why a test did not run that depends on others, such as package registries. */
-    notRun?: string;
-  }
-}
 
 type Name = keyof typeof servers;
 const names = Object.keys(servers) as Name[]; // a record has no other keys than its own
@@ -151,11 +145,6 @@ async function run(
   throw new Error(`${name}: ${culprit}: ${stderr}`);
 }
 
-/** Whether a package registry gave no answer, which tells nothing about the product. */
-const isSilence = ({ message }: Error): boolean =>
-  message.includes('the package registry, not the server') &&
-  /timed out|ETIMEDOUT|ECONNRESET|EAI_AGAIN/.test(message);
-
 /** What `thv run` says if a package is not in the cache of the tests and cannot be installed. */
 const registryFailure =
   /cannot reach the package registry|Go module proxy|could not install|(?:package|version) .* not found/;
@@ -163,7 +152,7 @@ const registryFailure =
 const published = Object.entries(publishedServers);
 
 describe.concurrent('performs an operation', { timeout: operationTimeoutMs }, () => {
-  test.for(published)('%s', async ([name, server], { task, skip }) => {
+  test.for(published)('%s', async ([name, server]) => {
     proves('run.package.npx', 'run.package.uvx', 'run.package.go', 'transport.stdio');
     const { package: source, args = [], env = {}, mount, with: other, tool, given = {}, answer } = server;
     const workload = `published-${name}`;
@@ -173,16 +162,7 @@ describe.concurrent('performs an operation', { timeout: operationTimeoutMs }, ()
       ...(other === undefined ? [] : [`--with=${other}`]),
       ...(mount === undefined ? [] : [`--volume=${join(user.home, mount)}:/${mount}:ro`]),
     ];
-    const url = await run(workload, source, flags, args)
-      .catch(async (error: Error) => {
-        if (!isSilence(error)) throw error;
-        return run(workload, source, flags, args); // what was downloaded is kept
-      })
-      .catch((error: Error) => {
-        if (!isSilence(error)) throw error;
-        task.meta.notRun = error.message;
-        return skip(error.message);
-      });
+    const url = await run(workload, source, flags, args);
 
     const text = await vi.waitFor(() => operate(url, tool, given), { timeout: 180_000, interval: 500 });
 

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
@@ -9,7 +10,7 @@ import { proves } from '@toolhive/testing/promises';
 
 // A server that uses too much, and what its user is told.
 
-const dockerSocket = inject('dockerSocket');
+const dockerSocket = await engineSocket('docker');
 const runtimes = [
   { name: 'the sandbox', source: testServer, env: {} },
   {

@@ -29,6 +29,7 @@ export async function buildUi(): Promise<void> {
   const fresh = `${uiFolder}-${process.pid}`;
   const { NODE_ENV: mode } = process.env;
   try {
+    process.env['NODE_ENV'] = 'production'; // inside a test, Vite would build React for development
     const { build } = await import('vite');
     await build({
       configFile: join(root, 'apps/web/vite.config.ts'),
@@ -40,7 +41,7 @@ export async function buildUi(): Promise<void> {
     await rm(uiFolder, { recursive: true, force: true });
     await rename(fresh, uiFolder);
   } finally {
-    // Vite sets this variable to production, and later tests would get React without `act`.
+    // Later tests would get React without `act`.
     if (mode === undefined) delete process.env['NODE_ENV'];
     else process.env['NODE_ENV'] = mode;
     await rm(fresh, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+// @suite system
 import { stat } from 'node:fs/promises';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

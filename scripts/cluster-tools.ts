@@ -6,7 +6,7 @@ const folder = `${root}packages/operator/control-plane`;
 
 /**
  * Builds the Kubernetes control plane and the chart tools for the tests from Go modules, into a cache outside the
- * repository. The first time, this takes about ten minutes of two processors, in which tests would run out of time.
+ * repository. The first time, this takes about ten minutes of two processors.
  */
 export async function buildClusterTools(): Promise<void> {
   if (whyNoControlPlane() !== undefined) return; // the tests say why
@@ -14,7 +14,7 @@ export async function buildClusterTools(): Promise<void> {
     [`${folder}/control-plane.sh`, 'build'],
     [`${folder}/chart-tools/chart-tools.sh`],
   ] as const) {
-    const code = await run(program, args);
+    const code = await run('nice', [program, ...args]); // behind the tests, which have time limits
     if (code !== 0)
       process.stderr.write(`\n!!! ${program} ended with ${code}. The tests that need this program fail.\n\n`);
   }

@@ -1,87 +1,99 @@
-// The whole suite: `npm test`. Words after `--` go to Vitest, and then nothing else is run.
-import { readFile, rm } from 'node:fs/promises';
-import { buildClusterTools } from './cluster-tools.ts';
+// All tests: `npm test`. Names of suites and arguments of Vitest can follow `--`, and then nothing else is run.
 import { buildCli } from './build.ts';
 import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
-import {
-  browserPrograms,
-  enginePrograms,
-  installMissing,
-  keyringPrograms,
-  sandboxPrograms,
-  shellPrograms,
-} from '@toolhive/testing/machine';
-import { run } from './run.ts';
+import { buildClusterTools } from './cluster-tools.ts';
+import { installMissing } from '@toolhive/testing/machine';
+import { isSuite, suiteNames, suites } from './suites.ts';
+import type { SuiteName } from './suites.ts';
+import { runTests, runUnansweredAgain, tallyOf } from './test-runs.ts';
 
-const report = new URL('../test-results/vitest.json', import.meta.url).pathname;
-const onlyVitest = process.argv.slice(2);
+const isCi = process.env['CI'] === 'true';
+const words = process.argv.slice(2);
 
-const missing =
-  process.platform === 'linux'
-    ? installMissing([
-        ...sandboxPrograms,
-        ...enginePrograms,
-        ...keyringPrograms,
-        ...shellPrograms,
-        ...browserPrograms,
-      ])
-    : [];
-for (const { program, debian } of missing) {
-  process.stderr.write(
-    `\n!!! ${program} is not installed (Debian: ${debian}). Every test that needs this program is skipped.\n\n`,
+if (words.some((word) => word === '--list' || word === '--help')) process.stdout.write(usage());
+else await test();
+
+async function test(): Promise<void> {
+  const end = words.findIndex((word) => !isSuite(word));
+  const named = (end === -1 ? words : words.slice(0, end)).filter(isSuite);
+  const forVitest = words.slice(named.length);
+  const isEverything = words.length === 0;
+  const isChosen = (name: SuiteName): boolean =>
+    named.length > 0 ? named.includes(name) : !isEverything || isCi || suites[name].isDefault;
+  const chosen = suiteNames.filter(isChosen);
+
+  installPrograms(chosen);
+  // Compiling Kubernetes for the first time takes about ten minutes, in which all other tests can run.
+  const clusterTools = { areBuilt: !chosen.includes('kubernetes') };
+  const building = clusterTools.areBuilt
+    ? Promise.resolve()
+    : buildClusterTools().then(() => (clusterTools.areBuilt = true));
+  const [checks] = await Promise.all([
+    isEverything ? runChecks() : { passed: 0, failed: 0 },
+    chosen.some((name) => suites[name].needsBuild) ? buildPrograms() : undefined,
+  ]);
+  const first = clusterTools.areBuilt ? chosen : chosen.filter((name) => name !== 'kubernetes');
+  const report = first.length > 0 ? await runTests(argumentsFor(first, forVitest)) : undefined;
+  await building;
+  const rest = chosen.filter((name) => !first.includes(name));
+  const later = rest.length > 0 ? await runTests(argumentsFor(rest, forVitest)) : undefined;
+
+  const tally = tallyOf(
+    await runUnansweredAgain({
+      files: [...(report?.files ?? []), ...(later?.files ?? [])],
+      strayErrors: [...(report?.strayErrors ?? []), ...(later?.strayErrors ?? [])],
+    }),
   );
+  tally.passed += checks.passed;
+  tally.failed += checks.failed;
+  // A package registry that does not answer tells nothing about the product, so these tests are named instead of failing.
+  for (const line of tally.notRun) process.stdout.write(`not run: ${line}\n`);
+  if (tally.notRun.length > 0) process.stdout.write(`${tally.notRun.length} not run\n`);
+  // On CI a machine that can have everything must have run everything.
+  const mayNotSkip = isCi && process.getuid?.() === 0 && process.platform === 'linux';
+  if (mayNotSkip && tally.skipped > 0) {
+    process.stdout.write(`${tally.skipped} tests were skipped on a machine that can run them\n`);
+    tally.failed += tally.skipped;
+    tally.skipped = 0;
+  }
+  const skipped = tally.skipped > 0 ? `, ${tally.skipped} skipped` : '';
+  process.stdout.write(`\n${tally.passed} passed, ${tally.failed} failed${skipped}\n`);
+  process.exitCode = tally.failed > 0 ? 1 : 0;
 }
-await buildCli();
-await buildOperator();
 
-const tally = { passed: 0, failed: 0, skipped: 0 };
-if (onlyVitest.length === 0) {
-  const { passed, failed } = await runChecks();
-  tally.passed += passed;
-  tally.failed += failed;
+function installPrograms(chosen: readonly SuiteName[]): void {
+  if (process.platform !== 'linux') return;
+  const needed = new Set(chosen.flatMap((name) => suites[name].programs));
+  for (const { program, debian } of installMissing([...needed])) {
+    process.stderr.write(
+      `\n!!! ${program} is not installed (Debian: ${debian}). Every test that needs this program is skipped.\n\n`,
+    );
+  }
 }
-if (onlyVitest.length === 0) await buildClusterTools();
-await rm(report, { force: true });
-const code = await run('vitest', [
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--reporter=${new URL('second-tries.ts', import.meta.url).pathname}`,
-  `--outputFile.json=${report}`,
-  ...onlyVitest,
-]);
-const results = await readFile(report, 'utf8').then((text) => JSON.parse(text) as VitestReport);
-tally.passed += results.numPassedTests;
-tally.skipped += results.numPendingTests + results.numTodoTests;
-// A package registry that does not answer tells nothing about the product, so these tests are named instead of failing.
-const notRun = results.testResults
-  .flatMap(({ assertionResults }) => assertionResults)
-  .flatMap(({ fullName, meta }) =>
-    meta?.notRun === undefined ? [] : [`not run: ${fullName}: ${meta.notRun}`],
-  );
-for (const line of notRun) process.stdout.write(`${line}\n`);
-// A file that could not be loaded has no failed test, and an error between tests has none either.
-tally.failed += results.numFailedTests || (code === 0 ? 0 : Math.max(1, results.numFailedTestSuites));
 
-// On CI a machine that can have everything must have run everything.
-const mayNotSkip = process.env['CI'] === 'true' && process.getuid?.() === 0 && process.platform === 'linux';
-const avoidable = tally.skipped - notRun.length;
-if (mayNotSkip && avoidable > 0) {
-  process.stdout.write(`${avoidable} tests were skipped on a machine that can run them\n`);
-  tally.failed += avoidable;
-  tally.skipped -= avoidable;
+async function buildPrograms(): Promise<void> {
+  await buildCli();
+  await buildOperator();
 }
-process.stdout.write(
-  `\n${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ''}\n`,
-);
-process.exitCode = tally.failed > 0 ? 1 : 0;
 
-interface VitestReport {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  numFailedTestSuites: number;
-  testResults: { assertionResults: { fullName: string; meta?: { notRun?: string } }[] }[];
+function argumentsFor(chosen: readonly SuiteName[], forVitest: readonly string[]): string[] {
+  const all = chosen.length === suiteNames.length;
+  return [...(all ? [] : chosen.map((name) => `--project=${name}`)), ...forVitest];
+}
+
+function usage(): string {
+  const width = Math.max(...suiteNames.map((name) => name.length));
+  const lines = suiteNames.map((name) => {
+    const { summary, isDefault } = suites[name];
+    return `  ${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${summary}`;
+  });
+  return [
+    'npm test                               all checks and the suites with *, or all suites with CI=true',
+    'npm test -- SUITE... [VITEST ARGS]     these suites',
+    'npm test -- [VITEST ARGS]              files of all suites',
+    '',
+    ...lines,
+    '',
+  ].join('\n');
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,6 +32,12 @@ interface Kubeconfig {
 const context = 'kind-toolhive';
 /** A page waits for several servers. */
 const PAGE_TIMEOUT_MS = 120_000;
+/** A command that takes longer hangs: the control plane starts no containers that its pods would wait for. */
+const COMMAND_TIMEOUT_MS = 30_000;
+/** An operator without any resources has read the cluster within this time. */
+const OPERATOR_TIMEOUT_MS = 60_000;
+/** How long a command may take to end after Ctrl-C. */
+const END_TIMEOUT_MS = 5_000;
 /** The first build of the chart tools compiles Helm. */
 const BUILD_TIMEOUT_MS = 20 * 60_000;
 
@@ -82,8 +89,7 @@ describeCluster('the Kubernetes guides', () => {
 
         for (const [index, { marks, text }] of blocks.entries()) {
           if (!marks.includes('helm')) continue;
-          const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], { cwd: root, env });
-          outputs.push(outputOf(blocks, index, stdout));
+          outputs.push(outputOf(blocks, index, await runCommand(text, { cwd: root, env })));
         }
 
         for (const { where, printed, pattern } of outputs)
@@ -101,6 +107,7 @@ describeCluster('the Kubernetes guides', () => {
     beforeAll(async () => {
       await cluster.define(); // the charts may have left another version
       operator = await startOperator(cluster);
+      await settled(operator); // or every page would wait in vain
       user = await makeUser();
       const thv = join(user.home, 'thv');
       await writeFile(thv, `#!/bin/sh\nexec ${[process.execPath, ...thvStart.slice(1)].join(' ')} "$@"\n`);
@@ -144,10 +151,11 @@ describeCluster('the Kubernetes guides', () => {
           if (!marks.includes('cluster')) continue;
           const [, name] = /^kubectl logs deployment\/(\S+)/m.exec(text) ?? [];
           if (name !== undefined) await proxies.start(name);
-          const command = run('bash', ['-euo', 'pipefail', '-c', text], { cwd: user.home, env });
-          command.child.stdin?.end('example\n'); // for commands that ask for a token
-          const { stdout } = await command;
-          outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
+          const input = 'example\n'; // for commands that ask for a token
+          const printed = await runCommand(text, { cwd: user.home, env, input }).catch((error: Error) => {
+            throw new Error(`${error.message}\n${logOf(operator)}`, { cause: error });
+          });
+          outputs.push(outputOf(blocks, index, printed.replaceAll(namespace, 'default')));
         }
 
         for (const { where, printed, pattern } of outputs)
@@ -205,6 +213,69 @@ async function openProxies(cluster: ControlPlane, namespace: string, folder: str
       await until(async () => (await runner.health()).status === 200);
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+/** Waits until an operator has read the cluster. The error contains its log. */
+async function settled(operator: RunningOperator): Promise<void> {
+  const limit = AbortSignal.timeout(OPERATOR_TIMEOUT_MS);
+  const isLate = once(limit, 'abort').then(() => {
+    throw new Error(`the operator did not settle\n${logOf(operator)}`);
+  });
+  await Promise.race([operator.says('settled'), isLate]);
+}
+
+function logOf({ lines }: RunningOperator): string {
+  return `the operator said last:\n${lines.slice(-10).join('\n')}`;
+}
+
+interface CommandOptions {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  input?: string;
+}
+
+/** Runs a command and returns its output. A command that hangs is killed with all its processes. */
+async function runCommand(command: string, options: CommandOptions): Promise<string> {
+  await using running = startCommand(command, options);
+  const code = await Promise.race([running.closed, once(AbortSignal.timeout(COMMAND_TIMEOUT_MS), 'abort')]);
+  if (code === 0) return running.printed();
+  const problem = typeof code === 'number' ? `ended with ${code}` : `did not end in ${COMMAND_TIMEOUT_MS} ms`;
+  throw new Error(`${command}: ${problem}\n${running.printed()}\n${running.errors()}`);
+}
+
+/** Starts a command. Disposing ends the command as Ctrl-C does. */
+function startCommand(command: string, { cwd, env, input }: CommandOptions) {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', command], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true, // a separate process group, which is ended as a whole
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  child.stdin.on('error', () => {}); // most commands end without reading
+  child.stdin.end(input);
+  let isClosed = false;
+  const closed = once(child, 'close').then(([code]) => {
+    isClosed = true;
+    return (code as number | null) ?? 1;
+  });
+  const end = (signal: NodeJS.Signals): void => {
+    if (!isClosed && child.pid !== undefined) process.kill(-child.pid, signal);
+  };
+  return {
+    closed,
+    printed: () => output,
+    errors: () => errors,
+    async [Symbol.asyncDispose]() {
+      end('SIGINT');
+      const late = setTimeout(() => end('SIGKILL'), END_TIMEOUT_MS);
+      await closed;
+      clearTimeout(late);
+    },
   };
 }
 

@@ -8,8 +8,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { Agent, fetch as fetchWith } from 'undici';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildOperatorImage } from '../../scripts/images.ts';
 import { root, until } from '../testing/thv.ts';
 import { startKubeletApiServer } from './kubelet-api-server.ts';
@@ -19,7 +20,7 @@ import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
 
-const socket = inject('dockerSocket');
+const socket = await engineSocket('docker');
 const hasDocker = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => existsSync(join(folder, 'docker')));

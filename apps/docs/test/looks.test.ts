@@ -1,3 +1,4 @@
+// @suite screenshots
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';

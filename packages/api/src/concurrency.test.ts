@@ -1,3 +1,4 @@
+// @suite faults
 import type { Client } from '@toolhive/contract/client';
 import { ThvError } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';

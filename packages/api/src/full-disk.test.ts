@@ -1,3 +1,4 @@
+// @suite system
 import { join } from 'node:path';
 import { canMount, mountSmallDisk } from '@toolhive/core/testing/small-disk';
 import type { SmallDisk } from '@toolhive/core/testing/small-disk';

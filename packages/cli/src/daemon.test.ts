@@ -1,3 +1,4 @@
+// @suite system
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeHome } from '@toolhive/core/testing';

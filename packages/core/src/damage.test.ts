@@ -1,3 +1,4 @@
+// @suite faults
 import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { pino } from 'pino';

@@ -1,3 +1,4 @@
+// @suite faults
 import { connect } from 'node:net';
 import { chaosTimeoutMs, openChaos } from '@toolhive/runtime/testing/chaos';
 import type { Chaos } from '@toolhive/runtime/testing/chaos';

@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   Client as ModernClient,
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,7 +53,22 @@ async function connectClient(kind: ClientKind, url: string): Promise<Connected> 
       ? new SSEClientTransport(new URL(`${url}/sse`))
       : new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
   await client.connect(transport);
+  deliverOneByOne(transport);
   return { client, heard, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/**
+ * Gives the client each message in a separate turn of the event loop. The official client forgets the listener of a call
+ * with its result, and calls listeners a moment later, so it loses progress that arrives in one read with the result.
+ */
+function deliverOneByOne(transport: SSEClientTransport | StreamableHTTPClientTransport): void {
+  const { onmessage: receive } = transport;
+  let delivered = Promise.resolve();
+  Object.assign(transport, {
+    onmessage(message: JSONRPCMessage) {
+      delivered = delivered.then(() => receive?.(message)).then(() => setImmediate());
+    },
+  });
 }
 
 async function callText(

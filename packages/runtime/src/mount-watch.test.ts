@@ -1,3 +1,4 @@
+// @suite system
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtempDisposable, open, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @suite system
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtempDisposable } from 'node:fs/promises';

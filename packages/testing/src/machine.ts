@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** A system program and its Debian package. */
-interface SystemProgram {
+export interface SystemProgram {
   program: string;
   debian: string;
 }

@@ -1,3 +1,4 @@
+// @suite system
 import { chmod, mkdir, mkdtempDisposable, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

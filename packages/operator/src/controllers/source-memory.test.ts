@@ -1,3 +1,4 @@
+// @suite system
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { openRepository } from '../testing/git-repository.ts';

@@ -1,13 +1,15 @@
+// @suite system
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { readFile, writeFile } from 'node:fs/promises';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
+import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { startRegistry } from '@toolhive/runtime/testing/registry';
 import type { TestRegistry } from '@toolhive/runtime/testing/registry';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { serveRoutes } from '@toolhive/remote/testing/authorization-server';
 import type { Route } from '@toolhive/remote/testing/authorization-server';
 import { openTestSigstore } from '../testing/sigstore.ts';
@@ -340,14 +342,16 @@ while read -r line; do
 done
 `;
 
-describe.runIf(inject('dockerSocket') !== '')('an image that Docker pulls', () => {
+const socket = await engineSocket('docker');
+
+describe.runIf(socket !== '')('an image that Docker pulls', () => {
   const openRuntime = (home: string): Runtime =>
     openDockerRuntime({
       daemonId: randomUUID(),
       env: {},
       tempDir: home,
       recordsDir: home,
-      socket: inject('dockerSocket'),
+      socket,
     });
   const permission_profile = { network: { outbound: { insecure_allow_all: false } } };
   const request = { image: 'signed', image_verification: 'enabled', permission_profile } as const;

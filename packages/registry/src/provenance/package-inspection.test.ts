@@ -1,3 +1,4 @@
+// @suite system
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProcessRuntime } from '@toolhive/runtime/process';

@@ -1,3 +1,4 @@
+// @suite engines
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
@@ -5,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { forbidden } from '@toolhive/contract/failure';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { connectEngine } from '../docker/engine.ts';
 import { inspectImage } from '../docker/images.ts';
 import { openDockerRuntime } from '../docker/docker.ts';
@@ -16,6 +17,7 @@ import type { PackageScheme, PackageSource } from '../source.ts';
 import { buildBaseImage } from '../testing/base-images.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { downloadFiles, npmFiles } from '../testing/offline-registries.ts';
@@ -55,8 +57,8 @@ const refusing: PrepareOptions = {
   },
 };
 
-describe.each(['docker', 'podman'] as const)('%s', (engineName) => {
-  const socket = inject(`${engineName}Socket`);
+describe.each(['docker', 'podman'] as const)('%s', async (engineName) => {
+  const socket = await engineSocket(engineName);
   // Podman takes minutes for all of them, and differs only in its builder.
   describe.runIf(socket !== '')('builds an image', () => {
     checkedCases(socket, engineName === 'docker');

@@ -1,14 +1,16 @@
+// @suite engines
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtempDisposable, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openDockerRuntime } from '../docker/docker.ts';
 import { never } from '../process/test-rig.ts';
 import type { PackageScheme, PackageSource } from '../source.ts';
 import { buildBaseImage } from '../testing/base-images.ts';
 import { aLaunch } from '../testing/conformance.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { downloadFiles, npmFiles } from '../testing/offline-registries.ts';
@@ -19,7 +21,7 @@ import { proves } from '@toolhive/testing/promises';
 // package may run during a build, so each package records what it finds there.
 
 const run = promisify(execFile);
-const socket = inject('dockerSocket');
+const socket = await engineSocket('docker');
 
 /** Where a package looks for files of this machine, and would leave a trace of code that runs outside a container. */
 const host = await mkdtempDisposable(join(tmpdir(), 'thv-image-attack-'));

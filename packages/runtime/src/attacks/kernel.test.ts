@@ -1,11 +1,13 @@
+// @suite system
 import { tmpdir } from 'node:os';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDockerRuntime } from '../docker/docker.ts';
 import { never, openRig } from '../process/test-rig.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../testing/docker-engine.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { Conversation } from '../testing/talk.ts';
 import { proves } from '@toolhive/testing/promises';
 
@@ -39,9 +41,10 @@ test('a server in the sandbox opens no socket to the hypervisor', async () => {
   });
 });
 
-describe.runIf(inject('dockerSocket') !== '')('in a container', () => {
+const socket = await engineSocket('docker');
+
+describe.runIf(socket !== '')('in a container', () => {
   test('a server opens no socket to the hypervisor', async () => {
-    const socket = inject('dockerSocket');
     const files = await programFiles({ perl: '/usr/bin/perl' });
     await buildFromScratch(socket, PERL_IMAGE, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
     const runtime = openDockerRuntime({

@@ -1,3 +1,4 @@
+// @suite system
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -7,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { proves } from '@toolhive/testing/promises';
 import { pinMounts } from '../mount-source.ts';
@@ -15,6 +16,8 @@ import { describeExit, type Instance, type Launch, type Runtime } from '../runti
 import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { engineSocket, sharedOut } from '../testing/engines.ts';
+import type { EngineName } from '../testing/engines.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import { describeNetworkRules, killProcessOf } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
@@ -38,10 +41,10 @@ afterAll(() => rm(tempDir, { recursive: true, force: true }));
 let daemons = 0;
 const newDaemonId = () => `daemon-${process.pid}-${++daemons}`;
 
-describe.each(['docker', 'podman'] as const)('%s', (name) => {
-  const socket = inject(`${name}Socket`);
+describe.each(sharedOut(['docker', 'podman'] as const))('%s', async (name) => {
+  const socket = await engineSocket(name);
   describe.runIf(socket !== '')('a container', () => {
-    containerCases(socket);
+    containerCases(name, socket);
   });
   describe.runIf(socket !== '' && canMakeNetworks)('network rules (as root, with iproute2)', () => {
     ruleCases(socket);
@@ -58,9 +61,9 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
   });
 });
 
-describe.runIf(inject('dockerSocket') !== '')('docker', () => {
-  const socket = inject('dockerSocket');
+const dockerSockets = [await engineSocket('docker')];
 
+describe.each(sharedOut(dockerSockets).filter((socket) => socket !== ''))('docker', (socket) => {
   test('runs a workload with a name of one character, which engines refuse', async () => {
     const options = { daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket };
     const runtime = openDockerRuntime(options);
@@ -106,25 +109,28 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   });
 });
 
-test('says that there is no engine, and throws only when something is asked of it', async () => {
-  const runtime = openDockerRuntime({
-    daemonId: 'daemon',
-    env: {},
-    tempDir,
-    recordsDir: tempDir,
-    socket: '/nowhere/docker.sock',
-  });
+test.each(sharedOut(['docker']))(
+  'says that there is no engine, and throws only when something is asked of it',
+  async () => {
+    const runtime = openDockerRuntime({
+      daemonId: 'daemon',
+      env: {},
+      tempDir,
+      recordsDir: tempDir,
+      socket: '/nowhere/docker.sock',
+    });
 
-  const report = await runtime.check();
-  const starting = runtime.start(aLaunch(testServers), never);
+    const report = await runtime.check();
+    const starting = runtime.start(aLaunch(testServers), never);
 
-  expect(report).toMatchObject({
-    available: false,
-    hint: expect.stringContaining('start Docker, Podman, or Colima'),
-  });
-  await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
-  await expect(runtime.sweep()).resolves.toBeUndefined();
-});
+    expect(report).toMatchObject({
+      available: false,
+      hint: expect.stringContaining('start Docker, Podman, or Colima'),
+    });
+    await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
+    await expect(runtime.sweep()).resolves.toBeUndefined();
+  },
+);
 
 /** The image of the test servers with another stop signal. No builder accepts every one, but images can have them. */
 async function imageWithStopSignal(socket: string, signal: string): Promise<string> {
@@ -234,7 +240,7 @@ async function statusAt(socketPath: string): Promise<number | undefined> {
   return promise;
 }
 
-function containerCases(socket: string): void {
+function containerCases(name: EngineName, socket: string): void {
   const daemonId = newDaemonId();
   const runtime = openDockerRuntime({ daemonId, env: {}, tempDir, recordsDir: tempDir, socket });
   const started: Instance[] = [];
@@ -299,7 +305,7 @@ function containerCases(socket: string): void {
   });
 
   // Podman 4 does not tell here: the sentence in its report says so.
-  const testIfTold = socket === inject('podmanSocket') ? test.fails : test;
+  const testIfTold = name === 'podman' ? test.fails : test;
   testIfTold('says that it used too much memory', async () => {
     const limits = { ...testLimits, memoryBytes: 192 * 1024 * 1024 };
     const server = await talk({ limits });

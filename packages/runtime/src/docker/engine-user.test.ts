@@ -1,9 +1,11 @@
+// @suite engines
 import { chmod, link, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
@@ -15,8 +17,8 @@ import { withRetries } from './retry.ts';
 
 const source = { kind: 'image', image: TEST_IMAGE } as const;
 
-describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary user', (name) => {
-  const socket = inject(`${name}Socket`);
+describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary user', async (name) => {
+  const socket = await engineSocket(name);
   describe.runIf(socket !== '' && canMakeNetworks)('network rules (as root, with iproute2)', () => {
     let user: OrdinaryUser;
     let folder: string;

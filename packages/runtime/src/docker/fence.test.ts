@@ -1,3 +1,4 @@
+// @suite engines
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable } from 'node:fs/promises';
@@ -7,11 +8,12 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type WebHosts, openWebHosts } from '../testing/web-hosts.ts';
@@ -26,10 +28,11 @@ const folder = await mkdtempDisposable(join(tmpdir(), 'thv-fence-'));
 afterAll(() => folder.remove());
 const run = promisify(execFile);
 
-const engines = (['docker', 'podman'] as const).filter((name) => inject(`${name}Socket`) !== '');
+const sockets = { docker: await engineSocket('docker'), podman: await engineSocket('podman') };
+const engines = (['docker', 'podman'] as const).filter((name) => sockets[name] !== '');
 
 describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name) => {
-  const socket = inject(`${name}Socket`);
+  const socket = sockets[name];
   let hosts: WebHosts;
   let runtime: Runtime;
   beforeAll(async () => {

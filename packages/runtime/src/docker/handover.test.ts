@@ -1,3 +1,4 @@
+// @suite system
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';

@@ -1,11 +1,13 @@
+// @suite engines
 import { chmod, link, mkdtemp, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram } from '../programs.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../testing/docker-engine.ts';
+import { engineSocket } from '../testing/engines.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
@@ -26,8 +28,8 @@ async function buildRelayImage(socket: string): Promise<void> {
   await buildFromScratch(socket, relayImage, 'FROM scratch\nCOPY files/ /\nENV PATH=/bin', files);
 }
 
-describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cannot see', (name) => {
-  const socket = inject(`${name}Socket`);
+describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cannot see', async (name) => {
+  const socket = await engineSocket(name);
   const isPossible = socket !== '' && canMakeNetworks && busybox !== undefined;
   describe.runIf(isPossible)('network rules (as root, with iproute2 and busybox)', () => {
     let user: OrdinaryUser;

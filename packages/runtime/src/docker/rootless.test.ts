@@ -1,3 +1,4 @@
+// @suite engines
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram } from '../programs.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';

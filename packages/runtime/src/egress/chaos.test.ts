@@ -1,3 +1,4 @@
+// @suite faults
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type Socket, connect, createServer } from 'node:net';

@@ -1,3 +1,4 @@
+// @suite system
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';

@@ -1,3 +1,4 @@
+// @suite system
 import { execFile } from 'node:child_process';
 import { readlinkSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';

@@ -1,3 +1,4 @@
+// @suite system
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

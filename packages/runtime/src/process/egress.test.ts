@@ -1,3 +1,4 @@
+// @suite system
 import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
 import { proves } from '@toolhive/testing/promises';

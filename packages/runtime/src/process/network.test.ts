@@ -1,3 +1,4 @@
+// @suite system
 import { execFile, spawnSync } from 'node:child_process';
 import { type Socket as Datagrams, createSocket } from 'node:dgram';
 import { once } from 'node:events';

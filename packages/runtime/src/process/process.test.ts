@@ -1,3 +1,4 @@
+// @suite system
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, readdir, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @suite system
 import { once } from 'node:events';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';

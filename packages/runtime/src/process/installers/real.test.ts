@@ -1,3 +1,4 @@
+// @suite published-servers
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @suite system
 import { mkdir, mkdtempDisposable } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';

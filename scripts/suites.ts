@@ -1,0 +1,143 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  browserPrograms,
+  enginePrograms,
+  keyringPrograms,
+  sandboxPrograms,
+  shellPrograms,
+} from '@toolhive/testing/machine';
+import type { SystemProgram } from '@toolhive/testing/machine';
+
+interface Suite {
+  summary: string;
+  /** Whether `npm test` runs the suite by default. With `CI=true`, it runs all suites. */
+  isDefault: boolean;
+  /** System programs. A suite that needs none is run without any installation. */
+  programs: readonly SystemProgram[];
+  /** Whether the tests start the built programs. */
+  needsBuild: boolean;
+}
+
+const servers = [...sandboxPrograms, ...keyringPrograms];
+const containers = [...servers, ...enginePrograms];
+
+/** All suites. Vitest starts their files in this order, so that no long file is left alone at the end. */
+const table = {
+  docs: {
+    summary: 'the documentation site in a browser',
+    isDefault: true,
+    programs: browserPrograms,
+    needsBuild: false,
+  },
+  engines: {
+    summary: 'all other container engines and set-ups, with all attacks',
+    isDefault: false,
+    programs: containers,
+    needsBuild: true,
+  },
+  faults: {
+    summary: 'crashes at every step, random faults, and random requests',
+    isDefault: false,
+    programs: servers,
+    needsBuild: true,
+  },
+  screenshots: {
+    summary: 'screenshots of the documentation and the web UI',
+    isDefault: false,
+    programs: [...servers, ...browserPrograms],
+    needsBuild: true,
+  },
+  'published-servers': {
+    summary: 'servers from the package registries',
+    isDefault: false,
+    programs: [...servers, ...browserPrograms],
+    needsBuild: true,
+  },
+  conformance: {
+    summary: 'the MCP conformance suite with every transport and protocol version',
+    isDefault: false,
+    programs: servers,
+    needsBuild: true,
+  },
+  ui: {
+    summary: 'the web UI with a daemon in a browser',
+    isDefault: true,
+    programs: [...servers, ...browserPrograms],
+    needsBuild: true,
+  },
+  e2e: {
+    summary: 'the built thv, as a user types its commands',
+    isDefault: true,
+    programs: [...containers, ...shellPrograms],
+    needsBuild: true,
+  },
+  system: {
+    summary: 'packages with real sandboxes, networks, and a container engine',
+    isDefault: true,
+    programs: containers,
+    needsBuild: true,
+  },
+  kubernetes: {
+    summary: 'the operator and the charts with a real control plane',
+    isDefault: false,
+    programs: [...servers, ...enginePrograms],
+    needsBuild: true,
+  },
+  web: {
+    summary: 'components of the web UI in a browser',
+    isDefault: true,
+    programs: browserPrograms,
+    needsBuild: false,
+  },
+  unit: {
+    summary: 'pure tests of packages, which need Node.js only',
+    isDefault: true,
+    programs: [],
+    needsBuild: false,
+  },
+} satisfies Record<string, Suite>;
+
+export type SuiteName = keyof typeof table;
+export const suites: Readonly<Record<SuiteName, Suite>> = table;
+export const suiteNames = Object.keys(table) as SuiteName[]; // the table has no other keys
+
+/** The suites of folders, the most specific first. */
+const folders: readonly (readonly [folder: string, suite: SuiteName])[] = [
+  ['e2e/cluster/', 'kubernetes'],
+  ['e2e/conformance/', 'conformance'],
+  ['e2e/ui/', 'ui'],
+  ['e2e/', 'e2e'],
+  ['apps/docs/test/', 'docs'],
+  ['', 'unit'],
+];
+
+/**
+ * The suites of a test file. A comment such as `// @suite system` in the first line names the suite, otherwise its folder
+ * decides. The suite `engines` also runs the files that share their runtimes out.
+ */
+export function suitesOf(path: string, content: string): SuiteName[] {
+  const [, named] = /^\/\/ @suite (.+)\n/.exec(content) ?? [];
+  if (named !== undefined && !isSuite(named))
+    throw new Error(`${path}: unknown suite ${named}. The suites are ${suiteNames.join(', ')}`);
+  const own = named ?? folders.find(([folder]) => path.startsWith(folder))?.[1] ?? 'unit';
+  return /^import .*\bsharedOut\b/m.test(content) && own !== 'engines' ? [own, 'engines'] : [own];
+}
+
+export function isSuite(word: string): word is SuiteName {
+  return Object.hasOwn(table, word);
+}
+
+/** All test files of Node.js, by suite. The tests of web components are in `apps/web/vitest.config.ts`. */
+export function testFiles(root: string): Map<SuiteName, string[]> {
+  const files = new Map<SuiteName, string[]>(suiteNames.map((name) => [name, []]));
+  const patterns = [
+    '{packages,apps}/*/src/**/*.test.ts',
+    'apps/docs/test/**/*.test.ts',
+    '{e2e,scripts}/**/*.test.ts',
+  ];
+  for (const path of globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] })) {
+    for (const suite of suitesOf(path, readFileSync(join(root, path), 'utf8'))) files.get(suite)?.push(path);
+  }
+  return files;
+}
