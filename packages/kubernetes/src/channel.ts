@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { ClusterConfig } from './config.ts';
 import type { ObjectName } from './client.ts';
-import { ApiStatus, statusOf } from './status.ts';
+import { statusOf } from './status.ts';
+import type { ApiStatus } from './status.ts';
 
 /** The streams of a container. */
 export interface Channel extends AsyncDisposable {
