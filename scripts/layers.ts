@@ -29,7 +29,7 @@ const layers: Record<string, readonly string[]> = {
  */
 const folders: Record<string, readonly string[]> = {
   'packages/contract': ['schemas', 'operations'],
-  'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process'],
+  'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process', 'embedded'],
   'packages/proxy': [
     'jsonrpc',
     'input',

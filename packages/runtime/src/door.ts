@@ -81,20 +81,3 @@ export async function sweepSockets(daemonId: string): Promise<void> {
 }
 
 const shortName = (daemonId: string) => `thv-${markOf(daemonId)}-`;
-
-/**
- * A function for the programs that receive a socket: forwards a connection to the first target that accepts it, or
- * else to the first target from `otherwise`. Plain JavaScript, because these programs run outside the daemon.
- */
-export const forwardSource = `function forward(outer, [target, ...others], otherwise) {
-  if (target === undefined) return otherwise === undefined ? outer.destroy() : forward(outer, otherwise());
-  const inner = require('node:net').connect({ ...target, allowHalfOpen: true });
-  const next = () => forward(outer, others, otherwise);
-  inner.once('error', next).once('connect', () => {
-    inner.off('error', next);
-    outer.on('close', () => inner.destroy());
-    inner.on('error', () => {}).on('close', () => outer.destroy());
-    outer.pipe(inner).pipe(outer);
-  });
-}
-`;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { fetchingScript } from '../egress/helper.ts';
+import { connectNamespaces } from '../egress/connect-namespaces.ts';
 import type { EgressTools } from '../egress/tools.ts';
 import { attach } from './attach.ts';
 import { removeContainer } from './container.ts';
@@ -31,7 +31,7 @@ interface WaitingEnd {
  */
 export async function fetchEnd(
   engine: Engine,
-  { sh, ip, nsenter }: EgressTools,
+  tools: EgressTools,
   {
     pause,
     end: { pid, name },
@@ -51,8 +51,8 @@ export async function fetchEnd(
     body: {
       json: {
         Image: pause.image,
-        Entrypoint: [sh],
-        Cmd: ['-c', fetchingScript, 'sh', ip, nsenter, String(pid), name],
+        Entrypoint: [tools.sh],
+        Cmd: connectNamespaces(tools, { step: 'fetch', pid, device: name }, []),
         User: '0:0',
         Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId },
         HostConfig: {

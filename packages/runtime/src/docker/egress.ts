@@ -7,7 +7,7 @@ import { raiseFault } from '@toolhive/contract/fault';
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
 import type { Egress } from '../egress.ts';
-import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import { RESOLVER_ADDRESS, resolverSettings } from '../egress/link-addresses.ts';
 import type { GatewaySockets } from '../egress/gateway.ts';
 import { type GatewayProcess, type OpenGateway, closeSockets } from '../egress/gateway-process.ts';
 import { EgressNamespace, enteringUser } from '../egress/namespace.ts';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { embeddedProgram } from '../embedded-program.ts';
 import type { Launch, RuntimeLimit } from '../runtime.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { inspectImage } from './images.ts';
@@ -23,27 +24,6 @@ export const exposedSecrets: RuntimeLimit = {
 
 const shell = '/bin/sh';
 
-/**
- * Reads lines `NAME=value`, whose values are written for `printf %b`, up to a line with a dot. A full stop behind
- * each value keeps the ends of its lines. Nothing that is not built into the shell may run: its arguments would
- * be seen.
- */
-const script = (lastly: string): string => `
-[ "$(command -v printf)" = printf ] || { echo 'the shell of this image cannot take secrets' >&2; exit 126; }
-while IFS= read -r __secret && [ "$__secret" != . ]; do
-  __value=$(printf '%b.' "\${__secret#*=}")
-  export "\${__secret%%=*}=\${__value%.}"
-done
-[ "$__secret" = . ] || exit 125
-unset __secret __value
-${lastly}`;
-
-/** A server that speaks HTTP finds the end of its input immediately, as it would without this shell. */
-const endings: Record<Launch['transport']['kind'], string> = {
-  stdio: 'exec "$@"',
-  http: 'exec "$@" </dev/null',
-};
-
 /** Undefined without secrets, or if a shell would drop a variable that the server needs. */
 export async function planHandover(
   engine: Engine,
@@ -67,7 +47,7 @@ export function handoverOf(
 ): Handover {
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${encode(value)}\n`);
   return {
-    entrypoint: [shell, '-c', script(endings[transport]), 'sh'],
+    entrypoint: [shell, '-c', embeddedProgram('read-secrets.sh'), 'sh', transport],
     command: server,
     input: Buffer.from([...lines, '.\n'].join('')),
   };

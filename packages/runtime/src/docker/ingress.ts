@@ -1,8 +1,10 @@
 import { unavailable } from '@toolhive/contract/failure';
-import { Door, type SocketPlace, forwardSource } from '../door.ts';
-import { SERVER_ADDRESS } from '../egress/helper.ts';
+import { Door, type SocketPlace } from '../door.ts';
+import { SERVER_ADDRESS } from '../egress/link-addresses.ts';
 import { type EgressNamespace, enteringUser } from '../egress/namespace.ts';
 import type { EgressTools } from '../egress/tools.ts';
+import { embeddedProgram } from '../embedded-program.ts';
+import { frugalNode } from '../frugal-node.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 
 /**
@@ -10,24 +12,6 @@ import { exitOf, spawnSealed } from '../spawn.ts';
  * belongs to the gateway itself.
  */
 const addresses = { server: ['127.0.0.1', SERVER_ADDRESS, '::1'], gateway: [SERVER_ADDRESS] };
-
-/**
- * Runs in a container's network namespace, or in the gateway's: receives a listening socket from the daemon and forwards its connections
- * to the server's port. Ends with the daemon. Plain JavaScript, because it is an argument of Node.js.
- */
-const ingressSource = `'use strict';
-const [port, ...hosts] = process.argv.slice(1);
-process.stdin.resume().on('end', () => process.exit());
-process.once('message', (_message, listener) => {
-  listener.allowHalfOpen = true;
-  listener.on('error', () => {}); // one connection could not be accepted
-  listener.on('connection', (outer) => {
-    outer.on('error', () => {});
-    forward(outer, hosts.map((host) => ({ host, port: Number(port) })));
-  });
-});
-
-${forwardSource}`;
 
 /** The way to a server that listens in a network namespace without a connection to that of the daemon. */
 export class Ingress implements AsyncDisposable {
@@ -54,16 +38,11 @@ export class Ingress implements AsyncDisposable {
   ): Promise<Ingress> {
     await using undo = new AsyncDisposableStack();
     const door = undo.use(await Door.open(place));
+    const entering = [...enteringUser(5), '--net=/proc/self/fd/4', '--'];
+    const program = [node, ...frugalNode, '-e', embeddedProgram('port-forwarder.ts')];
     const forwarder = spawnSealed(
       nsenter,
-      [
-        ...enteringUser(5),
-        '--net=/proc/self/fd/4',
-        '--',
-        node,
-        '--v8-pool-size=0',
-        '--max-old-space-size=32',
-      ].concat(['-e', ingressSource, String(port), ...addresses[side]]),
+      [...entering, ...program, String(port), ...addresses[side]],
       ['pipe', undefined, undefined, 'ipc', network, user],
     );
     const ended = exitOf(forwarder);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import { RESOLVER_ADDRESS, resolverSettings } from '../egress/link-addresses.ts';
 import { NAME_SERVER } from '../egress/user-network.ts';
 import { small } from './connector.ts';
 import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';

@@ -6,81 +6,13 @@ import * as z from 'zod';
 import { type SocketPlace, socketFolder } from '../door.ts';
 import { type Egress, alwaysListening } from '../egress.ts';
 import type { GatewayProcess, OpenGateway, OpenRelay } from '../egress/gateway-process.ts';
-import { RESOLVER_ADDRESS } from '../egress/helper.ts';
-import { createMux, joinChannel } from '../egress/mux.ts';
+import { RESOLVER_ADDRESS } from '../egress/link-addresses.ts';
+import { embeddedProgram } from '../embedded-program.ts';
+import { frugalNode } from '../frugal-node.ts';
 import { attach } from './attach.ts';
 import { removeContainer } from './container.ts';
 import { type Engine, callEngine } from './engine.ts';
 import { gatewayResolver, networkName, withoutNetwork } from './network-container.ts';
-
-/**
- * Runs in the container whose network a server joins: listens on every address, and passes connections and name lookups
- * to the daemon. Plain JavaScript, because it is an argument of the Node.js in an image.
- */
-const relaySource = `'use strict';
-const dgram = require('node:dgram');
-const { once } = require('node:events');
-const net = require('node:net');
-const { Duplex } = require('node:stream');
-
-const [ports, resolver] = process.argv.slice(1);
-const createMux = ${createMux.toString()};
-const joinChannel = ${joinChannel.toString()};
-const longestQuery = 4096;
-const queries = new Map();
-let lastQuery = 0;
-
-const mux = createMux(Duplex, {
-  input: process.stdin,
-  output: process.stdout,
-  side: 1,
-  onOpen(channel, { port }) {
-    channel.on('error', () => {});
-    dial(channel, port, ['127.0.0.1', '::1']);
-  },
-  onMessage(number, message) {
-    const { port, address } = queries.get(number) ?? {};
-    queries.delete(number);
-    if (port !== undefined) datagrams.send(message, port, address, () => {});
-  },
-});
-
-function dial(channel, port, [host, ...others]) {
-  const socket = net.connect({ host, port, allowHalfOpen: true });
-  const fail = () => (others.length > 0 ? dial(channel, port, others) : channel.destroy());
-  socket.once('error', fail).once('connect', () => {
-    socket.off('error', fail);
-    join(socket, channel);
-  });
-}
-
-const join = (socket, channel) => joinChannel(socket, channel, () => socket.resetAndDestroy());
-const take = (socket) => {
-  const { localAddress: address, localPort: port } = socket;
-  join(socket, mux.open({ address, port }));
-};
-const listen = (port, host) => net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, take).listen({ port, host });
-const datagrams = dgram.createSocket('udp4').bind(53, resolver);
-datagrams.on('message', (packet, from) => {
-  if (packet.length > longestQuery) return;
-  lastQuery = (lastQuery + 1) % 2 ** 32;
-  queries.set(lastQuery, from);
-  if (queries.size > 512) queries.delete(queries.keys().next().value);
-  mux.send(lastQuery, packet);
-});
-process.stdin.on('end', () => process.exit());
-const listeners = [listen(53, resolver), ...ports.split(',').map((port) => listen(Number(port), '0.0.0.0'))];
-Promise.all([datagrams, ...listeners].map((socket) => once(socket, 'listening'))).then(
-  () => {
-    for (const listener of listeners) listener.on('error', () => {}); // one connection could not be accepted
-    mux.send(0, Buffer.from('ready'));
-  },
-  (error) => mux.send(0, Buffer.from(error.message)),
-);
-`;
-
-/** Makes every address local, and becomes the program in the arguments. */
-const script = 'ip link set lo up && ip route add local default dev lo && exec "$@"';
 
 /**
  * The network of a container whose connections and lookups arrive at the gateway through the engine. It needs nothing of
@@ -210,11 +142,11 @@ const MEBIBYTE = 1024 ** 2;
 
 function relaySpec(image: string, daemonId: string, ports: readonly number[]): object {
   const waiting = withoutNetwork(daemonId, gatewayResolver);
-  const node = ['node', '--v8-pool-size=0', '--max-old-space-size=32', '-e', relaySource];
+  const node = ['node', ...frugalNode, '-e', embeddedProgram('relay.ts')];
   return {
     Image: image,
     Entrypoint: ['sh'],
-    Cmd: ['-c', script, 'sh', ...node, ports.join(), RESOLVER_ADDRESS],
+    Cmd: ['-c', embeddedProgram('relay.sh'), 'sh', ...node, ports.join(), RESOLVER_ADDRESS],
     User: '0:0',
     ...waiting,
     HostConfig: {

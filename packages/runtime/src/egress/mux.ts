@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Duplex, Readable, Writable } from 'node:stream';
+import { Duplex, type Readable, type Writable } from 'node:stream';
 
 /** One of many streams in a connection. Breaking it off is something else than ending it. */
 export interface Channel extends Duplex {
@@ -29,21 +29,17 @@ export interface MuxOptions {
   onMessage: (number: number, message: Buffer) => void;
 }
 
+const types = { open: 0, data: 1, end: 2, reset: 3, read: 4, message: 5 };
+const windowBytes = 64 * 1024;
+const headerBytes = 9;
+const longestContent = 1024 * 1024;
+const nothing = Buffer.alloc(0);
+
 /**
  * Carries many streams and messages over one connection. Each frame is a number and a length of 4 bytes each, a type,
  * and the content. A side sends at most a window's bytes of a stream before the other side has read them.
- *
- * Its text is also sent to a container, so it uses nothing of this module.
  */
-export function createMux(
-  DuplexStream: typeof Duplex,
-  { input, output, side, onOpen, onMessage }: MuxOptions,
-): Mux {
-  const types = { open: 0, data: 1, end: 2, reset: 3, read: 4, message: 5 };
-  const windowBytes = 64 * 1024;
-  const headerBytes = 9;
-  const longestContent = 1024 * 1024;
-  const nothing = Buffer.alloc(0);
+export function createMux({ input, output, side, onOpen, onMessage }: MuxOptions): Mux {
   const channels = new Map<number, Stream>();
   let last = side - 2;
 
@@ -56,7 +52,7 @@ export function createMux(
     output.write(Buffer.concat([header, content]));
   }
 
-  class Stream extends DuplexStream implements Channel {
+  class Stream extends Duplex implements Channel {
     readonly number: number;
     bytesRead = 0;
     bytesWritten = 0;
@@ -193,8 +189,7 @@ export function createMux(
 }
 
 /**
- * Passes everything between a socket and a channel. `breakOff` breaks the socket off when the channel breaks. Its text is
- * also sent to a container.
+ * Passes everything between a socket and a channel. `breakOff` breaks the socket off when the channel breaks.
  */
 export function joinChannel(socket: Socket, channel: Channel, breakOff: () => void): void {
   socket

@@ -1,9 +1,9 @@
 import type { Socket as Datagrams } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { type Server, type Socket, createServer } from 'node:net';
-import { Duplex, Readable, Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { GatewaySockets } from './gateway.ts';
-import { RESOLVER_ADDRESS } from './helper.ts';
+import { RESOLVER_ADDRESS } from './link-addresses.ts';
 import { type Channel, type Mux, createMux, joinChannel } from './mux.ts';
 
 interface RelayOptions {
@@ -32,7 +32,7 @@ export class RelayedSockets implements Disposable {
         done();
       },
     });
-    this.#mux = createMux(Duplex, {
+    this.#mux = createMux({
       input: this.#input,
       output,
       side: 2,

@@ -11,7 +11,8 @@ import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace } from '../door.ts';
-import { forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
+import { embeddedProgram } from '../embedded-program.ts';
+import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
@@ -201,7 +202,7 @@ async function planLaunch(
     readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
     hidden: launch.hidden,
     temporaryBytes: launch.limits.temporaryBytes,
-    files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
+    files: forwarded ? { [inside.forwarder]: embeddedProgram('sandbox-forwarder.ts') } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
   });
@@ -228,7 +229,10 @@ function withoutNul(argument: string): string {
   return argument;
 }
 
-const behindForwarder = (port: number) => [inside.node, ...forwarderOptions, inside.forwarder, String(port)];
+const behindForwarder = (port: number) => [inside.node, ...frugalNode, inside.forwarder, String(port)];
+
+/** What the forwarder itself uses of the sandbox's limits. */
+const forwarderShare = { memoryBytes: 48 * 1024 * 1024, processes: 8 };
 
 /** The limits inside the sandbox: for the server and its forwarder. */
 const serverLimits = ({ limits, transport }: Launch) =>
