@@ -9,12 +9,12 @@ import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
 import { baseImagesOf, dockerfileOf, nodeImageOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
-import { fenceProblemOf } from './egress.ts';
 import { withRetries } from './retry.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
-import { sweepNetworks } from './network.ts';
-import { PAUSE_LABEL, ownedBy } from './ownership.ts';
+import { sweepNetworks } from './network/external.ts';
+import { publicNetworkProblem } from './network/public.ts';
+import { NETWORK_LABEL, ownedBy } from './ownership.ts';
 import { TEMPORARY } from './downloads.ts';
 import { ImageRecords } from './image-records.ts';
 import {
@@ -29,7 +29,7 @@ import {
 } from './packages.ts';
 import { reportOn } from './report.ts';
 import { candidateSockets, findEngine } from './sockets.ts';
-import { startContainer, type Yard } from './start.ts';
+import { startContainer, type Containers } from './start.ts';
 
 /** The options of the Docker runtime. */
 export interface DockerRuntimeOptions {
@@ -61,15 +61,15 @@ const REPORT_AGE_MS = 30_000;
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { daemonId, env, log = () => {} } = options;
   const place = { daemonId, tempDir: options.tempDir };
-  const yard: Yard = {
+  const containers: Containers = {
     daemonId,
     names: new Set(),
-    network: undefined,
     withoutInit: new Set(),
-    egress: {
+    networks: {
       place,
       env,
-      spares: new Map(),
+      external: undefined,
+      prepared: new Map(),
       problems: new Map(),
       relayed: new Set(),
       relayImage: nodeImageOf(options.baseImages ?? {}),
@@ -112,8 +112,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       try {
         const using = await engine(signal);
         if (report?.socket === using.socket && performance.now() < report.until) return report.value;
-        const fenceProblem = await fenceProblemOf(yard.egress, using);
-        const value = await reportOn(using, { fenceProblem, signal });
+        const networkProblem = await publicNetworkProblem(containers.networks, using);
+        const value = await reportOn(using, { networkProblem, signal });
         report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
         return value;
       } catch (error) {
@@ -155,10 +155,10 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       const { source } = launch;
       const using = await engine(signal);
       if (source.kind === 'image')
-        return startContainer(using, yard, { launch, image: source.image, limits: [], signal });
+        return startContainer(using, containers, { launch, image: source.image, limits: [], signal });
       const image = packageImage(source, baseImages);
       const record = await recordOf(using, source, { baseImages, records });
-      return startContainer(using, yard, {
+      return startContainer(using, containers, {
         launch,
         image,
         limits: record === undefined ? [uncheckedImage] : [],
@@ -209,7 +209,7 @@ function tagOf(name: string): string {
   return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
 }
 
-const Containers = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
+const Listed = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
 
 async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
   await withRetries(changedMeanwhile, () => sweepContainers(engine, daemonId));
@@ -222,9 +222,9 @@ const changedMeanwhile = /container not known|has dependent containers|dependenc
 
 async function sweepContainers(engine: Engine, daemonId: string): Promise<void> {
   const query = { ...ownedBy(daemonId), all: '1' };
-  const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
+  const found = await callEngine(engine, Listed, { method: 'GET', path: '/containers/json', query });
   // Podman removes no container that another one has joined.
-  const joined = Map.groupBy(containers, ({ Labels }) => Labels?.[PAUSE_LABEL] !== undefined);
+  const joined = Map.groupBy(found, ({ Labels }) => Labels?.[NETWORK_LABEL] !== undefined);
   for (const group of [joined.get(false), joined.get(true)]) {
     await Promise.all((group ?? []).map(({ Id }) => removeContainer(engine, Id)));
   }

@@ -21,7 +21,7 @@ export class RelayedSockets implements Disposable {
   readonly sockets: GatewaySockets;
   readonly #input = new Readable({ read() {} });
   readonly #mux: Mux;
-  readonly #ingresses = new Map<string, Server>();
+  readonly #published = new Map<string, Server>();
 
   constructor({ write, onSaid }: RelayOptions) {
     const incoming = new Incoming();
@@ -49,22 +49,22 @@ export class RelayedSockets implements Disposable {
   }
 
   /** Passes connections to a Unix socket or a named pipe to a port of the server. */
-  async openIngress(path: string, port: number): Promise<void> {
+  async publishPort(path: string, port: number): Promise<void> {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
       joinChannel(socket, this.#mux.open({ port }), () => socket.destroySoon());
     });
     await once(server.listen(path), 'listening');
     server.on('error', () => {}); // one connection could not be accepted
-    this.#ingresses.set(path, server);
+    this.#published.set(path, server);
   }
 
-  closeIngress(path: string): void {
-    this.#ingresses.get(path)?.close();
-    this.#ingresses.delete(path);
+  unpublishPort(path: string): void {
+    this.#published.get(path)?.close();
+    this.#published.delete(path);
   }
 
   [Symbol.dispose](): void {
-    for (const path of this.#ingresses.keys()) this.closeIngress(path);
+    for (const path of this.#published.keys()) this.unpublishPort(path);
     this.#input.destroy();
   }
 }

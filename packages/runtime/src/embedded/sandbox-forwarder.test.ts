@@ -45,7 +45,10 @@ test('the server gets the environment from the daemon, and signals', async () =>
 
 test('the program ends with the exit code of the server', async () => {
   await using program = await startEmbeddedFile('sandbox-forwarder.ts', [
-    ...['1', process.execPath, '-e', 'process.exitCode = 7'],
+    '1',
+    process.execPath,
+    '-e',
+    'process.exitCode = 7',
   ]);
   await sendListener(program, withWord);
 

@@ -13,12 +13,12 @@ import type {
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
-import { sweepSockets } from '../door.ts';
+import { sweepSockets } from '../published-socket.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
 import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
-import { Spares } from '../egress/spares.ts';
+import { PreparedNetworks } from '../egress/prepared-networks.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
@@ -57,7 +57,7 @@ class ProcessRuntime implements Runtime {
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
   readonly #gateways: GatewayNetwork;
-  readonly #namespaces = new Spares<SandboxNamespace>();
+  readonly #namespaces = new PreparedNetworks<SandboxNamespace>();
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {

@@ -5,12 +5,12 @@ import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
 import type { GatewayNetwork, SandboxNamespace } from '../egress/gateway-network.ts';
-import type { Spares } from '../egress/spares.ts';
+import type { PreparedNetworks } from '../egress/prepared-networks.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
-import { Door, type SocketPlace } from '../door.ts';
+import { PublishedSocket, type SocketPlace } from '../published-socket.ts';
 import { embeddedProgram } from '../embedded-program.ts';
 import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
@@ -33,7 +33,7 @@ export interface Start {
   /** Where the connections of servers with network rules lead. */
   gateways: GatewayNetwork;
   /** Where servers with network rules run. */
-  namespaces: Spares<SandboxNamespace>;
+  namespaces: PreparedNetworks<SandboxNamespace>;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
@@ -57,7 +57,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   await using undo = new AsyncDisposableStack();
   await using opened = await openMounts(await mountsOf(start));
   const plan = await planLaunch(start, network, opened.mounts, readOnlyPaths);
-  const door = speaks ? undefined : undo.use(await Door.open(place));
+  const door = speaks ? undefined : undo.use(await PublishedSocket.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
@@ -81,7 +81,7 @@ export async function startInstance(given: Start): Promise<Instance> {
       signal,
     }),
   );
-  await door?.handTo(sandbox.bwrap, environmentOf(launch));
+  await door?.passTo(sandbox.bwrap, environmentOf(launch));
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
@@ -248,7 +248,7 @@ const plus = (limits: ResourceLimits, share: Pick<ResourceLimits, 'memoryBytes' 
   processes: limits.processes + share.processes,
 });
 
-const addressOf = (door: Door | undefined, { transport }: Launch) =>
+const addressOf = (door: PublishedSocket | undefined, { transport }: Launch) =>
   door === undefined || transport.kind === 'stdio'
     ? undefined
     : { kind: 'socket' as const, path: door.path, targetPort: transport.targetPort };

@@ -7,7 +7,7 @@ import type { PackageContents, Progress } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
-import type { SocketPlace } from '../../door.ts';
+import type { SocketPlace } from '../../published-socket.ts';
 import { groupName, setLimits, watchLimits } from '../limits.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../../programs.ts';

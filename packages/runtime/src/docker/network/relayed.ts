@@ -3,15 +3,16 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { type SocketPlace, socketFolder } from '../door.ts';
-import { type Egress, alwaysListening } from '../egress.ts';
-import type { GatewayProcess, OpenGateway, OpenRelay } from '../egress/gateway-process.ts';
-import { RESOLVER_ADDRESS } from '../egress/link-addresses.ts';
-import { embeddedProgram } from '../embedded-program.ts';
-import { frugalNode } from '../frugal-node.ts';
-import { attach } from './attach.ts';
-import { removeContainer } from './container.ts';
-import { type Engine, callEngine } from './engine.ts';
+import { type SocketPlace, socketFolder } from '../../published-socket.ts';
+import { type Egress, alwaysListening } from '../../egress.ts';
+import type { GatewayProcess, OpenGateway, OpenRelay } from '../../egress/gateway-process.ts';
+import { RESOLVER_ADDRESS } from '../../egress/link-addresses.ts';
+import { embeddedProgram } from '../../embedded-program.ts';
+import { frugalNode } from '../../frugal-node.ts';
+import { attach } from '../attach.ts';
+import { removeContainer } from '../container.ts';
+import { type Engine, callEngine } from '../engine.ts';
+import type { IsolatedNetwork, PublishedPort } from './container-network.ts';
 import { gatewayResolver, networkName, withoutNetwork } from './network-container.ts';
 
 /**
@@ -19,7 +20,7 @@ import { gatewayResolver, networkName, withoutNetwork } from './network-containe
  * the machine that the containers run on, so it also works if that is a virtual machine. The price is a small Node.js
  * for each server, and that the server cannot listen on the ports of the gateway.
  */
-export class RelayedNetwork implements AsyncDisposable {
+export class RelayedNetwork implements IsolatedNetwork {
   readonly containerId: string;
   readonly hasResolver: boolean;
   /** Settles when the server in it cannot reach anything any more. Never rejects. */
@@ -98,14 +99,14 @@ export class RelayedNetwork implements AsyncDisposable {
   }
 
   /** A Unix socket that leads to a port of the server. */
-  async openIngress(place: SocketPlace, port: number): Promise<RelayedIngress> {
-    const path = await ingressPath(place);
-    const ingress = await this.#relay.openIngress(path, port);
+  async publishPort(place: SocketPlace, port: number): Promise<PublishedPort> {
+    const path = await socketPath(place);
+    const published = await this.#relay.publishPort(path, port);
     return {
       path,
       ended: this.ended,
       async [Symbol.asyncDispose]() {
-        ingress[Symbol.dispose]();
+        published[Symbol.dispose]();
         if (!isWindows) await rm(dirname(path), { recursive: true, force: true });
       },
     };
@@ -119,13 +120,8 @@ export class RelayedNetwork implements AsyncDisposable {
 const isWindows = process.platform === 'win32';
 
 /** Node.js has named pipes in place of Unix sockets on Windows. */
-async function ingressPath(place: SocketPlace): Promise<string> {
+async function socketPath(place: SocketPlace): Promise<string> {
   return isWindows ? `\\\\.\\pipe\\toolhive-${randomUUID()}` : join(await socketFolder(place), 's');
-}
-
-interface RelayedIngress extends AsyncDisposable {
-  path: string;
-  ended: Promise<unknown>;
 }
 
 interface RelayOptions {

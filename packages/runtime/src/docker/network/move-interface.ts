@@ -1,22 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { connectNamespaces } from '../egress/connect-namespaces.ts';
-import type { EgressTools } from '../egress/tools.ts';
-import { attach } from './attach.ts';
-import { removeContainer } from './container.ts';
-import { type Engine, callEngine } from './engine.ts';
-import { DAEMON_LABEL } from './ownership.ts';
-
-/** The settings of containers that run only programs of ours. */
-export const small = {
-  CapDrop: ['ALL'],
-  ReadonlyRootfs: true,
-  PidsLimit: 4,
-  Memory: 16 * 1024 ** 2,
-  Ulimits: ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 1024, Hard: 1024 })),
-  LogConfig: { Type: 'none', Config: {} },
-};
+import { connectNamespaces } from '../../egress/connect-namespaces.ts';
+import type { EgressTools } from '../../egress/tools.ts';
+import { attach } from '../attach.ts';
+import { removeContainer } from '../container.ts';
+import { type Engine, callEngine } from '../engine.ts';
+import { DAEMON_LABEL } from '../ownership.ts';
+import { small } from './small.ts';
 
 /** The server's end of a pair of network interfaces, in the network namespace of a process. */
 interface WaitingEnd {
@@ -25,20 +16,20 @@ interface WaitingEnd {
 }
 
 /**
- * Moves the server's end of a gateway into the network of a pause container. For users who may use the engine, but may
+ * Moves the server's end of a gateway into the network of another container. For users who may use the engine, but may
  * not enter the network themselves: a short-lived container of the engine can. It runs two programs of this machine
  * with constant arguments, and no server is in the network yet.
  */
-export async function fetchEnd(
+export async function moveInterface(
   engine: Engine,
   tools: EgressTools,
   {
-    pause,
+    container,
     end: { pid, name },
     daemonId,
     signal,
   }: {
-    pause: { containerId: string; image: string };
+    container: { containerId: string; image: string };
     end: WaitingEnd;
     daemonId: string;
     signal: AbortSignal;
@@ -50,14 +41,14 @@ export async function fetchEnd(
     query: { name: `toolhive-connector-${name}` },
     body: {
       json: {
-        Image: pause.image,
+        Image: container.image,
         Entrypoint: [tools.sh],
         Cmd: connectNamespaces(tools, { step: 'fetch', pid, device: name }, []),
         User: '0:0',
         Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId },
         HostConfig: {
           ...small,
-          NetworkMode: `container:${pause.containerId}`,
+          NetworkMode: `container:${container.containerId}`,
           PidMode: 'host',
           CapAdd: ['SYS_ADMIN', 'NET_ADMIN', 'SYS_PTRACE'],
           // The usual profiles do not let a container enter a namespace, whatever its capabilities.

@@ -8,27 +8,27 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { proves } from '../../../../e2e/promises.ts';
-import type { Instance, Launch, Runtime } from '../runtime.ts';
-import { aLaunch, waitFor } from '../testing/conformance.ts';
-import { TEST_IMAGE } from '../testing/docker-engine.ts';
-import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
-import { Conversation } from '../testing/talk.ts';
-import { type WebHosts, openWebHosts } from '../testing/web-hosts.ts';
-import { openDockerRuntime } from './docker.ts';
+import { proves } from '../../../../../e2e/promises.ts';
+import type { Instance, Launch, Runtime } from '../../runtime.ts';
+import { aLaunch, waitFor } from '../../testing/conformance.ts';
+import { TEST_IMAGE } from '../../testing/docker-engine.ts';
+import { canMakeNetworks } from '../../testing/stand-in-hosts.ts';
+import { Conversation } from '../../testing/talk.ts';
+import { type WebHosts, openWebHosts } from '../../testing/web-hosts.ts';
+import { openDockerRuntime } from '../docker.ts';
 
 // Containers with `insecure_allow_all` reach every public host, and nothing else (decision 41).
 
 const never = new AbortController().signal;
 const source = { kind: 'image', image: TEST_IMAGE } as const;
 const open = { kind: 'open' } as const;
-const folder = await mkdtempDisposable(join(tmpdir(), 'thv-fence-'));
+const folder = await mkdtempDisposable(join(tmpdir(), 'thv-public-'));
 afterAll(() => folder.remove());
 const run = promisify(execFile);
 
 const engines = (['docker', 'podman'] as const).filter((name) => inject(`${name}Socket`) !== '');
 
-describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name) => {
+describe.each(canMakeNetworks ? engines : [])('a container that reaches only public hosts in %s', (name) => {
   const socket = inject(`${name}Socket`);
   let hosts: WebHosts;
   let runtime: Runtime;
@@ -43,7 +43,7 @@ describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name)
 
   const runtimeOf = (env: NodeJS.ProcessEnv): Runtime =>
     openDockerRuntime({
-      daemonId: `fence-${process.pid}-${name}-${env === process.env ? 'with' : 'without'}`,
+      daemonId: `public-${process.pid}-${name}-${env === process.env ? 'with' : 'without'}`,
       env,
       tempDir: folder.path,
       recordsDir: folder.path,
@@ -51,7 +51,7 @@ describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name)
     });
 
   async function talk(changes: Partial<Launch>, using = runtime) {
-    const instance = await using.start(aLaunch(source, { workload: 'fenced', ...changes }), never);
+    const instance = await using.start(aLaunch(source, { workload: 'public', ...changes }), never);
     const { stdio } = instance;
     if (stdio === undefined) throw new Error('it speaks stdio');
     const conversation = new Conversation(stdio);
@@ -99,7 +99,7 @@ describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name)
       transport: { kind: 'http', targetPort: 8080 },
       network: open,
     } as const;
-    await using instance = await runtime.start(aLaunch(source, { workload: 'fenced', ...launch }), never);
+    await using instance = await runtime.start(aLaunch(source, { workload: 'public', ...launch }), never);
     await waitFor(async () => (await statusOf(instance)) !== undefined);
     const { stdout } = await run('pgrep', ['-P', String(process.pid), '-f', 'slirp4netns']);
 
@@ -108,17 +108,17 @@ describe.each(canMakeNetworks ? engines : [])('a fenced container in %s', (name)
     expect(await instance.exited).toMatchObject({ signal: 'SIGKILL' });
   });
 
-  test('cannot be fenced without slirp4netns, which the status says', async () => {
+  test('reaches private addresses without slirp4netns, which the status says', async () => {
     const without = runtimeOf({ PATH: '/nowhere' });
 
     const { limits } = await without.check();
-    const fenced = await runtime.check();
-    await using server = await talk({ network: open, workload: 'unfenced' }, without);
+    const restricted = await runtime.check();
+    await using server = await talk({ network: open, workload: 'unrestricted' }, without);
 
     expect(limits.map(({ text }) => text)).toContainEqual(
       expect.stringContaining('reaches private addresses and this machine: slirp4netns is not installed'),
     );
-    expect(fenced.limits.map(({ concerns }) => concerns)).not.toContain('servers with public hosts only');
+    expect(restricted.limits.map(({ concerns }) => concerns)).not.toContain('servers with public hosts only');
     expect(await server.dial('127.0.0.1', 9)).toMatchObject({ failed: true });
     await without.sweep();
   });

@@ -3,11 +3,11 @@ import { arch } from 'node:process';
 import { Readable } from 'node:stream';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
 import { pack } from 'tar-stream';
-import { inspectImage } from './images.ts';
-import { type Engine, followProgress } from './engine.ts';
+import { inspectImage } from '../images.ts';
+import { type Engine, followProgress } from '../engine.ts';
 
 /** Where the program is in its image. */
-export const PAUSE_PROGRAM = '/pause';
+export const WAITING_PROGRAM = '/pause';
 
 /**
  * Machine code that reads its standard input until the end and then exits. It has a few bytes and no libraries, so
@@ -52,7 +52,7 @@ const ELF_HEADER_BYTES = 64;
 const PROGRAM_HEADER_BYTES = 56;
 
 /** The program as a static ELF executable with one segment (System V ABI, chapters 4 and 5). */
-export function pauseProgram(architecture: NodeJS.Architecture = arch): Buffer {
+export function waitingProgram(architecture: NodeJS.Architecture = arch): Buffer {
   const program = programs[architecture];
   if (program === undefined) {
     throw unsupported(`network rules for containers are not available on ${architecture}`, {
@@ -80,12 +80,12 @@ export function pauseProgram(architecture: NodeJS.Architecture = arch): Buffer {
 }
 
 /** Makes sure that the engine has the image of the program, and returns its name. Asks no registry. */
-export async function ensurePauseImage(engine: Engine, signal: AbortSignal): Promise<string> {
-  const program = pauseProgram();
+export async function ensureWaitingImage(engine: Engine, signal: AbortSignal): Promise<string> {
+  const program = waitingProgram();
   const name = `toolhive-pause-${createHash('sha256').update(program).digest('hex').slice(0, 12)}`;
   if ((await inspectImage(engine, name, signal)) !== undefined) return name;
   const archive = pack();
-  archive.entry({ name: PAUSE_PROGRAM.slice(1), mode: 0o755 }, program);
+  archive.entry({ name: WAITING_PROGRAM.slice(1), mode: 0o755 }, program);
   archive.finalize();
   const progress = followProgress(engine, {
     method: 'POST',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { waitFor } from '../testing/conformance.ts';
-import { Spares } from './spares.ts';
+import { PreparedNetworks } from './prepared-networks.ts';
 
 /** Makes networks that are numbers: 1, 2, and so on. */
 class Maker {
@@ -17,11 +17,11 @@ class Maker {
 }
 
 test('the next network is made after the first was taken, and used once', async () => {
-  const [spares, maker] = [new Spares<number>(), new Maker()];
+  const [networks, maker] = [new PreparedNetworks<number>(), new Maker()];
 
-  const first = await spares.take([443], maker.make);
+  const first = await networks.take([443], maker.make);
   await waitFor(() => maker.made === 2);
-  const later = await Promise.all([spares.take([443], maker.make), spares.take([443], maker.make)]);
+  const later = await Promise.all([networks.take([443], maker.make), networks.take([443], maker.make)]);
 
   expect(first).toBe(1);
   expect(later.toSorted((one, other) => one - other)).toEqual([2, 3]);
@@ -29,30 +29,30 @@ test('the next network is made after the first was taken, and used once', async 
 
 test('a network with an unusual port is made for it, with that port', async () => {
   const maker = new Maker();
-  await new Spares<number>().take([9999], maker.make);
+  await new PreparedNetworks<number>().take([9999], maker.make);
 
   expect(maker.ports).toEqual([[9999]]);
 });
 
-test('a spare that cannot be used any more is passed on to be closed', async () => {
-  const [spares, maker] = [new Spares<number>(), new Maker()];
+test('a prepared network that cannot be used any more is passed on to be closed', async () => {
+  const [networks, maker] = [new PreparedNetworks<number>(), new Maker()];
   const dropped: number[] = [];
   const rules = {
-    isUsable: (spare: number) => spare !== 2,
-    drop: (spare: number) => void dropped.push(spare),
+    isUsable: (network: number) => network !== 2,
+    drop: (network: number) => void dropped.push(network),
   };
-  await spares.take([443], maker.make, rules);
+  await networks.take([443], maker.make, rules);
   await waitFor(() => maker.made === 2);
 
-  expect(await spares.take([443], maker.make, rules)).toBe(3);
+  expect(await networks.take([443], maker.make, rules)).toBe(3);
   expect(dropped).toEqual([2]);
 });
 
-test('a spare that could not be made does not make a start fail', async () => {
-  const [spares, maker] = [new Spares<number>(), new Maker()];
+test('a prepared network that could not be made does not make a start fail', async () => {
+  const [networks, maker] = [new PreparedNetworks<number>(), new Maker()];
   maker.broken = 2;
-  await spares.take([443], maker.make);
+  await networks.take([443], maker.make);
   await waitFor(() => maker.made === 2);
 
-  expect(await spares.take([443], maker.make)).toBe(3);
+  expect(await networks.take([443], maker.make)).toBe(3);
 });

@@ -12,7 +12,7 @@ import { markOf } from './mark.ts';
  * A Unix socket in a private directory. The daemon listens on it only to pass it to the forwarder. The directory does
  * not exist inside the sandbox, where a server could replace the socket.
  */
-export class Door implements AsyncDisposable {
+export class PublishedSocket implements AsyncDisposable {
   readonly path: string;
   readonly #listener: Server;
 
@@ -21,7 +21,7 @@ export class Door implements AsyncDisposable {
     this.#listener = listener;
   }
 
-  static async open(place: SocketPlace): Promise<Door> {
+  static async open(place: SocketPlace): Promise<PublishedSocket> {
     const path = join(await socketFolder(place), 's');
     const listener = createServer();
     listener.listen(`${path}.new`);
@@ -29,19 +29,19 @@ export class Door implements AsyncDisposable {
     listener.on('error', () => {}); // of connections that come before the socket is passed on
     // Closing a listener removes its original name, so the socket continues under another name.
     await rename(`${path}.new`, path);
-    return new Door(path, listener);
+    return new PublishedSocket(path, listener);
   }
 
   /**
    * Passes on the socket and the server's environment, and returns when the forwarder has received them or has ended.
    */
-  async handTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
+  async passTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
     const gone = once(forwarder, 'disconnect');
     forwarder.send({ env }, this.#listener, () => {});
     this.#listener.close();
     if (forwarder.connected) forwarder.disconnect();
     const timeout = new AbortController();
-    const late = delay(HANDOVER_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
+    const late = delay(PASSING_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
     const outcome = await Promise.race([gone, late]);
     timeout.abort();
     if (outcome === 'late') throw unavailable('the sandbox did not take its socket in time');
@@ -53,7 +53,7 @@ export class Door implements AsyncDisposable {
   }
 }
 
-const HANDOVER_TIMEOUT_MS = 10_000;
+const PASSING_TIMEOUT_MS = 10_000;
 
 export interface SocketPlace {
   daemonId: string;

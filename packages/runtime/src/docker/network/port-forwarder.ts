@@ -1,11 +1,12 @@
 import { unavailable } from '@toolhive/contract/failure';
-import { Door, type SocketPlace } from '../door.ts';
-import { SERVER_ADDRESS } from '../egress/link-addresses.ts';
-import { type EgressNamespace, enteringUser } from '../egress/namespace.ts';
-import type { EgressTools } from '../egress/tools.ts';
-import { embeddedProgram } from '../embedded-program.ts';
-import { frugalNode } from '../frugal-node.ts';
-import { exitOf, spawnSealed } from '../spawn.ts';
+import { SERVER_ADDRESS } from '../../egress/link-addresses.ts';
+import { type EgressNamespace, enteringUser } from '../../egress/namespace.ts';
+import type { EgressTools } from '../../egress/tools.ts';
+import { embeddedProgram } from '../../embedded-program.ts';
+import { frugalNode } from '../../frugal-node.ts';
+import { PublishedSocket, type SocketPlace } from '../../published-socket.ts';
+import { exitOf, spawnSealed } from '../../spawn.ts';
+import type { PublishedPort } from './container-network.ts';
 
 /**
  * Where a server listens, by the network namespace that the forwarder is in. Every other address in the gateway's namespace
@@ -14,30 +15,33 @@ import { exitOf, spawnSealed } from '../spawn.ts';
 const addresses = { server: ['127.0.0.1', SERVER_ADDRESS, '::1'], gateway: [SERVER_ADDRESS] };
 
 /** The way to a server that listens in a network namespace without a connection to that of the daemon. */
-export class Ingress implements AsyncDisposable {
+export class PortForwarder implements PublishedPort {
   /** Settles when the forwarder has ended and the server is unreachable. Never rejects. */
   readonly ended: Promise<unknown>;
-  readonly #door: Door;
+  readonly #socket: PublishedSocket;
   readonly #end: () => Promise<unknown>;
 
-  private constructor(door: Door, { ended, end }: { ended: Promise<unknown>; end: () => Promise<unknown> }) {
+  private constructor(
+    socket: PublishedSocket,
+    { ended, end }: { ended: Promise<unknown>; end: () => Promise<unknown> },
+  ) {
     this.ended = ended;
-    this.#door = door;
+    this.#socket = socket;
     this.#end = end;
   }
 
   /** The Unix socket that leads to the server. */
   get path(): string {
-    return this.#door.path;
+    return this.#socket.path;
   }
 
   static async open(
     place: SocketPlace,
     { node, nsenter }: EgressTools,
     { network, user, side, port }: Pick<EgressNamespace, 'network' | 'user' | 'side'> & { port: number },
-  ): Promise<Ingress> {
+  ): Promise<PortForwarder> {
     await using undo = new AsyncDisposableStack();
-    const door = undo.use(await Door.open(place));
+    const socket = undo.use(await PublishedSocket.open(place));
     const entering = [...enteringUser(5), '--net=/proc/self/fd/4', '--'];
     const program = [node, ...frugalNode, '-e', embeddedProgram('port-forwarder.ts')];
     const forwarder = spawnSealed(
@@ -55,13 +59,13 @@ export class Ingress implements AsyncDisposable {
     });
     const { pid } = forwarder;
     if (pid === undefined) throw unavailable(`${nsenter} cannot be started`);
-    await door.handTo(forwarder, {});
+    await socket.passTo(forwarder, {});
     undo.move();
-    return new Ingress(door, { ended, end });
+    return new PortForwarder(socket, { ended, end });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
-    await this.#door[Symbol.asyncDispose]();
+    await this.#socket[Symbol.asyncDispose]();
   }
 }

@@ -4,12 +4,12 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pauseProgram } from './pause.ts';
+import { waitingProgram } from './waiting-image.ts';
 
 test('the program runs until its input ends, whatever it reads', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-pause-'));
   const path = join(folder.path, 'pause');
-  await writeFile(path, pauseProgram(), { mode: 0o755 });
+  await writeFile(path, waitingProgram(), { mode: 0o755 });
   const program = spawn(path, { stdio: ['pipe', 'ignore', 'ignore'] });
   const exited = once(program, 'exit');
 
@@ -22,8 +22,8 @@ test('the program runs until its input ends, whatever it reads', async () => {
 });
 
 test('there is one for each processor that containers run on', () => {
-  const machine = (architecture: NodeJS.Architecture) => pauseProgram(architecture).readUInt16LE(18);
+  const machine = (architecture: NodeJS.Architecture) => waitingProgram(architecture).readUInt16LE(18);
 
   expect([machine('x64'), machine('arm64')]).toEqual([62, 183]); // EM_X86_64 and EM_AARCH64
-  expect(() => pauseProgram('mips')).toThrow('not available on mips');
+  expect(() => waitingProgram('mips')).toThrow('not available on mips');
 });

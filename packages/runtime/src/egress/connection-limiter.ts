@@ -18,7 +18,7 @@ const LONGEST_PAUSE_MS = 60_000;
  * for each port. A sandbox that opens connections faster than the daemon can accept them would fill it, so that the
  * others would have to try again. Its device is therefore taken down for a while, longer each time.
  */
-export class Entrance implements Disposable {
+export class ConnectionLimiter implements Disposable {
   readonly #gateway: EgressGateway;
   readonly #switch: (isUp: boolean) => Promise<boolean>;
   readonly #limits: ConnectionLimits;

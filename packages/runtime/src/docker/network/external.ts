@@ -1,7 +1,7 @@
 import { ThvError } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { callEngine, isFailure, type Engine } from './engine.ts';
-import { DAEMON_LABEL, ownedBy } from './ownership.ts';
+import { callEngine, isFailure, type Engine } from '../engine.ts';
+import { DAEMON_LABEL, ownedBy } from '../ownership.ts';
 
 /**
  * The bridge network for a daemon's servers with unrestricted network access. Each daemon has a separate network,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { handoverOf } from './handover.ts';
+import { secretInputOf } from './secret-input.ts';
 
 /** The shells of images, as far as this machine has them. On CI it has them all. */
 const shells = ['/bin/dash', '/bin/bash', '/bin/busybox'].map((shell) => ({
@@ -40,7 +40,7 @@ describe.each(shells)('by $shell', ({ shell, isThere }) => {
   });
 
   test.runIf(isThere || mayNotSkip)('no server is started when the input ends too early', async () => {
-    const { entrypoint, input } = handoverOf({ ONE: '1' }, 'stdio', ['echo', 'started']);
+    const { entrypoint, input } = secretInputOf({ ONE: '1' }, 'stdio', ['echo', 'started']);
 
     const { output, code } = await runShell(
       shell,
@@ -57,7 +57,7 @@ async function run(shell: string, secrets: Record<string, string>) {
     process.stdin.on('data', (chunk) => (rest += chunk)).on('end', () =>
       process.stdout.write(JSON.stringify({ environment: process.env, rest })));`;
   const server = [process.execPath, '-e', program];
-  const { entrypoint, input } = handoverOf(secrets, 'stdio', server);
+  const { entrypoint, input } = secretInputOf(secrets, 'stdio', server);
   const everything = Buffer.concat([input, Buffer.from('the protocol\n')]);
   const { output } = await runShell(shell, [...entrypoint.slice(1), ...server], everything);
   return JSON.parse(output) as { environment: Record<string, string>; rest: string };

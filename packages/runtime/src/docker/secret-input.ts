@@ -9,7 +9,7 @@ import { inspectImage } from './images.ts';
  * and then becomes the server. The secrets appear in no container setting, argument, or file. The rest of the input
  * belongs to the server.
  */
-export interface Handover {
+export interface SecretInput {
   entrypoint: string[];
   command: string[];
   /** What the container is to read before anything else. */
@@ -25,10 +25,10 @@ export const exposedSecrets: RuntimeLimit = {
 const shell = '/bin/sh';
 
 /** Undefined without secrets, or if a shell would drop a variable that the server needs. */
-export async function planHandover(
+export async function planSecretInput(
   engine: Engine,
   { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
-): Promise<Handover | undefined> {
+): Promise<SecretInput | undefined> {
   const { secrets, transport, args, env } = launch;
   if (Object.keys(secrets).length === 0) return undefined;
   const config = (await inspectImage(engine, image, signal))?.Config;
@@ -36,15 +36,15 @@ export async function planHandover(
   const names = [...Object.keys(env), ...(config?.Env ?? []).map((variable) => variable.replace(/=.*/s, ''))];
   // Shells drop variables that they could not name themselves.
   if (server.length === 0 || !names.every((name) => /^[A-Za-z_]\w*$/.test(name))) return undefined;
-  return handoverOf(secrets, transport.kind, server);
+  return secretInputOf(secrets, transport.kind, server);
 }
 
 /** Puts the shell before a server. */
-export function handoverOf(
+export function secretInputOf(
   secrets: Launch['secrets'],
   transport: Launch['transport']['kind'],
   server: string[],
-): Handover {
+): SecretInput {
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${encode(value)}\n`);
   return {
     entrypoint: [shell, '-c', embeddedProgram('read-secrets.sh'), 'sh', transport],
