@@ -3,6 +3,9 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { ImageBuilder, Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
 
+/** The runtime of older run configs, which name none. */
+export const formerRuntime = 'docker';
+
 /** The runtimes of this daemon, the preferred one first, and the choice among them. */
 export class Runtimes {
   readonly #runtimes: readonly Runtime[];
@@ -21,7 +24,11 @@ export class Runtimes {
     const chosen = reports.find((report) => report.available && this.#isWanted(report));
     return {
       chosen: chosen?.runtime ?? null,
-      runtimes: reports.map((report) => ({ ...report, limits: report.limits.map(({ text }) => text) })),
+      runtimes: reports.map((report) => ({
+        ...report,
+        runs: this.#named(report.runtime).capabilities.runs,
+        limits: report.limits.map(({ text }) => text),
+      })),
     };
   }
 
@@ -40,8 +47,8 @@ export class Runtimes {
     );
   }
 
-  /** A workload's runtime. Older run configs name none and used a container engine. */
-  of({ runtime = 'docker' }: RunConfig): Runtime {
+  /** A workload's runtime. */
+  of({ runtime = formerRuntime }: RunConfig): Runtime {
     const found = this.#runtimes.find(({ name }) => name === runtime);
     if (found !== undefined) return found;
     throw unsupported(`unknown runtime ${JSON.stringify(runtime)}`, {

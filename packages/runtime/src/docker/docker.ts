@@ -105,7 +105,12 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
   return {
     name: 'docker',
-    mountsByPath: true,
+    capabilities: {
+      runs: 'images',
+      publishesPorts: true,
+      recordsIsolation: true,
+      mountsByPath: true,
+    },
     homes: dockerHomes(daemonId, () => engine()),
 
     async check(signal): Promise<RuntimeReport> {

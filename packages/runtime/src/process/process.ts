@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
 import type {
+  RuntimeCapabilities,
   Instance,
   Launch,
   PackageContents,
@@ -52,7 +53,12 @@ const INSPECTION_TIMEOUT_MS = 10_000;
 
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
-  readonly mountsByPath = false;
+  readonly capabilities: RuntimeCapabilities = {
+    runs: 'packages',
+    publishesPorts: false,
+    recordsIsolation: false,
+    mountsByPath: false,
+  };
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
