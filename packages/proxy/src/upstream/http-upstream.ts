@@ -177,13 +177,13 @@ export class HttpUpstream implements Upstream {
     if (isExamined || !up.callersAuthenticate)
       return caller.bridge.serve(exchange, { ...up, endpoint: caller.endpoint });
     up.examination ??= this.#examine(caller, up).finally(() => (up.examination = undefined));
-    up.examination
-      .then(() => {
-        if (exchange.response.destroyed) return; // its client is gone
-        if (this.#up === up) this.#route(exchange, up, true);
-        else this.handle(exchange); // the server was stopped or started again in the meantime
-      })
-      .catch(raiseFault);
+    up.examination.then(() => this.#serveExamined(exchange, up)).catch(raiseFault);
+  }
+
+  #serveExamined(exchange: Exchange, up: Up): void {
+    if (exchange.response.destroyed) return; // its client is gone
+    if (this.#up === up) this.#route(exchange, up, true);
+    else this.handle(exchange); // the server was stopped or started again in the meantime
   }
 
   /** Learns the generation. If the server refuses the caller, the caller's own request shows that. */
