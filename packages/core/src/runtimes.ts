@@ -1,10 +1,8 @@
+import { formerRuntime } from '@toolhive/contract/names';
 import type { RuntimeChecks } from '@toolhive/contract/system';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { ImageBuilder, Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
-
-/** The runtime of older run configs, which name none. */
-export const formerRuntime = 'docker';
 
 /** The runtimes of this daemon, the preferred one first, and the choice among them. */
 export class Runtimes {

@@ -1,4 +1,4 @@
-import { formerRuntime } from '../runtimes.ts';
+import { formerRuntime } from '@toolhive/contract/names';
 import type { Usage } from '@toolhive/contract/traffic';
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { InstanceUsage } from '@toolhive/runtime/runtime';
