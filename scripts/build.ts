@@ -7,6 +7,7 @@ import { gatewayFile } from '@toolhive/runtime/gateway-command';
 import { build, transform } from 'esbuild';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
 import { buildUi, uiFolder } from './build-ui.ts';
+import { embeddedFiles, embeddedPrograms } from './embedded-programs.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli/');
@@ -25,7 +26,7 @@ export async function buildCli(): Promise<void> {
     const metafile = await bundle(entries, fresh, { banner: {}, plugins });
     await toCommonJs(fresh, chunksOfOurs(metafile));
     await cp(uiFolder, `${fresh}/ui`, { recursive: true, filter: (path) => !basename(path).startsWith('.') });
-    const inputs = [...filesOf(metafile), `${uiFolder}/.inputs`];
+    const inputs = [...filesOf(metafile), ...embeddedFiles(), `${uiFolder}/.inputs`];
     await writeFile(
       `${fresh}/${inputsFile}`,
       JSON.stringify(await timesOf([...inputs, import.meta.filename])),
@@ -268,7 +269,7 @@ export const bundling = {
   minifySyntax: true,
   // Native modules that `ws` tries to load, and that are not part of our packages.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
-  plugins: [builtinsByNeed, undiciByNeed, clientWithoutSchemas],
+  plugins: [builtinsByNeed, undiciByNeed, clientWithoutSchemas, embeddedPrograms],
   logLevel: 'warning',
   metafile: true,
   absWorkingDir: root,

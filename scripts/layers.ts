@@ -65,7 +65,7 @@ const folders: Record<string, readonly string[]> = {
   'packages/test-servers': ['conformance'],
   'packages/cli': ['commands'],
   'apps/operator': ['meta', 'runner'],
-  'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process', 'attacks'],
+  'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process', 'embedded', 'attacks'],
   'packages/proxy': [
     'jsonrpc',
     'input',

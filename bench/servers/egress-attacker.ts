@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { type Socket, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RESOLVER_ADDRESS } from '../../packages/runtime/src/egress/helper.ts';
+import { RESOLVER_ADDRESS } from '../../packages/runtime/src/egress/link-addresses.ts';
 
 /** The counts are those of the attacks that have delayed other workloads before. */
 const attacks = {

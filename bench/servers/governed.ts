@@ -19,7 +19,12 @@ const audience = 'toolhive';
 
 const runtime: Runtime = {
   name: 'memory',
-  mountsByPath: false,
+  capabilities: {
+    runs: 'images',
+    publishesPorts: false,
+    recordsIsolation: false,
+    mountsByPath: false,
+  },
   homes: { exists: async () => false, measure: async () => undefined, remove: async () => {} },
   check: async () => ({
     runtime: 'memory',

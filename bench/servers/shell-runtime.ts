@@ -20,7 +20,12 @@ while read -r line; do :; done`;
 export function openShellRuntime(): Runtime {
   return {
     name: 'memory',
-    mountsByPath: false,
+    capabilities: {
+      runs: 'images',
+      publishesPorts: false,
+      recordsIsolation: false,
+      mountsByPath: false,
+    },
     homes: { exists: async () => false, measure: async () => undefined, remove: async () => {} },
     check: async () => ({
       runtime: 'memory',

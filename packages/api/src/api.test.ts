@@ -27,7 +27,8 @@ describe('the system', () => {
       hint: 'install it',
       limits: [],
     };
-    const runtime = { name: 'process' as const, check: async () => report } as never;
+    const capabilities = { runs: 'packages' };
+    const runtime = { name: 'process' as const, capabilities, check: async () => report } as never;
     await using api = await openTestApi({ runtimes: () => [runtime] });
 
     const answer = await api.get('/health');

@@ -398,8 +398,7 @@ describe('client applications', () => {
 
 test('the warnings of a package that runs instead of the requested image say so', async () => {
   const memory = openMemoryRuntime(memoryTestServers);
-  const check = async () => ({ ...(await memory.check()), runtime: 'process' as const });
-  const runtime: Runtime = { ...memory, name: 'process', check };
+  const runtime: Runtime = { ...memory, capabilities: { ...memory.capabilities, runs: 'packages' } };
   await using api = await openTestApi({ runtimes: () => [runtime] });
   const file = join(api.home, 'mine.json');
   const echo = {

@@ -32,8 +32,8 @@ test('has the nine specified servers, each with a description', () => {
 
 describe('a source', () => {
   test('is the image of an entry in a container engine, and its package elsewhere', () => {
-    const contained = resolveSource(registry, 'filesystem', 'docker');
-    const sandboxed = resolveSource(registry, 'filesystem', 'process');
+    const contained = resolveSource(registry, 'filesystem', { runs: 'images' });
+    const sandboxed = resolveSource(registry, 'filesystem', { runs: 'packages' });
 
     expect(contained.source).toEqual({ kind: 'image', image: 'docker.io/mcp/filesystem:latest' });
     expect(sandboxed.source).toMatchObject({
@@ -46,18 +46,18 @@ describe('a source', () => {
   test('that is the image of an entry is its package without a container engine, and says so', () => {
     const image = 'docker.io/mcp/filesystem:latest';
 
-    const sandboxed = resolveSource(registry, image, 'process');
+    const sandboxed = resolveSource(registry, image, { runs: 'packages' });
 
     expect(sandboxed).toMatchObject({
       source: { kind: 'package', name: '@modelcontextprotocol/server-filesystem' },
       entry: { name: 'filesystem' },
       insteadOf: image,
     });
-    expect(resolveSource(registry, image, 'docker').source).toEqual({ kind: 'image', image });
+    expect(resolveSource(registry, image, { runs: 'images' }).source).toEqual({ kind: 'image', image });
   });
 
   test('that brings arguments of its own keeps them', () => {
-    expect(resolveSource(registry, 'github', 'process').sourceArgs).toEqual(['stdio']);
+    expect(resolveSource(registry, 'github', { runs: 'packages' }).sourceArgs).toEqual(['stdio']);
   });
 
   test.each([
@@ -66,7 +66,7 @@ describe('a source', () => {
     ['ghcr.io/example/server:1', 'is a container image, and no container engine was found'],
     ['constructor', 'the registry has no server constructor'],
   ])('that cannot run here says why: %s', (word, message) => {
-    expect(() => resolveSource(registry, word, 'process')).toThrow(message);
+    expect(() => resolveSource(registry, word, { runs: 'packages' })).toThrow(message);
   });
 });
 

@@ -2,7 +2,9 @@ import type { Registry, RegistryServer } from '@toolhive/contract/registry';
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, unsupported } from '@toolhive/contract/failure';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
+import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
+
+type Runs = Pick<RuntimeCapabilities, 'runs'>;
 
 /** The meaning of a user's word for a server. */
 export interface Resolved {
@@ -24,18 +26,19 @@ export function packageNote(source: string, insteadOf: string): string {
  * Resolves a word: a package URL stays itself, a registry entry's name becomes the entry's source for this runtime,
  * and anything else is a container image. Without a container engine, an entry's package replaces its image.
  */
-export function resolveSource(registry: Registry, word: string, runtime: RuntimeName): Resolved {
+export function resolveSource(registry: Registry, word: string, runtime: Runs): Resolved {
   if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
   const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
   if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
   const source = parseSource(word);
-  if (runtime === 'process') return packageOfImage(registry, source) ?? imageWithoutEngine(registry, word);
+  if (runtime.runs === 'packages')
+    return packageOfImage(registry, source) ?? imageWithoutEngine(registry, word);
   return { source, sourceArgs: [] };
 }
 
-function resolveEntry(entry: RegistryServer & { name: string }, runtime: RuntimeName): Resolved {
+function resolveEntry(entry: RegistryServer & { name: string }, { runs }: Runs): Resolved {
   const source = parseSource(entry.image);
-  if (runtime !== 'process' || source.kind === 'package') return { source, entry, sourceArgs: [] };
+  if (runs === 'images' || source.kind === 'package') return { source, entry, sourceArgs: [] };
   if (entry.package === undefined) {
     throw unsupported(
       `${entry.name} is only available as a container image, and no container engine was found`,
@@ -54,7 +57,7 @@ function packageOfImage(registry: Registry, image: ServerSource): Resolved | und
   );
   if (found === undefined) return undefined;
   const [name, entry] = found;
-  const resolved = resolveEntry({ ...entry, name }, 'process');
+  const resolved = resolveEntry({ ...entry, name }, { runs: 'packages' });
   return { ...resolved, insteadOf: formatSource(image) };
 }
 

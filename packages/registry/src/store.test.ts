@@ -150,7 +150,7 @@ describe('an address', () => {
     await using store = await openStore(settings(source.url));
     const askedAtFirst = source.requests.length;
 
-    const infos = await Promise.all([store.info(), store.info(), store.resolve('one', 'docker')]);
+    const infos = await Promise.all([store.info(), store.info(), store.resolve('one', { runs: 'images' })]);
 
     expect(askedAtFirst).toBe(0);
     expect(source.requests).toHaveLength(1);
@@ -237,10 +237,12 @@ describe('an address', () => {
 
     expect(info).toMatchObject({ server_count: 0, problem: expect.stringContaining('503') as string });
     expect(info).not.toHaveProperty('stale');
-    await expect(store.resolve('fetch', 'docker')).rejects.toThrow('the registry cannot be read: ');
+    await expect(store.resolve('fetch', { runs: 'images' })).rejects.toThrow('the registry cannot be read: ');
     await expect(store.server('fetch')).rejects.toHaveProperty('kind', 'unavailable');
-    expect((await store.resolve('npx://fetch', 'process')).source).toMatchObject({ kind: 'package' });
-    expect((await store.resolve('docker.io/library/fetch', 'docker')).source.kind).toBe('image');
+    expect((await store.resolve('npx://fetch', { runs: 'packages' })).source).toMatchObject({
+      kind: 'package',
+    });
+    expect((await store.resolve('docker.io/library/fetch', { runs: 'images' })).source.kind).toBe('image');
   });
 
   test('that takes its time is not waited for endlessly', async () => {
@@ -294,7 +296,9 @@ describe('an address', () => {
       skipped_count: 1,
       server_count: 1,
     });
-    await expect(store.resolve('bad', 'docker')).rejects.toThrow('the registry entry bad cannot be used: ');
+    await expect(store.resolve('bad', { runs: 'images' })).rejects.toThrow(
+      'the registry entry bad cannot be used: ',
+    );
   });
 
   test('with a password is refused, and the password shown nowhere', async () => {
@@ -520,14 +524,14 @@ describe('a file', () => {
     await using store = await openFile();
 
     const team = await store.catalogueFor('inside', 'team');
-    const { entry } = await store.resolve('inside', 'docker', 'team');
+    const { entry } = await store.resolve('inside', { runs: 'images' }, 'team');
 
     expect([Object.keys(team.servers), Object.keys(team.remote_servers)]).toEqual([['inside'], ['far']]);
     expect(entry?.name).toBe('inside');
     expect(names(store)).toEqual(['one']);
     await expect(store.catalogueFor('one', 'team')).rejects.toThrow('has no server one');
     await expect(store.catalogueFor('inside', 'other')).rejects.toThrow('the registry has no group other');
-    expect((await store.resolve('inside', 'docker')).entry).toBeUndefined();
+    expect((await store.resolve('inside', { runs: 'images' })).entry).toBeUndefined();
   });
 
   test('is followed when editors replace it, again and again', async () => {

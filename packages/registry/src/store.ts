@@ -13,7 +13,7 @@ import type {
   UpdateRegistry,
   UpdatedRegistry,
 } from '@toolhive/contract/registry';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
+import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import type { SettingChange, SettingsFile } from '@toolhive/state/settings-file';
 import { openBuiltIn } from './built-in.ts';
@@ -87,7 +87,7 @@ export class RegistryStore implements AsyncDisposable {
   }
 
   /** Resolves a word, optionally in one group of the registry. Only words that can be entry names need the registry. */
-  async resolve(word: string, runtime: RuntimeName, group?: string): Promise<Resolved> {
+  async resolve(word: string, runtime: Pick<RuntimeCapabilities, 'runs'>, group?: string): Promise<Resolved> {
     if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
     return resolveSource(await this.catalogueFor(word, group), word, runtime);
   }

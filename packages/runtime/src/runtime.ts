@@ -10,7 +10,10 @@ import type { PackageSource, ServerSource } from './source.ts';
  * conformance suite (`testing/conformance.ts`).
  */
 export interface Runtime {
-  readonly name: RuntimeName;
+  /** A word that run configs and `TOOLHIVE_RUNTIME` contain. */
+  readonly name: string;
+
+  readonly capabilities: RuntimeCapabilities;
 
   /** Inspects the machine: whether and how servers can run, and which settings cannot be enforced. Never throws. */
   check(signal?: AbortSignal): Promise<RuntimeReport>;
@@ -51,12 +54,6 @@ export interface Runtime {
    * about. Called once, before the first start, by the only daemon that owns the directory.
    */
   sweep(): Promise<void>;
-
-  /**
-   * Whether mount sources are looked up by their path when a server starts, by a program that takes no open
-   * file: then a server that can write to a directory above a source could put a link in its place.
-   */
-  readonly mountsByPath: boolean;
 
   /** The files that servers keep between their starts. */
   readonly homes: Homes;
@@ -119,10 +116,23 @@ export interface ImageBuilder {
   build(source: PackageSource, options: PrepareOptions & { tag?: string | undefined }): Promise<string>;
 }
 
-export type RuntimeName = 'docker' | 'process' | 'memory';
+/** What differs between runtimes, apart from the rules that they enforce. No other code asks for a runtime's name. */
+export interface RuntimeCapabilities {
+  /** Container images and packages, which become images, or only packages. */
+  runs: 'images' | 'packages';
+  /** Whether an HTTP server is reached at a port that its network publishes, so that it needs a network. */
+  publishesPorts: boolean;
+  /** Whether a run config records that its user asked for network isolation, as container engines expect. */
+  recordsIsolation: boolean;
+  /**
+   * Whether mount sources are looked up by their path when a server starts, by a program that takes no open
+   * file: then a server that can write to a directory above a source could put a link in its place.
+   */
+  mountsByPath: boolean;
+}
 
 export interface RuntimeReport {
-  runtime: RuntimeName;
+  runtime: string;
   available: boolean;
   /** What answered: `Docker Engine 28.2.2 at /var/run/docker.sock`, `bubblewrap 0.8.0`. */
   detail: string;

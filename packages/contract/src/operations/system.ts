@@ -7,7 +7,10 @@ export const Version = z
 
 export const RuntimeCheck = z
   .object({
-    runtime: z.string().meta({ description: 'docker or process.' }),
+    runtime: z.string().meta({ description: 'The name of the runtime.', examples: ['docker', 'process'] }),
+    runs: z
+      .enum(['images', 'packages'])
+      .meta({ description: 'The sources of servers: container images and packages, or only packages.' }),
     available: z.boolean(),
     detail: z
       .string()

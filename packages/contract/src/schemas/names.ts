@@ -56,3 +56,6 @@ export const VariableName = z
 
 /** Environment variables by name. Processes cannot receive NUL characters. */
 export const Environment = z.record(VariableName, z.string().refine(noNul, 'contains a NUL character'));
+
+/** The runtime of older run configs, which name none. */
+export const formerRuntime = 'docker';

@@ -189,7 +189,7 @@ export const RunConfig = z
     thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),
     jwks_auth_token_file: text('A file with the bearer token for the signing keys.'),
     k8s_pod_template_patch: text('A patch for the pod template in Kubernetes.'),
-    runtime: z.string().optional().meta({ description: 'The runtime of the workload: docker or process.' }),
+    runtime: z.string().optional().meta({ description: 'The name of the runtime of the workload.' }),
   })
   .meta({
     id: 'RunConfig',

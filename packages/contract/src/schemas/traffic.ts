@@ -199,7 +199,10 @@ export const Usage = z
   .object({
     name: z.string().meta({ description: 'The workload.' }),
     at: when('The time of the measurement.'),
-    runtime: z.string().optional().meta({ description: 'docker or process. Absent for remote servers.' }),
+    runtime: z
+      .string()
+      .optional()
+      .meta({ description: 'The name of the runtime. Absent for remote servers.' }),
     memory_bytes: z.int().optional().meta({ description: 'The memory that the server uses.' }),
     memory_limit_bytes: z.int().optional(),
     cpu_ms: z.number().optional().meta({ description: 'The processor time since the server started.' }),

@@ -1,3 +1,4 @@
+import { formerRuntime } from '@toolhive/contract/names';
 import type { RuntimeChecks } from '@toolhive/contract/system';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
@@ -21,7 +22,11 @@ export class Runtimes {
     const chosen = reports.find((report) => report.available && this.#isWanted(report));
     return {
       chosen: chosen?.runtime ?? null,
-      runtimes: reports.map((report) => ({ ...report, limits: report.limits.map(({ text }) => text) })),
+      runtimes: reports.map((report) => ({
+        ...report,
+        runs: this.#named(report.runtime).capabilities.runs,
+        limits: report.limits.map(({ text }) => text),
+      })),
     };
   }
 
@@ -40,8 +45,8 @@ export class Runtimes {
     );
   }
 
-  /** A workload's runtime. Older run configs name none and used a container engine. */
-  of({ runtime = 'docker' }: RunConfig): Runtime {
+  /** A workload's runtime. */
+  of({ runtime = formerRuntime }: RunConfig): Runtime {
     const found = this.#runtimes.find(({ name }) => name === runtime);
     if (found !== undefined) return found;
     throw unsupported(`unknown runtime ${JSON.stringify(runtime)}`, {

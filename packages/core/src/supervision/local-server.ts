@@ -149,7 +149,7 @@ async function currentMounts(
   { mounts, workloads }: LocalServerOptions,
 ): Promise<PinnedMount[]> {
   const granted = await mounts.of(id, mountsOfRunConfig(runConfig));
-  if (runtime.mountsByPath) await refuseReplaceable(runConfig.name, granted, workloads());
+  if (runtime.capabilities.mountsByPath) await refuseReplaceable(runConfig.name, granted, workloads());
   return granted;
 }
 

@@ -1,3 +1,4 @@
+import { formerRuntime } from '@toolhive/contract/names';
 import type { Usage } from '@toolhive/contract/traffic';
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { InstanceUsage } from '@toolhive/runtime/runtime';
@@ -36,7 +37,7 @@ async function usageOf(core: Core, supervisor: Supervisor): Promise<Usage> {
   return {
     name: runConfig.name,
     at: new Date().toISOString(),
-    ...(!isLocal(runConfig) ? {} : { runtime: runConfig.runtime ?? 'docker' }),
+    ...(!isLocal(runConfig) ? {} : { runtime: runConfig.runtime ?? formerRuntime }),
     ...(measured === undefined
       ? {}
       : {

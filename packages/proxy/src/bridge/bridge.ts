@@ -1,10 +1,10 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
-import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
+import { ServerConnection } from '../connection/connection.ts';
 import type { Call, ConnectionOwner } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { ConnectionPool } from '../connection/pool.ts';
-import type { OpenTransport, OwnConnection } from '../connection/pool.ts';
+import type { OpenTransport } from '../connection/pool.ts';
 import { answerError } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -15,7 +15,9 @@ import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { askingMethods, capabilityFor, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
+import { admit } from './admission.ts';
 import { LegacyRouter } from './legacy-routing.ts';
+import { LegacySupport } from './legacy-support.ts';
 import type { Limits } from './limits.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import { ModernCalls } from './modern-calls.ts';
@@ -24,9 +26,9 @@ import { ModernRouter, deferred } from './modern-routing.ts';
 import { Seal } from './seal.ts';
 import { ServerState } from './server-state.ts';
 import type { Session } from './session.ts';
+import { SessionListeners } from './session-listeners.ts';
 import { SessionTable } from './session-table.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { Listener } from './subscriptions.ts';
 import { ToolParameters } from './tool-parameters.ts';
 
 export interface BridgeOptions {
@@ -100,18 +102,15 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #server: ServerState;
   readonly #pool: ConnectionPool;
   readonly #subscriptions: Subscriptions;
-  readonly #listeners = new Map<Session, Listener>();
+  readonly #listeners: SessionListeners;
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
   readonly #legacy: LegacyRouter;
+  readonly #legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
   readonly #maintenance: NodeJS.Timeout;
   /** The generation of the server, as soon as it is known. */
   #generation: ProtocolGeneration | undefined;
-  /** The same for legacy clients of a modern server. Undefined until the first legacy client connects. */
-  #legacyIdentity: ServerIdentity | 'unsupported' | undefined;
-  #isLegacyCertain = false;
-  #probing: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
     const { workload, version, limits, isSlowToStart, input, messages, onFault, now = Date.now } = options;
@@ -132,8 +131,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       workload,
       messages,
       now,
-      onKept: (session) => this.#sessionKept(session),
-      onClosed: (session) => this.#sessionClosed(session),
+      onKept: (session) => this.#listeners.add(session),
+      onClosed: (session) => {
+        this.#server.connection?.refuseAllOf(session, 'the session was closed');
+        this.#listeners.delete(session);
+      },
     });
     this.#modernCalls = new ModernCalls({
       ...limits,
@@ -147,11 +149,13 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };
     const hasOwn = (session: Session): boolean => this.#hasOwn(session);
+    this.#listeners = new SessionListeners(this.#subscriptions, hasOwn);
+    this.#legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
     this.#legacy = new LegacyRouter({
       ...shared,
       sessions: this.sessions,
       hasOwn,
-      ownIdentity: () => (this.#legacyIdentity === 'unsupported' ? undefined : this.#legacyIdentity),
+      ownIdentity: () => this.#legacySupport.identity,
     });
     const mayHaveOwn = options.sessions === 'own';
     this.#modern = new ModernRouter({
@@ -194,12 +198,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       throw error;
     });
     this.#generation = connection.generation;
-    const known = this.#isLegacyCertain ? this.#legacyIdentity : undefined;
-    this.#legacyIdentity = connection.generation === 'legacy' ? connection.identity : (legacy ?? known);
+    this.#legacySupport.follow(connection, legacy);
     this.#pool.use(openTransport);
     this.#toolParameters.forget();
     // The handshake determines which sessions have separate connections.
-    this.#followListeners();
+    this.#listeners.follow();
     this.#subscriptions.follow(connection);
     this.#server.up(connection);
   }
@@ -216,26 +219,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** Takes a message of a legacy client. `responder` is used for a request only. */
   accept(session: Session, received: Message, responder: Responder): void {
-    const { messages } = this.#options;
-    const { kind } = received;
-    if (kind === 'response') return session.answered(received);
-    if (messages.isEmpty) return this.#routeLegacy(session, received, responder);
-    if (kind === 'request') {
-      const admitted = session.beginAdmission();
-      const proceed = (request: Message, guarded: Responder): void => {
-        try {
-          this.#routeLegacy(session, request, guarded);
-        } finally {
-          admitted();
-        }
-      };
-      return messages.request(session.caller, received, responder, proceed, admitted);
-    }
-    // A cancellation must not overtake the request that it cancels.
-    session.afterAdmission(() =>
-      messages.toServer(session.caller, received, undefined, (outcome) => {
-        if (outcome.kind !== 'refusal') this.#routeLegacy(session, outcome, responder);
-      }),
+    if (received.kind === 'response') return session.answered(received);
+    admit(this.#options.messages, session, received, responder, (message, guarded) =>
+      this.#routeLegacy(session, message, guarded),
     );
   }
 
@@ -252,21 +238,12 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** The sessions that clients can name. */
   openSessions(): OpenSession[] {
-    return this.sessions.all().map(({ id, client, isRelayed, startedMs, lastSeenMs, own }) => ({
-      id,
-      client,
-      isRelayed,
-      startedMs,
-      lastSeenMs,
-      process: own === undefined ? 'shared' : 'own',
-    }));
+    return this.sessions.all().map(describeSession);
   }
 
   /** Ends a session. Returns whether there was one. */
   endSession(id: string): boolean {
-    const session = this.sessions.all().find((one) => one.id === id);
-    if (session !== undefined) this.sessions.close(session);
-    return session !== undefined;
+    return this.sessions.end(id);
   }
 
   /** Ends the processes that are kept for further requests over a connection of a client, which has ended. */
@@ -287,11 +264,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     if (this.#subscriptions.deliver(notification)) return;
     // Any other notification belongs to a request. If the request is unknown, no client receives the notification.
     if (call === undefined) return this.sessions.only?.notify(notification);
-    // A modern client that wants log messages has a separate connection, so every message on that connection belongs
-    // to the client.
-    const isUnwanted =
-      isOfModernClient(call) && this.#generation === 'legacy' && method === 'notifications/message';
-    if (!isUnwanted) call.responder.notify(notification);
+    if (!isUnwanted(notification, call, this.#generation)) call.responder.notify(notification);
   }
 
   /**
@@ -301,9 +274,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
     connection.decline(request);
     const required = capabilityFor[request.value.method ?? ''];
-    // A list does not depend on the answer, even if the server asks for more.
-    const matters = call !== undefined && askingMethods.has(call.request.value.method ?? '');
-    if (!matters || required === undefined || !isOfModernClient(call)) return;
+    if (call === undefined || required === undefined || !needsAnswer(call)) return;
     connection.cancel(call, 'the client cannot be asked');
     missingCapability(call.responder, idText(call.request), required);
   }
@@ -332,44 +303,15 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     }
     this.#server.whenUp(
       (connection) => {
-        if (this.#options.sessions === 'own' && this.#legacyIdentity === undefined)
-          this.#probeLegacy()
+        if (this.#options.sessions === 'own' && this.#legacySupport.isUnknown)
+          this.#legacySupport
+            .probe()
             .then(() => this.#routeLegacy(session, message, responder))
             .catch(raiseFault);
         else this.#legacy.request(session, message, responder, connection);
       },
       (reason) => answerError(responder, idText(message), errorCodes.serverError, reason),
     );
-  }
-
-  /** Detects whether a modern server also supports legacy clients. Only a legacy connection shows that support. */
-  #probeLegacy(): Promise<void> {
-    const owner: ConnectionOwner = {
-      notified() {},
-      asked: (connection, request) => connection.decline(request),
-      lost() {},
-    };
-    this.#probing ??= this.#pool
-      .take(owner, this.#client)
-      .then(
-        (own) => this.#settleLegacy(own, true),
-        (error: unknown) => this.#settleLegacy(undefined, error instanceof RefusedRequest),
-      )
-      .finally(() => (this.#probing = undefined));
-    return this.#probing;
-  }
-
-  /** Takes the connection that was opened to find out, if one could be. `isCertain`: the next server is the same in that. */
-  #settleLegacy(own: OwnConnection | undefined, isCertain: boolean): void {
-    this.#legacyIdentity = own?.connection.identity ?? 'unsupported';
-    this.#isLegacyCertain = isCertain;
-    own?.giveBack();
-    this.#followListeners();
-  }
-
-  #followListeners(): void {
-    for (const [session, listener] of this.#listeners)
-      if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
   }
 
   #routeModern(request: ModernRequest, responder: Responder): PendingRequest {
@@ -383,23 +325,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** A server that supports only modern clients treats all requests alike, and needs one connection for all sessions. */
   #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && this.#legacyIdentity !== 'unsupported' && session.isLasting;
-  }
-
-  #sessionKept(session: Session): void {
-    const listener: Listener = {
-      uris: session.subscriptions,
-      changed: (notification) => session.notify(notification),
-    };
-    this.#listeners.set(session, listener);
-    if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
-  }
-
-  #sessionClosed(session: Session): void {
-    this.#server.connection?.refuseAllOf(session, 'the session was closed');
-    const listener = this.#listeners.get(session);
-    this.#listeners.delete(session);
-    if (listener !== undefined) this.#subscriptions.delete(listener);
+    return this.#options.sessions === 'own' && !this.#legacySupport.isUnsupported && session.isLasting;
   }
 
   #maintain(): void {
@@ -415,3 +341,18 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 function isOfModernClient({ caller }: Call): boolean {
   return caller === undefined;
 }
+
+function describeSession({ id, client, isRelayed, startedMs, lastSeenMs, own }: Session): OpenSession {
+  return { id, client, isRelayed, startedMs, lastSeenMs, process: own === undefined ? 'shared' : 'own' };
+}
+
+/** Whether a call fails if the client cannot be asked. A list does not depend on the answer, even if the server asks for more. */
+const needsAnswer = (call: Call): boolean =>
+  isOfModernClient(call) && askingMethods.has(call.request.value.method ?? '');
+
+/**
+ * A modern client that wants log messages has a separate connection, so every message on that connection belongs to the
+ * client.
+ */
+const isUnwanted = ({ value }: Message, call: Call, generation: ProtocolGeneration | undefined): boolean =>
+  isOfModernClient(call) && generation === 'legacy' && value.method === 'notifications/message';

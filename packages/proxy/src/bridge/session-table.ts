@@ -86,6 +86,13 @@ export class SessionTable {
     return session;
   }
 
+  /** Closes the session with an ID. Returns whether there was one. */
+  end(id: string): boolean {
+    const session = this.all().find((one) => one.id === id);
+    if (session !== undefined) this.close(session);
+    return session !== undefined;
+  }
+
   close(session: Session): void {
     this.#named.delete(session.id);
     session.isLasting = false;

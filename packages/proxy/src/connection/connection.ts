@@ -279,19 +279,19 @@ export class ServerConnection {
       if (newToken !== undefined) call?.responder.notify(restate(message, { newToken }));
       return;
     }
-    const call = this.#relatedCall(message, related);
+    const call = relatedCall(this.#calls, message, related);
     const { owner } = this.#options;
     if (message.kind === 'notification') owner.notified(message, call);
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
 
-  /** Found by the stream or the subscription that a message came on, or because there is only one call. */
-  #relatedCall({ value }: Message, related: number | undefined): Call | undefined {
-    const subscription = value.params?._meta?.[meta.subscriptionId];
-    if (typeof subscription === 'number') return this.#calls.get(subscription);
-    return related === undefined ? this.#calls.only : this.#calls.get(related);
-  }
+/** Found by the stream or the subscription that a message came on, or because there is only one call. */
+function relatedCall(calls: Calls, { value }: Message, related: number | undefined): Call | undefined {
+  const subscription = value.params?._meta?.[meta.subscriptionId];
+  if (typeof subscription === 'number') return calls.get(subscription);
+  return related === undefined ? calls.only : calls.get(related);
 }
 
 /** The server answered a request with an error. */

@@ -1,26 +1,27 @@
 import type { Readable } from 'node:stream';
 import { messageOf, unsupported } from '@toolhive/contract/failure';
 import type { KeepAlive, OpenSession } from '../bridge/bridge.ts';
-import { passInputRequests, passInputResponses } from '../bridge/input-required.ts';
+import { passInputResponses } from '../bridge/input-required.ts';
 import { batchVersion, readIncoming, refuseBatch } from '../endpoint/incoming.ts';
 import type { Incoming } from '../endpoint/incoming.ts';
 import { isModernRequest, modernClient, refusalOf } from '../endpoint/modern-headers.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { isObject, readBatch, readMessage } from '../jsonrpc/message.ts';
+import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Exchange } from '../middleware/middleware.ts';
-import { encoded, namedBy } from '../protocol/header-values.ts';
 import { mcpErrors } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 import { abortedBy } from '../transport/answer.ts';
 import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.ts';
 import { readEvents } from '../transport/events.ts';
-import type { ForwardedRequest, HttpForwarder } from './forwarder.ts';
+import { isEventStream, isJson, nameOf, replacedHeaders } from './forwarded-headers.ts';
+import type { HttpForwarder } from './forwarder.ts';
 import { ForwardedReply } from './forwarded-reply.ts';
+import { ServerMessages } from './server-messages.ts';
 import { ServerSessions, unknownClient } from './server-sessions.ts';
 import type { ServerSession } from './server-sessions.ts';
 
@@ -49,13 +50,6 @@ interface Forwarding {
   request?: Message;
 }
 
-/** The longest error without an ID that clients get. */
-const maxFailureChars = 10_000;
-
-/** The proxy reads replies, so the server must not compress them. The forwarded body may have another length. */
-const replaced = { 'accept-encoding': undefined, 'content-length': undefined };
-const replacedOfAuthenticated = { ...replaced, authorization: undefined };
-
 /** How long the server may take to accept a response that ToolHive sends in the client's place. */
 const respondMs = 30_000;
 
@@ -66,10 +60,12 @@ const respondMs = 30_000;
 export class GuardedForwarder {
   readonly #options: GuardedForwarderOptions;
   readonly #sessions: ServerSessions;
+  readonly #serverMessages: ServerMessages;
 
   constructor(options: GuardedForwarderOptions) {
     this.#options = options;
     this.#sessions = new ServerSessions(options);
+    this.#serverMessages = new ServerMessages(options);
   }
 
   /** The server and its sessions have ended. */
@@ -79,14 +75,7 @@ export class GuardedForwarder {
 
   /** The sessions that the server has begun and that are not known to have ended. */
   openSessions(): OpenSession[] {
-    return this.#sessions.all().map(({ id, client, isRelayed, startedMs, lastSeenMs }) => ({
-      id,
-      client,
-      isRelayed,
-      startedMs,
-      lastSeenMs,
-      process: 'shared',
-    }));
+    return this.#sessions.all().map(describeSession);
   }
 
   /** Tells the server to end a session. Returns whether there was one. Throws `unsupported` if the server refuses. */
@@ -128,8 +117,8 @@ export class GuardedForwarder {
       if (isModern && refused !== undefined && refused.code !== mcpErrors.unsupportedVersion)
         return replyJson(response, 400, refusedResponse(message, refused).text);
       const session = this.#sessionOf(exchange);
-      if (session === 'unknown' || this.#isRefusedBatch(incoming, exchange)) return;
-      const reply = this.#reply(exchange, messages.length);
+      if (session === 'unknown' || isRefusedBatch(incoming, exchange)) return;
+      const reply = openReply(exchange, this.#options.pending, messages.length);
       for (const one of messages) {
         const client = isModern && one.kind === 'request' ? modernClient(one) : clientOf(one, session);
         this.#forward({ exchange, session, caller: this.#caller(exchange, session, client), reply }, one);
@@ -146,23 +135,6 @@ export class GuardedForwarder {
     // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
     replyText(response, 404, 'session not found. Initialize a new session');
     return 'unknown';
-  }
-
-  #isRefusedBatch(incoming: Incoming, { request, response }: Exchange): boolean {
-    // The version of a request without the header (MCP 2025-06-18, Transports, Protocol Version Header).
-    const version = request.headers['mcp-protocol-version'] ?? batchVersion;
-    return refuseBatch(incoming, String(version), response);
-  }
-
-  #reply({ response }: Exchange, messages: number): ForwardedReply {
-    const { pending } = this.#options;
-    const reply = new ForwardedReply(response, messages);
-    pending.add(reply);
-    response.once('close', () => {
-      pending.delete(reply);
-      reply.disconnected();
-    });
-    return reply;
   }
 
   #caller({ principal }: Exchange, session: ServerSession | undefined, client: ClientIdentity): Caller {
@@ -211,7 +183,7 @@ export class GuardedForwarder {
     const session = this.#sessionOf(exchange);
     if (session === 'unknown') return;
     const caller = this.#caller(exchange, session, session?.client ?? unknownClient);
-    this.#send({ exchange, session, caller, reply: this.#reply(exchange, 1) });
+    this.#send({ exchange, session, caller, reply: openReply(exchange, this.#options.pending, 1) });
   }
 
   /** Sends a request to the server, and forwards the reply. */
@@ -240,7 +212,7 @@ export class GuardedForwarder {
     const forwarded = {
       body: message?.text ?? null,
       replaced: {
-        ...this.#replaced,
+        ...replacedHeaders(this.#options.isAuthenticated),
         ...exchange.credentials,
         ...(name === undefined ? {} : { 'mcp-name': name }),
       },
@@ -248,10 +220,6 @@ export class GuardedForwarder {
       budget: input.output,
     };
     forwarder.request(exchange.request, forwarded, listener);
-  }
-
-  get #replaced(): ForwardedRequest['replaced'] {
-    return this.#options.isAuthenticated ? replacedOfAuthenticated : replaced;
   }
 
   #failed({ reply }: Forwarding, error: unknown): void {
@@ -312,52 +280,9 @@ export class GuardedForwarder {
     if (session !== undefined && isOver) this.#sessions.end(session.id);
   }
 
-  /** Passes a server message or batch through the middleware. Calls back with the client's messages, possibly none. */
+  /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    let messages: Message[];
-    try {
-      messages = isBatch(text) ? readBatch(text) : [readMessage(text)];
-    } catch {
-      // A failure outside any request has no ID, so it is not a message either (JSON-RPC 2.0, section 5).
-      if (isFailure(text)) return done(text);
-      this.#reportInvalid(text);
-      return done('');
-    }
-    const texts: string[] = [];
-    const deliverFrom = (at: number): void => {
-      const message = messages[at];
-      if (message === undefined)
-        return done(isBatch(text) && texts.length > 0 ? `[${texts.join()}]` : texts.join());
-      this.#deliver(forwarding, message, (delivered) => {
-        if (delivered !== undefined) texts.push(delivered.text);
-        deliverFrom(at + 1);
-      });
-    };
-    deliverFrom(0);
-  }
-
-  /** Passes a server message through the middleware, and calls back with the client's message, if any. */
-  #deliver(forwarding: Forwarding, message: Message, done: (message?: Message) => void): void {
-    const { caller, session, request } = forwarding;
-    const { messages } = this.#options;
-    if (message.kind === 'response') {
-      const answered = answeredBy(message, forwarding);
-      if (answered === undefined) return done(); // the client has not asked this
-      session?.requests.take(message);
-      return messages.toClient(caller, message, answered, (outcome) => {
-        if (outcome.kind === 'refusal') done(refusedResponse(answered, outcome));
-        else passInputRequests(messages, caller, { request: answered, response: outcome }, done);
-      });
-    }
-    messages.toClient(caller, message, request, (outcome) => {
-      if (outcome.kind !== 'refusal') {
-        if (message.kind === 'request') session?.serverRequests.add(message);
-        return done(outcome);
-      }
-      // The server gets the refusal as the client's response.
-      if (message.kind === 'request') this.#respond(forwarding, refusedResponse(message, outcome));
-      done();
-    });
+    this.#serverMessages.pass(forwarding, text, (response) => this.#respond(forwarding, response), done);
   }
 
   /** Sends a response to a request of the server, in the session in which that came. */
@@ -367,7 +292,12 @@ export class GuardedForwarder {
     const forwarded = {
       method: 'POST',
       body: text,
-      replaced: { ...this.#replaced, ...exchange.credentials, ...types, 'last-event-id': undefined },
+      replaced: {
+        ...replacedHeaders(this.#options.isAuthenticated),
+        ...exchange.credentials,
+        ...types,
+        'last-event-id': undefined,
+      },
       aborter: abortedBy(AbortSignal.timeout(respondMs)),
       budget: input.output,
     };
@@ -376,18 +306,6 @@ export class GuardedForwarder {
       failed: () => {}, // the server may have ended
     });
   }
-
-  #reportInvalid(text: string): void {
-    const excess = this.#options.input.reportInvalid(text);
-    if (excess !== undefined) this.#options.onExcess(excess);
-  }
-}
-
-/** Returns the request that a response answers: the request of this reply, or another request of the session. */
-function answeredBy(response: Message, { request, session }: Forwarding): Message | undefined {
-  return request !== undefined && request.value.id === response.value.id
-    ? request
-    : session?.requests.find(response);
 }
 
 function clientOf({ value }: Message, session: ServerSession | undefined): ClientIdentity {
@@ -400,36 +318,23 @@ function clientOf({ value }: Message, session: ServerSession | undefined): Clien
   };
 }
 
-/** Returns the value of the header `Mcp-Name` for a message. */
-function nameOf({ value: { method = '', params } }: Message): string | undefined {
-  const name = params?.[namedBy[method] ?? ''];
-  return typeof name === 'string' ? encoded(name) : undefined;
+function describeSession({ id, client, isRelayed, startedMs, lastSeenMs }: ServerSession): OpenSession {
+  return { id, client, isRelayed, startedMs, lastSeenMs, process: 'shared' };
 }
 
-/** Whether a text is an error response without an ID. */
-function isFailure(text: string): boolean {
-  if (text.length > maxFailureChars) return false;
-  try {
-    const value: unknown = JSON.parse(text);
-    return (
-      isObject(value) &&
-      isObject(value['error']) &&
-      value['result'] === undefined &&
-      value['method'] === undefined
-    );
-  } catch {
-    return false;
-  }
+function isRefusedBatch(incoming: Incoming, { request, response }: Exchange): boolean {
+  // The version of a request without the header (MCP 2025-06-18, Transports, Protocol Version Header).
+  const version = request.headers['mcp-protocol-version'] ?? batchVersion;
+  return refuseBatch(incoming, String(version), response);
 }
 
-function isBatch(text: string): boolean {
-  return /^\s*\[/.test(text);
-}
-
-function isJson(type: string | readonly string[] | undefined): boolean {
-  return typeof type === 'string' && /^application\/json\s*(;|$)/i.test(type);
-}
-
-function isEventStream(type: string | readonly string[] | undefined): boolean {
-  return typeof type === 'string' && type.startsWith('text/event-stream');
+/** Opens the reply to a request with a number of messages, whose connection is kept alive until its end. */
+function openReply({ response }: Exchange, pending: Set<KeepAlive>, messages: number): ForwardedReply {
+  const reply = new ForwardedReply(response, messages);
+  pending.add(reply);
+  response.once('close', () => {
+    pending.delete(reply);
+    reply.disconnected();
+  });
+  return reply;
 }

@@ -2,14 +2,13 @@ import { raiseFault } from '@toolhive/contract/fault';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import { replyText } from '../http/reply.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
-import { isModernRequest } from '../endpoint/modern-headers.ts';
-import { messagesPath } from '../endpoint/sse.ts';
 import { CallerBridges } from './caller-bridges.ts';
 import type { CallerConnection } from './caller-bridges.ts';
 import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
 import { HttpBridge } from './http-bridge.ts';
 import type { BridgedServer, HttpUpstreamOptions } from './http-bridge.ts';
+import { isForeign, wayOf } from './request-way.ts';
 import {
   examineForCallers,
   examineRemote,
@@ -111,29 +110,9 @@ export class HttpUpstream implements Upstream {
   }
 
   handle(exchange: Exchange): void {
-    const { messages, access, transport } = this.#options;
     const up = this.#up;
     if (up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
-    // Remote servers get no headers of clients.
-    if (!up.isRemote && up.generation !== undefined && !this.#isForeign(exchange, up)) {
-      // Middleware must see every message, and sessions belong to principals.
-      const isGuarded = !messages.isEmpty || access !== undefined;
-      // What is not MCP can be passed through unless that would be a way around a rule.
-      const mayPass = access === undefined && messages.onlyObserves;
-      const isOther = transport === 'streamable-http' && exchange.path !== '/mcp';
-      if (!isGuarded || (isOther && mayPass))
-        return this.#forwarder.forward(exchange.request, exchange.response);
-      if (transport === 'streamable-http') return this.#guarded.handle(exchange);
-    }
-    const { credentials } = exchange;
-    if (credentials === undefined) return this.#shared.serve(exchange, up);
-    if (up.generation !== undefined && this.#mayForward(exchange, up)) return this.#guarded.handle(exchange);
-    const caller = this.#callers.of(exchange, credentials, up.address, up.path);
-    if (caller === undefined)
-      return replyText(exchange.response, 503, 'too many callers use the server at once', {
-        'retry-after': '60',
-      });
-    this.#handleFor(caller, exchange, up);
+    this.#route(exchange, up, up.generation !== undefined);
   }
 
   openSessions(): OpenSession[] {
@@ -156,30 +135,55 @@ export class HttpUpstream implements Upstream {
     await this.#forwarder[Symbol.asyncDispose]();
   }
 
-  /** Handles a request of a caller with credentials of its own. */
-  #handleFor(caller: CallerConnection, exchange: Exchange, up: Up): void {
-    if (up.callersAuthenticate && up.generation === undefined && up.examination === undefined) {
-      // The server describes itself to authenticated callers only.
-      up.examination = this.#examine(caller, up).finally(() => (up.examination = undefined));
+  #route(exchange: Exchange, up: Up, isExamined: boolean): void {
+    const { messages, access, transport } = this.#options;
+    const { credentials } = exchange;
+    const way = wayOf({
+      transport,
+      isRemote: up.isRemote,
+      callersAuthenticate: up.callersAuthenticate,
+      hasCredentials: credentials !== undefined,
+      isExamined,
+      isForeign: isForeign(exchange, transport, up),
+      isMcp: exchange.path === '/mcp',
+      hasMiddleware: !messages.isEmpty,
+      onlyObserves: messages.onlyObserves,
+      hasAccess: access !== undefined,
+    });
+    switch (way) {
+      case 'bytes':
+        return this.#forwarder.forward(exchange.request, exchange.response);
+      case 'messages':
+        return this.#guarded.handle(exchange);
+      case 'shared bridge':
+        return this.#shared.serve(exchange, up);
+      case 'caller bridge':
+        return this.#serveCaller(exchange, credentials ?? {}, up, isExamined);
     }
-    if (up.generation === undefined && up.examination !== undefined) {
-      up.examination.then(() => this.#route(caller, exchange, up)).catch(raiseFault);
-      return;
-    }
-    this.#route(caller, exchange, up);
   }
 
-  #route(caller: CallerConnection, exchange: Exchange, up: Up): void {
+  /** Serves a request through the bridge of its caller, as soon as the server has described itself to a caller. */
+  #serveCaller(
+    exchange: Exchange,
+    credentials: NonNullable<Exchange['credentials']>,
+    up: Up,
+    isExamined: boolean,
+  ): void {
+    const caller = this.#callers.of(exchange, credentials, up.address, up.path);
+    if (caller === undefined)
+      return replyText(exchange.response, 503, 'too many callers use the server at once', {
+        'retry-after': '60',
+      });
+    if (isExamined || !up.callersAuthenticate)
+      return caller.bridge.serve(exchange, { ...up, endpoint: caller.endpoint });
+    up.examination ??= this.#examine(caller, up).finally(() => (up.examination = undefined));
+    up.examination.then(() => this.#serveExamined(exchange, up)).catch(raiseFault);
+  }
+
+  #serveExamined(exchange: Exchange, up: Up): void {
     if (exchange.response.destroyed) return; // its client is gone
-    if (this.#up !== up) return this.handle(exchange); // the server was stopped or started again in the meantime
-    if (this.#mayForward(exchange, up)) return this.#guarded.handle(exchange);
-    caller.bridge.serve(exchange, { ...up, endpoint: caller.endpoint });
-  }
-
-  /** Whether a remote server gets the request itself, with the credentials of its caller. */
-  #mayForward(exchange: Exchange, up: Up): boolean {
-    const isStreamable = this.#options.transport === 'streamable-http';
-    return up.callersAuthenticate && isStreamable && !this.#isForeign(exchange, up);
+    if (this.#up === up) this.#route(exchange, up, true);
+    else this.handle(exchange); // the server was stopped or started again in the meantime
   }
 
   /** Learns the generation. If the server refuses the caller, the caller's own request shows that. */
@@ -190,17 +194,5 @@ export class HttpUpstream implements Upstream {
     } catch {
       // The next caller tries again.
     }
-  }
-
-  /** Whether the client uses another transport or other protocol versions than the server. */
-  #isForeign({ request, path, query }: Exchange, { generation, legacy }: Up): boolean {
-    const { transport } = this.#options;
-    const isStreamable = path === '/mcp' || (path === '/sse' && request.method === 'POST');
-    if (transport === 'sse') return isStreamable;
-    if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
-    // A server that tells its generation to authenticated callers only answers each of them for itself.
-    if (path !== '/mcp' || generation === undefined) return false;
-    const isModern = isModernRequest(request.headers, undefined);
-    return isModern ? generation !== 'modern' : generation === 'modern' && legacy === undefined;
   }
 }

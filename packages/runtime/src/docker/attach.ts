@@ -10,7 +10,7 @@ export interface Attachment {
   /** Settles when the container's output or the connection ends. Never rejects. */
   closed: Promise<void>;
   /** Writes to the container's standard input before its server does anything. */
-  handOver: (input: Buffer) => void;
+  writeFirst: (input: Buffer) => void;
   close: () => void;
   /** Lets this process end while the connection is open. */
   unref: () => void;
@@ -72,7 +72,7 @@ export async function attach(
   return {
     ...(speaksStdio && { stdio: { input: socket, output } }),
     closed,
-    handOver: (input) => {
+    writeFirst: (input) => {
       socket.write(input);
     },
     close: () => socket.destroy(),

@@ -161,7 +161,7 @@ function ruleCases(socket: string): void {
     const egress = new TestEgress({ hosts: ['api.example'], ports: [443] });
     return { kind: 'rules', egress } as const;
   };
-  const paused = async () => {
+  const waiting = async () => {
     const engine = await connectEngine(socket);
     const filters = JSON.stringify({ label: [`toolhive-hive=${daemonId}`, 'toolhive-pause'] });
     const Containers = z.array(z.object({ Id: z.string() }));
@@ -172,7 +172,7 @@ function ruleCases(socket: string): void {
   test('a server that speaks HTTP is reached, on whatever address it listens', async () => {
     for (const host of ['127.0.0.1', '0.0.0.0']) {
       const env = { MCP_PORT: '8080', MCP_HOST: host };
-      const launch = { ...http(), workload: 'guarded-http', env, network: rules() };
+      const launch = { ...http(), workload: 'rules-http', env, network: rules() };
       await using instance = await runtime.start(aLaunch(testServers, launch), never);
       const { address } = instance;
       if (address?.kind !== 'socket') throw new Error('it has no socket');
@@ -185,7 +185,7 @@ function ruleCases(socket: string): void {
   });
 
   test('a server that speaks HTTP ends when the way to it does, so that it is started again', async () => {
-    const launch = { ...http(), workload: 'guarded-http', network: rules() };
+    const launch = { ...http(), workload: 'rules-http', network: rules() };
     await using instance = await runtime.start(aLaunch(testServers, launch), never);
     const { stdout } = await promisify(execFile)('pgrep', [
       '-P',
@@ -199,26 +199,26 @@ function ruleCases(socket: string): void {
     expect(await instance.exited).toMatchObject({ signal: 'SIGKILL' });
   });
 
-  test('the network of a server ends with it, and the spare with the sweep', async () => {
+  test('the network of a server ends with it, and the prepared network with the sweep', async () => {
     const instance = await runtime.start(
-      aLaunch(testServers, { workload: 'guarded', network: rules() }),
+      aLaunch(testServers, { workload: 'rules', network: rules() }),
       never,
     );
-    const both = await waitFor(async () => ((found) => found.length > 1 && found)(await paused()));
+    const both = await waitFor(async () => ((found) => found.length > 1 && found)(await waiting()));
 
     await instance.stop(0);
-    const spare = await paused();
+    const prepared = await waiting();
     await runtime.sweep();
 
     expect(both).toHaveLength(2);
-    expect(spare).toHaveLength(1);
-    expect(await paused()).toEqual([]);
+    expect(prepared).toHaveLength(1);
+    expect(await waiting()).toEqual([]);
   });
 
-  test('a spare that somebody removed is not used', async () => {
-    const launch = aLaunch(testServers, { workload: 'guarded', network: rules() });
+  test('a prepared network that was removed is not used', async () => {
+    const launch = aLaunch(testServers, { workload: 'rules', network: rules() });
     await using first = await runtime.start(launch, never);
-    await waitFor(async () => (await paused()).length === 2);
+    await waitFor(async () => (await waiting()).length === 2);
 
     await runtime.sweep();
     await first.exited;

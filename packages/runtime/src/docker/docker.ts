@@ -1,21 +1,16 @@
 import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
-import * as z from 'zod';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import type { PrepareOptions, Runtime, RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
-import { removeContainer } from './container.ts';
-import { callEngine, connectEngine, type Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { Engines } from './engines.ts';
 import { baseImagesOf, dockerfileOf, nodeImageOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
-import { fenceProblemOf } from './egress.ts';
-import { withRetries } from './retry.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
-import { sweepNetworks } from './network.ts';
-import { PAUSE_LABEL, ownedBy } from './ownership.ts';
-import { TEMPORARY } from './downloads.ts';
+import { publicNetworkProblem } from './network/public.ts';
 import { ImageRecords } from './image-records.ts';
 import {
   newestPackage,
@@ -24,12 +19,11 @@ import {
   previewPackage,
   recordOf,
   tagImage,
-  untagImage,
   type PackageOptions,
 } from './packages.ts';
 import { reportOn } from './report.ts';
-import { candidateSockets, findEngine } from './sockets.ts';
-import { startContainer, type Yard } from './start.ts';
+import { startContainer, type Containers } from './start.ts';
+import { sweepEngine } from './sweep.ts';
 
 /** The options of the Docker runtime. */
 export interface DockerRuntimeOptions {
@@ -50,33 +44,13 @@ export interface DockerRuntimeOptions {
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
 
-/** How long the description of an engine is reused. Whether the engine answers is checked each time. */
-const REPORT_AGE_MS = 30_000;
-
 /**
- * Runs servers as containers in any engine with the Docker API on this machine: Docker, Podman, or Colima. Looks for
- * the engine at each call, so an engine that starts or restarts later is found. Prefers the engine that answered
- * last.
+ * Runs servers as containers in any engine with the Docker API on this machine: Docker, Podman, or Colima.
  */
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { daemonId, env, log = () => {} } = options;
-  const place = { daemonId, tempDir: options.tempDir };
-  const yard: Yard = {
-    daemonId,
-    names: new Set(),
-    network: undefined,
-    withoutInit: new Set(),
-    egress: {
-      place,
-      env,
-      spares: new Map(),
-      problems: new Map(),
-      relayed: new Set(),
-      relayImage: nodeImageOf(options.baseImages ?? {}),
-      gateways: options.gateways ?? new GatewayProcess(),
-    },
-    log,
-  };
+  const engines = new Engines(env, options.socket);
+  const containers = containersOf(options);
   const { baseImages = {} } = options;
   const records = new ImageRecords(options.recordsDir);
   const packageOptions = (preparing: PrepareOptions): PackageOptions => ({
@@ -88,77 +62,50 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   });
   /** One after the other: each of them starts containers. */
   const lookUps = new SerialQueue();
-  let last: string | undefined;
-  let report: { socket: string; until: number; value: RuntimeReport } | undefined;
-
-  async function sockets(): Promise<string[]> {
-    if (options.socket !== undefined) return [options.socket];
-    const found = await candidateSockets(env);
-    return last === undefined ? found : [last, ...found.filter((socket) => socket !== last)];
-  }
-
-  async function engine(signal?: AbortSignal): Promise<Engine> {
-    const found = await findEngine(await sockets(), signal);
-    last = found.socket;
-    return found;
-  }
+  const reports = new EngineReports(containers);
 
   return {
     name: 'docker',
-    mountsByPath: true,
-    homes: dockerHomes(daemonId, () => engine()),
-
-    async check(signal): Promise<RuntimeReport> {
-      try {
-        const using = await engine(signal);
-        if (report?.socket === using.socket && performance.now() < report.until) return report.value;
-        const fenceProblem = await fenceProblemOf(yard.egress, using);
-        const value = await reportOn(using, { fenceProblem, signal });
-        report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
-        return value;
-      } catch (error) {
-        report = undefined;
-        const hint = error instanceof ThvError ? error.hint : undefined;
-        return {
-          runtime: 'docker',
-          available: false,
-          detail: messageOf(error),
-          ...(hint !== undefined && { hint }),
-          limits: [],
-        };
-      }
+    capabilities: {
+      runs: 'images',
+      publishesPorts: true,
+      recordsIsolation: true,
+      mountsByPath: true,
     },
+    homes: dockerHomes(daemonId, () => engines.find()),
+
+    check: (signal) => reports.of(() => engines.find(signal), signal),
 
     async prepare(source, preparing) {
-      const using = await engine(preparing.signal);
+      const using = await engines.find(preparing.signal);
       if (source.kind === 'image') return prepareImage(using, source, { ...preparing, env });
       return preparePackage(using, source, packageOptions(preparing));
     },
 
     async newest(source, looking) {
       return lookUps.run(async () =>
-        newestPackage(await engine(looking.signal), source, packageOptions(looking)),
+        newestPackage(await engines.find(looking.signal), source, packageOptions(looking)),
       );
     },
 
     async preview(source, looking) {
       return lookUps.run(async () =>
-        previewPackage(await engine(looking.signal), source, packageOptions(looking)),
+        previewPackage(await engines.find(looking.signal), source, packageOptions(looking)),
       );
     },
 
     async contents(source) {
-      return (await recordOf(await engine(), source, { baseImages, records }))?.contents;
+      return (await recordOf(await engines.find(), source, { baseImages, records }))?.contents;
     },
 
     async start(launch, signal) {
       const { source } = launch;
-      const using = await engine(signal);
+      const using = await engines.find(signal);
       if (source.kind === 'image')
-        return startContainer(using, yard, { launch, image: source.image, limits: [], signal });
+        return startContainer(using, containers, { launch, image: source.image, limits: [], signal });
       const image = packageImage(source, baseImages);
       const record = await recordOf(using, source, { baseImages, records });
-      return startContainer(using, yard, {
+      return startContainer(using, containers, {
         launch,
         image,
         limits: record === undefined ? [uncheckedImage] : [],
@@ -171,7 +118,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
       async build(source, { tag, ...preparing }) {
         const name = tag === undefined ? undefined : tagOf(tag);
-        const using = await engine(preparing.signal);
+        const using = await engines.find(preparing.signal);
         const pinned = await preparePackage(using, source, packageOptions(preparing));
         const image = packageImage(pinned, baseImages);
         if (name !== undefined) await tagImage(using, image, name, preparing.signal);
@@ -180,19 +127,68 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     },
 
     async sweep() {
-      for (const socket of await sockets()) {
-        let found: Engine;
-        try {
-          found = await connectEngine(socket);
-        } catch (error) {
-          // Without an engine, nothing can be swept. A later start removes a stopped engine's leftovers by name.
-          log('container engine was not swept', { socket, error: messageOf(error) });
-          continue;
-        }
-        await sweepEngine(found, daemonId);
-      }
+      // A later start removes a stopped engine's leftovers by name.
+      const failed = (socket: string, error: unknown): void =>
+        log('container engine was not swept', { socket, error: messageOf(error) });
+      for await (const engine of engines.all(failed)) await sweepEngine(engine, daemonId);
     },
   };
+}
+
+function containersOf({
+  daemonId,
+  env,
+  tempDir,
+  baseImages,
+  gateways,
+  log,
+}: DockerRuntimeOptions): Containers {
+  return {
+    daemonId,
+    names: new Set(),
+    withoutInit: new Set(),
+    networks: {
+      place: { daemonId, tempDir },
+      env,
+      external: undefined,
+      prepared: new Map(),
+      problems: new Map(),
+      relayed: new Set(),
+      relayImage: nodeImageOf(baseImages ?? {}),
+      gateways: gateways ?? new GatewayProcess(),
+    },
+    log: log ?? (() => {}),
+  };
+}
+
+/** How long the description of an engine is reused. Whether the engine answers is checked each time. */
+const REPORT_AGE_MS = 30_000;
+
+/** Describes the engine that is used, and remembers the description for a while. */
+class EngineReports {
+  readonly #containers: Containers;
+  #last: { socket: string; until: number; value: RuntimeReport } | undefined;
+
+  constructor(containers: Containers) {
+    this.#containers = containers;
+  }
+
+  async of(find: () => Promise<Engine>, signal: AbortSignal | undefined): Promise<RuntimeReport> {
+    try {
+      const engine = await find();
+      const { socket } = engine;
+      if (this.#last?.socket === socket && performance.now() < this.#last.until) return this.#last.value;
+      const networkProblem = await publicNetworkProblem(this.#containers.networks, engine);
+      const value = await reportOn(engine, { networkProblem, signal });
+      this.#last = { socket, until: performance.now() + REPORT_AGE_MS, value };
+      return value;
+    } catch (error) {
+      this.#last = undefined;
+      const hint = error instanceof ThvError ? error.hint : undefined;
+      const detail = messageOf(error);
+      return { runtime: 'docker', available: false, detail, ...(hint !== undefined && { hint }), limits: [] };
+    }
+  }
 }
 
 /** A warning about an image that was not built here, or by an earlier version. */
@@ -207,36 +203,4 @@ function tagOf(name: string): string {
     throw invalid(`${JSON.stringify(name)} is not an image name`, { hint: 'use the form NAME:TAG' });
   }
   return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
-}
-
-const Containers = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
-
-async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
-  await withRetries(changedMeanwhile, () => sweepContainers(engine, daemonId));
-  await sweepNetworks(engine, daemonId);
-  await sweepImages(engine, daemonId);
-}
-
-/** Podman fails to list a container that is being removed, and to remove one that another one has just joined. */
-const changedMeanwhile = /container not known|has dependent containers|dependency exists/;
-
-async function sweepContainers(engine: Engine, daemonId: string): Promise<void> {
-  const query = { ...ownedBy(daemonId), all: '1' };
-  const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
-  // Podman removes no container that another one has joined.
-  const joined = Map.groupBy(containers, ({ Labels }) => Labels?.[PAUSE_LABEL] !== undefined);
-  for (const group of [joined.get(false), joined.get(true)]) {
-    await Promise.all((group ?? []).map(({ Id }) => removeContainer(engine, Id)));
-  }
-}
-
-const Images = z.array(z.object({ RepoTags: z.array(z.string()).nullish() }));
-
-/** Removes the names of images whose build was interrupted. */
-async function sweepImages(engine: Engine, daemonId: string): Promise<void> {
-  const query = { filters: JSON.stringify({ reference: [TEMPORARY] }) };
-  const images = await callEngine(engine, Images, { method: 'GET', path: '/images/json', query });
-  const own = `${TEMPORARY}:${daemonId}-`.toLowerCase();
-  const names = images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.includes(own));
-  for (const name of names) await untagImage(engine, name);
 }

@@ -79,7 +79,7 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
       const network = { kind: 'rules', egress: new TestEgress() } as const;
       await using _server = await daemon.start(aLaunch(source, { network }));
 
-      // The daemon is making a spare network meanwhile, for which it also needs one.
+      // The daemon is preparing another network meanwhile, for which it also needs one.
       const isGone = await waitFor(async () => (await connectors()).every((name) => before.includes(name)));
 
       expect(isGone).toBe(true);

@@ -2,7 +2,7 @@
 export const DAEMON_LABEL = 'toolhive-hive';
 
 /** The label of containers that others join, so that they are removed last. */
-export const PAUSE_LABEL = 'toolhive-pause';
+export const NETWORK_LABEL = 'toolhive-pause';
 
 /** The query that lists only this daemon's objects. */
 export function ownedBy(daemonId: string): { filters: string } {

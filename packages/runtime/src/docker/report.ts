@@ -20,10 +20,10 @@ const EngineVersion = z.object({ Version: z.string() });
 export async function reportOn(
   engine: Engine,
   {
-    fenceProblem,
+    networkProblem,
     signal,
   }: {
-    fenceProblem: string | undefined;
+    networkProblem: string | undefined;
     signal: AbortSignal | undefined;
   },
 ): Promise<RuntimeReport> {
@@ -48,13 +48,13 @@ export async function reportOn(
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
     limits: [
       ...limitsOf(engine, Version, info),
-      ...(fenceProblem === undefined ? [] : [unfencedNetworks(fenceProblem)]),
+      ...(networkProblem === undefined ? [] : [unrestrictedNetworks(networkProblem)]),
     ],
   };
 }
 
 /** The consequence of container networks whose routes the daemon cannot set. */
-const unfencedNetworks = (problem: string): RuntimeLimit => ({
+const unrestrictedNetworks = (problem: string): RuntimeLimit => ({
   concerns: 'servers with public hosts only',
   text: `WARNING: with insecure_allow_all, a container also reaches private addresses and this machine: ${problem}. Or use a profile that lists hosts or ports`,
 });

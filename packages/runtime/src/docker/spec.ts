@@ -2,9 +2,10 @@ import { unsupported } from '@toolhive/contract/failure';
 import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import type { Engine } from './engine.ts';
 import { PACKAGE_HOME } from './dockerfile.ts';
-import type { Handover } from './handover.ts';
+import type { SecretInput } from './secret-input.ts';
 import type { HomeVolume } from './homes.ts';
-import { externalNetwork } from './network.ts';
+import type { JoinedNetwork } from './network/container-network.ts';
+import { externalNetwork } from './network/external.ts';
 import { DAEMON_LABEL } from './ownership.ts';
 import { seccompProfile } from './seccomp.ts';
 
@@ -17,20 +18,13 @@ export interface Blueprint {
   daemonId: string;
   engine: Engine['kind'];
   /** How the container receives its secrets. If absent, they appear in the container settings. */
-  handover?: Handover | undefined;
+  secretInput?: SecretInput | undefined;
   /** The volumes that are kept when the container is removed. */
   volumes: readonly HomeVolume[];
-  /** The guarded network that the container joins. */
-  guarded?: GuardedPlace | undefined;
+  /** The network that the container joins. Absent if the engine makes the network. */
+  joined?: JoinedNetwork | undefined;
   /** Whether the engine has an init process that reaps the server's children. */
   init: boolean;
-}
-
-interface GuardedPlace {
-  /** The container that has the network. */
-  containerId: string;
-  /** The file that tells where names are resolved, if the engine does not write one. */
-  resolverFile?: string;
 }
 
 /**
@@ -43,14 +37,14 @@ const PERIOD_US = 100_000;
 
 /** The body of the engine's "create container" call. It contains the launch and nothing else from the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, engine, init, handover, volumes, guarded } = blueprint;
-  const listens = launch.transport.kind === 'stdio' || handover !== undefined;
-  const env = { ...environmentOf(blueprint), ...(handover === undefined && launch.secrets) };
+  const { launch, image, engine, init, secretInput, volumes, joined } = blueprint;
+  const listens = launch.transport.kind === 'stdio' || secretInput !== undefined;
+  const env = { ...environmentOf(blueprint), ...(secretInput === undefined && launch.secrets) };
   const port = publishedPort(blueprint);
   return {
     Image: image,
     ...(launch.args.length > 0 && { Cmd: launch.args }),
-    ...(handover && { Entrypoint: handover.entrypoint, Cmd: handover.command }),
+    ...(secretInput && { Entrypoint: secretInput.entrypoint, Cmd: secretInput.command }),
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labelsOf(blueprint),
     Tty: false,
@@ -80,7 +74,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
           Target: target,
           ReadOnly: true,
         })),
-        ...resolverMounts(guarded, launch.mounts),
+        ...resolverMounts(joined, launch.mounts),
         ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
       ],
       // ToolHive collects the output, so a second copy would only use disk space.
@@ -94,9 +88,9 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
 /** The container port to publish on loopback, in the engine's format. Absent if no port is published. */
 export function publishedPort({
   launch: { transport, network },
-  guarded,
-}: Pick<Blueprint, 'launch' | 'guarded'>): string | undefined {
-  if (transport.kind === 'stdio' || guarded !== undefined || isHostNetwork(network)) return undefined;
+  joined,
+}: Pick<Blueprint, 'launch' | 'joined'>): string | undefined {
+  if (transport.kind === 'stdio' || joined !== undefined || isHostNetwork(network)) return undefined;
   return `${transport.targetPort}/tcp`;
 }
 
@@ -114,15 +108,15 @@ function isHostNetwork(network: LaunchNetwork): boolean {
   return network.kind === 'mode' && network.mode === 'host';
 }
 
-function networkModeOf({ launch: { network }, guarded, daemonId }: Blueprint): string {
-  if (guarded !== undefined) return `container:${guarded.containerId}`;
+function networkModeOf({ launch: { network }, joined, daemonId }: Blueprint): string {
+  if (joined !== undefined) return `container:${joined.containerId}`;
   return network.kind === 'open' ? externalNetwork(daemonId) : modeOf(network);
 }
 
 const RESOLVER_FILE = '/etc/resolv.conf';
 
-function resolverMounts(guarded: GuardedPlace | undefined, mounts: Launch['mounts']): object[] {
-  const source = guarded?.resolverFile;
+function resolverMounts(joined: JoinedNetwork | undefined, mounts: Launch['mounts']): object[] {
+  const source = joined?.resolverFile;
   if (source === undefined || mounts.some(({ target }) => target === RESOLVER_FILE)) return [];
   return [{ Type: 'bind', Source: source, Target: RESOLVER_FILE, ReadOnly: true }];
 }
@@ -136,9 +130,9 @@ function modeOf(network: LaunchNetwork): string {
  * not listen only on the container's loopback address. On the host network, the opposite is true: loopback keeps other
  * machines out.
  */
-function environmentOf({ launch, guarded }: Blueprint): Record<string, string> {
-  const isForwarded = guarded !== undefined && launch.transport.kind !== 'stdio';
-  const isPublished = isForwarded || publishedPort({ launch, guarded }) !== undefined;
+function environmentOf({ launch, joined }: Blueprint): Record<string, string> {
+  const isForwarded = joined !== undefined && launch.transport.kind !== 'stdio';
+  const isPublished = isForwarded || publishedPort({ launch, joined }) !== undefined;
   return isPublished ? { ...launch.env, MCP_HOST: '0.0.0.0' } : launch.env;
 }
 
@@ -158,7 +152,7 @@ function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string>
 function hardening({
   launch: { privileged, mounts, home, source, limits },
   engine,
-  guarded,
+  joined,
 }: Blueprint): Record<string, unknown> {
   if (privileged) return { Privileged: true };
   return {
@@ -168,7 +162,7 @@ function hardening({
       // Podman reads this path on its own machine, which may be another one, so its default filter must suffice.
       ...(engine === 'docker' ? [`seccomp=${seccompProfile()}`] : []),
       // Where SELinux labels files, a granted folder carries its owner's label and could not be read otherwise.
-      ...(mounts.length > 0 || guarded?.resolverFile !== undefined ? ['label=disable'] : []),
+      ...(mounts.length > 0 || joined?.resolverFile !== undefined ? ['label=disable'] : []),
     ],
     ReadonlyRootfs: true,
     Tmpfs: {

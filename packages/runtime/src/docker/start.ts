@@ -3,47 +3,35 @@ import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive
 import * as z from 'zod';
 import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
-import type { EgressNamespace } from '../egress/namespace.ts';
-import type { EgressTools } from '../egress/tools.ts';
-import type {
-  Instance,
-  InstanceAddress,
-  Launch,
-  OpenNetwork,
-  RuntimeLimit,
-  RulesNetwork,
-} from '../runtime.ts';
+import type { Instance, InstanceAddress, Launch, RuntimeLimit } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, signalContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
-import { type ContainerEgress, type OpenIngress, openFenced, resolverFile, takeNetwork } from './egress.ts';
-import { exposedSecrets, hasShell, planHandover } from './handover.ts';
+import { exposedSecrets, hasShell, planSecretInput } from './secret-input.ts';
 import { ensureHomeVolumes } from './homes.ts';
-import { Ingress } from './ingress.ts';
-import { ensureExternalNetwork } from './network.ts';
+import type { ContainerNetwork } from './network/container-network.ts';
+import type { Networks } from './network/networks.ts';
+import { openNetwork } from './network/open.ts';
 import { DAEMON_LABEL } from './ownership.ts';
 import { containerSpec, publishedPort, requireReachable, type Blueprint } from './spec.ts';
 
 /** What all containers of one runtime have in common. */
-export interface Yard {
+export interface Containers {
   daemonId: string;
   /** The names of containers that run or start now. */
   names: Set<string>;
-  /** The ongoing creation of the network for servers with open access, shared by all starts. */
-  network: Promise<void> | undefined;
   /** Sockets of engines that have no init program to put into containers. */
   withoutInit: Set<string>;
-  /** The egress gateways of servers with network rules. */
-  egress: ContainerEgress;
+  networks: Networks;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
 /** Starts a container from a local image. Leaves nothing behind after a failure. */
 export async function startContainer(
   engine: Engine,
-  yard: Yard,
+  containers: Containers,
   {
     launch,
     image,
@@ -53,111 +41,30 @@ export async function startContainer(
 ): Promise<Instance> {
   requireReachable(launch);
   requireSecrets(launch);
-  const name = reserveName(yard, launch.workload);
+  const name = reserveName(containers, launch.workload);
   await using undo = new AsyncDisposableStack();
   undo.defer(() => {
-    yard.names.delete(name);
+    containers.names.delete(name);
   });
   await verifyMounts(launch);
-  await clearName(engine, yard, name, signal);
-  const guard = undo.use(await openGuard(engine, yard, launch, signal));
-  if (launch.network.kind === 'open' && guard.place === undefined) {
-    yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
-    await yard.network;
-  }
+  await clearName(engine, containers, name, signal);
+  const network = undo.use(await openNetwork(containers.networks, engine, launch, signal));
   const resources = undo.move();
   const release = () => resources.disposeAsync();
   try {
-    return await createAndStart(engine, yard, { launch, image, limits, name, guard, signal, release });
+    return await createAndStart(engine, containers, {
+      launch,
+      image,
+      limits,
+      name,
+      network,
+      signal,
+      release,
+    });
   } catch (error) {
     await release();
     throw error;
   }
-}
-
-/** What guards the network of a container with rules. */
-interface Guard extends AsyncDisposable {
-  /** What the container joins. */
-  place?: Blueprint['guarded'];
-  /** How an HTTP server is reached, which has no port that the engine could publish. */
-  ingress?: OpenIngress;
-  /** Settles when its way to the network has ended. Never rejects. */
-  ended?: Promise<unknown>;
-}
-
-async function openGuard(engine: Engine, yard: Yard, launch: Launch, signal: AbortSignal): Promise<Guard> {
-  const { network } = launch;
-  if (network.kind === 'rules') return openRulesGuard(engine, yard, { ...launch, network, signal });
-  if (network.kind === 'open' && network.privateAddresses !== 'all')
-    return openFence(engine, yard, { ...launch, network });
-  return unguarded();
-}
-
-const unguarded = (): Guard => ({ async [Symbol.asyncDispose]() {} });
-
-async function openRulesGuard(
-  engine: Engine,
-  { egress: containers }: Yard,
-  {
-    network: { egress },
-    transport,
-    signal,
-  }: Pick<Launch, 'transport'> & { network: RulesNetwork; signal: AbortSignal },
-): Promise<Guard> {
-  await using undo = new AsyncDisposableStack();
-  const { place } = containers;
-  const ownPort = transport.kind === 'http' ? transport.targetPort : undefined;
-  const { ports } = egress.rules;
-  const network = undo.use(await takeNetwork(containers, engine, { ports, ownPort, signal }));
-  const gateway = undo.use(await network.openGateway(containers.gateways, egress));
-  const ingress = ownPort === undefined ? undefined : undo.use(await network.openIngress(place, ownPort));
-  const { containerId, hasResolver, ended } = network;
-  const file = hasResolver ? undefined : await resolverFile(place, 'gateway');
-  const guard = guardOf(
-    { containerId, ...(file !== undefined && { resolverFile: file }) },
-    ingress,
-    undo.move(),
-  );
-  return { ...guard, ended: Promise.race([gateway.failed, ...(ended ? [ended] : [])]) };
-}
-
-/** A network that reaches public hosts. None where that cannot be made, which the status of the runtime says. */
-async function openFence(
-  engine: Engine,
-  yard: Yard,
-  { network, transport }: Launch & { network: OpenNetwork },
-): Promise<Guard> {
-  await using undo = new AsyncDisposableStack();
-  const fenced = await openFenced(yard.egress, engine, network);
-  if (typeof fenced === 'string') return unguarded();
-  const { containerId, network: descriptor, user, hasResolver, ended } = undo.use(fenced.network);
-  const namespace = { network: descriptor, user, side: 'server' } as const;
-  const ingress = await openIngress(yard, fenced.tools, transport, namespace, undo);
-  const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'fenced');
-  const place = { containerId, ...(file !== undefined && { resolverFile: file }) };
-  return { ...guardOf(place, ingress, undo.move()), ended };
-}
-
-const guardOf = (
-  place: Guard['place'],
-  ingress: OpenIngress | undefined,
-  resources: AsyncDisposableStack,
-): Guard => ({
-  ...(place && { place }),
-  ...(ingress && { ingress }),
-  [Symbol.asyncDispose]: () => resources.disposeAsync(),
-});
-
-async function openIngress(
-  yard: Yard,
-  tools: EgressTools,
-  transport: Launch['transport'],
-  { network, user, side }: Pick<EgressNamespace, 'network' | 'user' | 'side'>,
-  undo: AsyncDisposableStack,
-): Promise<Ingress | undefined> {
-  if (transport.kind === 'stdio') return undefined;
-  const place = { network, user, side, port: transport.targetPort };
-  return undo.use(await Ingress.open(yard.egress.place, tools, place));
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */
@@ -189,7 +96,7 @@ const unverified: RuntimeLimit = {
 };
 
 /** The workload name, or a derived name for an additional container. */
-function reserveName({ names }: Yard, workload: string): string {
+function reserveName({ names }: Containers, workload: string): string {
   let name = workload.length > 1 ? workload : `${workload}-1`; // engines refuse names of one character
   for (let copy = 2; names.has(name); copy++) name = `${workload}-${copy}`;
   names.add(name);
@@ -199,7 +106,7 @@ function reserveName({ names }: Yard, workload: string): string {
 /** Frees the name: removes this daemon's remains, and refuses to touch other containers. */
 async function clearName(
   engine: Engine,
-  { daemonId }: Yard,
+  { daemonId }: Containers,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -220,28 +127,28 @@ interface Starting {
   /** Unenforced settings that are known before the start. */
   limits: readonly RuntimeLimit[];
   name: string;
-  guard: Guard;
+  network: ContainerNetwork;
   signal: AbortSignal;
   /** Called when nothing of the container is left. */
   release: () => Promise<void>;
 }
 
-async function createAndStart(engine: Engine, yard: Yard, starting: Starting): Promise<Instance> {
-  const init = !yard.withoutInit.has(engine.socket);
+async function createAndStart(engine: Engine, containers: Containers, starting: Starting): Promise<Instance> {
+  const init = !containers.withoutInit.has(engine.socket);
   let id: string | undefined;
   let attachment: Attachment | undefined;
   try {
-    const { launch, guard, signal } = starting;
-    let handover = await planHandover(engine, starting);
-    const volumes = await ensureHomeVolumes(engine, yard.daemonId, starting);
-    id = await create(engine, yard, { ...starting, init, handover, volumes });
-    if (handover !== undefined && !(await hasShell(engine, id))) {
+    const { launch, network, signal } = starting;
+    let secretInput = await planSecretInput(engine, starting);
+    const volumes = await ensureHomeVolumes(engine, containers.daemonId, starting);
+    id = await create(engine, containers, { ...starting, init, secretInput, volumes });
+    if (secretInput !== undefined && !(await hasShell(engine, id))) {
       await removeContainer(engine, id);
-      handover = undefined;
-      id = await create(engine, yard, { ...starting, init, handover, volumes });
+      secretInput = undefined;
+      id = await create(engine, containers, { ...starting, init, secretInput, volumes });
     }
     const speaksStdio = launch.transport.kind === 'stdio';
-    const listens = speaksStdio || handover !== undefined;
+    const listens = speaksStdio || secretInput !== undefined;
     attachment = await attach(engine, id, { speaksStdio, listens, log: launch.log, signal });
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/start` });
     await verifyMounts(launch);
@@ -249,16 +156,15 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     if (inspected === undefined)
       throw conflict(`the container ${starting.name} was removed during its start`);
     const isVerified = await verifyCovered(launch, inspected);
-    if (handover !== undefined) attachment.handOver(handover.input);
+    if (secretInput !== undefined) attachment.writeFirst(secretInput.input);
     if (signal.aborted) throw cancelled(`the start of ${launch.workload} was canceled`);
     const address = addressOf(starting, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
     const { release } = starting;
     const container = id;
     // A server that is not reached any more is started again. One that has ended already is left alone.
-    for (const ended of [guard.ingress?.ended, guard.ended])
-      void ended?.then(() => signalContainer(engine, container, 'SIGKILL')).catch(() => {});
-    const isExposed = handover === undefined && Object.keys(launch.secrets).length > 0;
+    void network.ended?.then(() => signalContainer(engine, container, 'SIGKILL')).catch(() => {});
+    const isExposed = secretInput === undefined && Object.keys(launch.secrets).length > 0;
     return openInstance(engine, {
       id,
       attachment,
@@ -271,30 +177,30 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
       ],
       stopSignal,
       release,
-      log: yard.log,
+      log: containers.log,
     });
   } catch (error) {
     attachment?.close();
     if (id !== undefined) await removeContainer(engine, id);
     if (!init || !/docker-init|container-init|catatonit/.test(messageOf(error))) throw error;
-    yard.withoutInit.add(engine.socket);
-    return createAndStart(engine, yard, starting);
+    containers.withoutInit.add(engine.socket);
+    return createAndStart(engine, containers, starting);
   }
 }
 
 /** Not interruptible, because giving up on the answer would leave an unknown container. */
 async function create(
   engine: Engine,
-  yard: Yard,
+  containers: Containers,
   {
     launch,
     image,
     name,
-    guard,
+    network,
     init,
-    handover,
+    secretInput,
     volumes,
-  }: Starting & Pick<Blueprint, 'init' | 'handover' | 'volumes'>,
+  }: Starting & Pick<Blueprint, 'init' | 'secretInput' | 'volumes'>,
 ): Promise<string> {
   try {
     const { Id } = await callEngine(engine, z.object({ Id: z.string() }), {
@@ -306,11 +212,11 @@ async function create(
           launch,
           image,
           name,
-          daemonId: yard.daemonId,
+          daemonId: containers.daemonId,
           engine: engine.kind,
-          guarded: guard.place,
+          joined: network.joined,
           init,
-          handover,
+          secretInput,
           volumes,
         }),
       },
@@ -326,15 +232,15 @@ async function create(
 }
 
 function addressOf(
-  { launch, guard }: Starting,
+  { launch, network }: Starting,
   { State, NetworkSettings }: Inspected,
 ): InstanceAddress | undefined {
   if (launch.transport.kind === 'stdio') return undefined;
-  if (guard.ingress !== undefined) {
-    return { kind: 'socket', path: guard.ingress.path, targetPort: launch.transport.targetPort };
+  if (network.published !== undefined) {
+    return { kind: 'socket', path: network.published.path, targetPort: launch.transport.targetPort };
   }
   const host = '127.0.0.1';
-  const published = publishedPort({ launch, guarded: guard.place });
+  const published = publishedPort({ launch, joined: network.joined });
   const { targetPort } = launch.transport;
   if (published === undefined) return { kind: 'tcp', host, port: targetPort, targetPort };
   const port = Number(NetworkSettings.Ports?.[published]?.[0]?.HostPort);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { OutboundRules } from '../outbound-rules.ts';
-import type { ConnectionLimits } from './entrance.ts';
+import type { ConnectionLimits } from './connection-limiter.ts';
 
 /** What the process of the gateways is told once, before anything else. */
 export interface GatewaySettings {
@@ -39,8 +39,8 @@ export type ToGateways =
   | { type: 'bytes'; gateway: number; bytes: Uint8Array }
   | { type: 'relay ended'; gateway: number }
   /** Connections to a Unix socket or a named pipe lead to a port on the other side of the relay. */
-  | { type: 'ingress'; gateway: number; path: string; port: number; request: number }
-  | { type: 'close ingress'; path: string };
+  | { type: 'publish'; gateway: number; path: string; port: number; request: number }
+  | { type: 'unpublish'; path: string };
 
 /** A name of a server is as long as DNS allows, and an address at most as long as one of IPv6 with a zone. */
 const Host = z.string().max(300);

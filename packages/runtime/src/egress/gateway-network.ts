@@ -3,7 +3,8 @@ import { unavailable } from '@toolhive/contract/failure';
 import { type Egress, alwaysListening } from '../egress.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { type GatewayProcess, type OpenGateway, closeSockets } from './gateway-process.ts';
-import { RESOLVER_ADDRESS, joiningScript, listeningScript, sharingScript } from './helper.ts';
+import type { NamespaceStep } from './connect-namespaces.ts';
+import { RESOLVER_ADDRESS } from './link-addresses.ts';
 import { MAX_SANDBOXES, sandboxAddress } from './names.ts';
 import {
   type Descriptors,
@@ -47,13 +48,13 @@ export class GatewayNetwork {
     const shared = await this.#open(tools);
     const { address, device } = this.#takeAddress();
     const before = [tools.nsenter, ...enteringOwner, '--', tools.unshare, '--net', '--'];
-    const opening = { before, script: joiningScript(address, device), ports: [] };
+    const step: NamespaceStep = { step: 'join', address, device };
     const inherited = [shared.network, shared.user];
     const gateway = { entering: enteringOwner, ports: [] };
     try {
       const namespace = await openSockets(
         tools,
-        { ...opening, inherited, resolver: RESOLVER_ADDRESS },
+        { before, step, ports: [], inherited, resolver: RESOLVER_ADDRESS },
         (sockets, pid) => new EgressNamespace(withResolver(sockets), namespacesOf(pid), gateway),
       );
       return { namespace, address, device };
@@ -113,7 +114,8 @@ export class GatewayNetwork {
 
   async #make(tools: EgressTools): Promise<Descriptors> {
     const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
-    const opening = { before, script: sharingScript, inherited: [], ports: [...alwaysListening] };
+    const step: NamespaceStep = { step: 'share' };
+    const opening = { before, step, inherited: [], ports: [...alwaysListening] };
     const made = await openSockets(tools, opening, ({ listeners }, pid) => ({
       listeners,
       descriptors: namespacesOf(pid),
@@ -132,7 +134,8 @@ export class GatewayNetwork {
   async #listenOn(tools: EgressTools, ports: readonly number[]): Promise<Server[]> {
     const { network, user } = await this.#open(tools);
     const before = [tools.nsenter, ...enteringOwner, '--net=/proc/self/fd/4', '--'];
-    const opening = { before, script: listeningScript, inherited: [network, user], ports };
+    const step: NamespaceStep = { step: 'listen' };
+    const opening = { before, step, inherited: [network, user], ports };
     return openSockets(tools, opening, ({ listeners }) => listeners);
   }
 

@@ -5,7 +5,7 @@ import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Egress, Traffic } from '../egress.ts';
 import type { OutboundRules } from '../outbound-rules.ts';
-import { type ConnectionLimits, connectionLimits } from './entrance.ts';
+import { type ConnectionLimits, connectionLimits } from './connection-limiter.ts';
 import type { GatewaySockets } from './gateway.ts';
 import { GatewayChannel } from './gateway-channel.ts';
 import type { FromGateways } from './gateway-messages.ts';
@@ -57,7 +57,7 @@ export interface OpenRelay extends Disposable {
   /** Passes on bytes that it sent. Returns false if the sender should wait until `drained`. */
   receive(bytes: Buffer, drained: () => void): boolean;
   /** Passes connections to a Unix socket or a named pipe to a port of the server, until disposal. */
-  openIngress(path: string, port: number): Promise<Disposable>;
+  publishPort(path: string, port: number): Promise<Disposable>;
 }
 
 interface Gateway {
@@ -156,11 +156,11 @@ export class GatewayProcess {
     return {
       number,
       receive: (bytes, drained) => channel.tell({ type: 'bytes', gateway: number, bytes }, drained),
-      openIngress: async (path, port) => {
-        await channel.ask({ type: 'ingress', gateway: number, path, port });
+      publishPort: async (path, port) => {
+        await channel.ask({ type: 'publish', gateway: number, path, port });
         return {
           [Symbol.dispose]: () => {
-            channel.tell({ type: 'close ingress', path });
+            channel.tell({ type: 'unpublish', path });
           },
         };
       },

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { type NameServer, openNameServer } from '../testing/name-server.ts';
-import { connectionLimits } from './entrance.ts';
+import { connectionLimits } from './connection-limiter.ts';
 import type { FromGateways } from './gateway-messages.ts';
 
 /** A query for the address of a name, as a resolver library writes it. */

@@ -87,8 +87,8 @@ class Gateways {
     return this.#relays.get(gateway);
   }
 
-  closeIngress(path: string): void {
-    for (const relay of this.#relays.values()) relay.closeIngress(path);
+  unpublishPort(path: string): void {
+    for (const relay of this.#relays.values()) relay.unpublishPort(path);
   }
 
   change(gateway: number, rules: Rules): void {
@@ -196,10 +196,10 @@ async function carryOut(message: ToGateways, handle: unknown): Promise<void> {
       return gateways.relay(message.gateway)?.receive(Buffer.from(message.bytes));
     case 'relay ended':
       return gateways.close(message.gateway);
-    case 'ingress':
-      return gateways.relay(message.gateway)?.openIngress(message.path, message.port);
-    case 'close ingress':
-      return gateways.closeIngress(message.path);
+    case 'publish':
+      return gateways.relay(message.gateway)?.publishPort(message.path, message.port);
+    case 'unpublish':
+      return gateways.unpublishPort(message.path);
   }
 }
 

@@ -3,17 +3,13 @@ import type { Socket as Datagrams } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';
 import { Server, type Socket } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
+import { embeddedProgram } from '../embedded-program.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
+import { frugalNode } from '../frugal-node.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from './gateway.ts';
-import {
-  RESOLVER_ADDRESS,
-  connectingScript,
-  helperSource,
-  listeningScript,
-  outcomes,
-  preparingScript,
-} from './helper.ts';
+import { type NamespaceStep, connectNamespaces, outcomes } from './connect-namespaces.ts';
+import { RESOLVER_ADDRESS } from './link-addresses.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
@@ -48,7 +44,13 @@ export class EgressNamespace implements Disposable {
     const { network = this.network, entering, ports } = this.#gateway;
     const before = [tools.nsenter, ...entering, '--net=/proc/self/fd/4', '--'];
     const inherited = [network, this.user];
-    const opening = { before, script: listeningScript, inherited, ports, resolver: RESOLVER_ADDRESS };
+    const opening: Opening = {
+      before,
+      step: { step: 'listen' },
+      inherited,
+      ports,
+      resolver: RESOLVER_ADDRESS,
+    };
     return openSockets(tools, opening, withResolver);
   }
 
@@ -70,7 +72,12 @@ export class EgressNamespace implements Disposable {
         '--net',
         '--',
       ];
-      const parts = { before, script: connectingScript, inherited: [network, user], ...own(wanted) };
+      const parts: Opening = {
+        before,
+        step: { step: 'connect' },
+        inherited: [network, user],
+        ...own(wanted),
+      };
       return await openSockets(tools, parts, (sockets, pid) => {
         const opened = withResolver(sockets);
         const gateway = { network: openSync(`/proc/${pid}/ns/net`, 'r'), entering, ports: parts.ports };
@@ -93,7 +100,7 @@ export class EgressNamespace implements Disposable {
   ): Promise<EgressNamespace> {
     const name = `thv${randomBytes(5).toString('hex')}`; // an interface name has at most 15 characters
     const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
-    const parts = { before, script: preparingScript(name), inherited: [], ...own(wanted) };
+    const parts: Opening = { before, step: { step: 'prepare', device: name }, inherited: [], ...own(wanted) };
     const fetch = (pid: number): Promise<void> => fetchEnd({ pid, name });
     const gateway = { entering: enteringOwner, ports: parts.ports };
     return openSockets(
@@ -152,11 +159,11 @@ const own = (wanted: readonly number[]) => ({
   resolver: RESOLVER_ADDRESS,
 });
 
-interface Opening {
-  /** The command that starts the script. */
+export interface Opening {
+  /** The command that starts the shell. */
   before: readonly string[];
-  /** The script that connects the namespaces. */
-  script: string;
+  /** How the shell prepares the namespace. */
+  step: NamespaceStep;
   /** Further descriptors of the helper, from 4 on. */
   inherited: readonly number[];
   /** The ports to listen on, on every address. */
@@ -178,25 +185,18 @@ export function withResolver({ datagrams, lookups, listeners }: Opened): Gateway
   throw unavailable('the network for a sandbox cannot be created: the helper opened no resolver');
 }
 
-/** Runs the helper. Calls `complete` after the script, and `take` while the helper's descriptors can be opened. */
+/** Runs the helper. Calls `complete` after the step, and `take` while the helper's descriptors can be opened. */
 export async function openSockets<Made>(
-  { node, sh, ip, nsenter }: EgressTools,
-  { before, script, inherited, ports, resolver }: Opening,
+  tools: EgressTools,
+  { before, step, inherited, ports, resolver }: Opening,
   take: (sockets: Opened, pid: number) => Made,
   complete: (pid: number) => Promise<void> = async () => {},
 ): Promise<Made> {
-  const connecting = [sh, '-c', script, 'sh', ip, nsenter];
-  const opening = [
-    node,
-    '--v8-pool-size=0',
-    '--max-old-space-size=32',
-    '-e',
-    helperSource,
-    ports.join(),
-    resolver ?? '',
-  ];
+  const { node, sh } = tools;
+  const helperProgram = [node, ...frugalNode, '-e', embeddedProgram('open-sockets.ts')];
+  const opening = [...helperProgram, ports.join(), resolver ?? ''];
   const count = ports.length + (resolver === undefined ? 0 : 2);
-  const [program = sh, ...args] = [...before, ...connecting, ...opening];
+  const [program = sh, ...args] = [...before, sh, ...connectNamespaces(tools, step, opening)];
   const helper = spawnSealed(program, args, ['pipe', 'pipe', 'pipe', 'ipc', ...inherited]);
   helper.stdin?.on('error', () => {}); // the process has ended, and its exit explains why
   let said = '';

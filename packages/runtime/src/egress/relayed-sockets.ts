@@ -1,9 +1,9 @@
 import type { Socket as Datagrams } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { type Server, type Socket, createServer } from 'node:net';
-import { Duplex, Readable, Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { GatewaySockets } from './gateway.ts';
-import { RESOLVER_ADDRESS } from './helper.ts';
+import { RESOLVER_ADDRESS } from './link-addresses.ts';
 import { type Channel, type Mux, createMux, joinChannel } from './mux.ts';
 
 interface RelayOptions {
@@ -21,7 +21,7 @@ export class RelayedSockets implements Disposable {
   readonly sockets: GatewaySockets;
   readonly #input = new Readable({ read() {} });
   readonly #mux: Mux;
-  readonly #ingresses = new Map<string, Server>();
+  readonly #published = new Map<string, Server>();
 
   constructor({ write, onSaid }: RelayOptions) {
     const incoming = new Incoming();
@@ -32,7 +32,7 @@ export class RelayedSockets implements Disposable {
         done();
       },
     });
-    this.#mux = createMux(Duplex, {
+    this.#mux = createMux({
       input: this.#input,
       output,
       side: 2,
@@ -49,22 +49,22 @@ export class RelayedSockets implements Disposable {
   }
 
   /** Passes connections to a Unix socket or a named pipe to a port of the server. */
-  async openIngress(path: string, port: number): Promise<void> {
+  async publishPort(path: string, port: number): Promise<void> {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
       joinChannel(socket, this.#mux.open({ port }), () => socket.destroySoon());
     });
     await once(server.listen(path), 'listening');
     server.on('error', () => {}); // one connection could not be accepted
-    this.#ingresses.set(path, server);
+    this.#published.set(path, server);
   }
 
-  closeIngress(path: string): void {
-    this.#ingresses.get(path)?.close();
-    this.#ingresses.delete(path);
+  unpublishPort(path: string): void {
+    this.#published.get(path)?.close();
+    this.#published.delete(path);
   }
 
   [Symbol.dispose](): void {
-    for (const path of this.#ingresses.keys()) this.closeIngress(path);
+    for (const path of this.#published.keys()) this.unpublishPort(path);
     this.#input.destroy();
   }
 }

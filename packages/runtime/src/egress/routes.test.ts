@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { fencingRoutes } from './routes.ts';
+import { restrictingRoutes } from './routes.ts';
 
 const routesFor = (...privateAddresses: string[]): string[] =>
-  fencingRoutes({ kind: 'open', privateAddresses }, ['192.168.1.7']);
+  restrictingRoutes({ kind: 'open', privateAddresses }, ['192.168.1.7']);
 
 describe('routes of a sandbox with an open network', () => {
   test('end at private addresses and at this machine', () => {
@@ -32,7 +32,7 @@ describe('routes of a sandbox with an open network', () => {
     expect(routes.filter((route) => route.includes('via'))).toHaveLength(2);
   });
 
-  test('leave out the fence that a granted range contains', () => {
+  test('leave out the route that a granted range contains', () => {
     expect(routesFor('192.168.0.0/15')).not.toContain('route replace unreachable 192.168.0.0/16');
     expect(routesFor('0.0.0.0/0').filter((route) => route.includes('unreachable'))).toEqual([
       'route replace unreachable 100.100.100.200/32',
@@ -62,7 +62,7 @@ describe('routes of a sandbox with an open network', () => {
   });
 
   test('are those of the machine if all private addresses are granted', () => {
-    expect(fencingRoutes({ kind: 'open', privateAddresses: 'all' })).toEqual([
+    expect(restrictingRoutes({ kind: 'open', privateAddresses: 'all' })).toEqual([
       'route replace blackhole 127.0.0.0/8',
     ]);
   });

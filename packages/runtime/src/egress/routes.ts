@@ -10,18 +10,18 @@ const WAY_OUT = 'via 10.0.2.2 dev tap0';
  * Returns the `ip -batch` input for a sandbox with open network access. The routes exclude this machine and all
  * private addresses except the granted ones. Later lines replace earlier lines for the same addresses.
  */
-export function fencingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownAddresses()): string[] {
-  if (privateAddresses === 'all') return [fenceOfLoopback];
+export function restrictingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownAddresses()): string[] {
+  if (privateAddresses === 'all') return [loopbackRoute];
   const granted = privateAddresses
     .flatMap((text) => subnetOf(text) ?? [])
     .filter((subnet) => !localSubnets.some((local) => contains(local, subnet)));
-  const fenced = privateSubnets.filter((subnet) => !granted.some((grant) => contains(grant, subnet)));
+  const refused = privateSubnets.filter((subnet) => !granted.some((grant) => contains(grant, subnet)));
   return [
-    ...fenced.map((subnet) => `route replace unreachable ${format(subnet)}`),
+    ...refused.map((subnet) => `route replace unreachable ${format(subnet)}`),
     ...granted.map((subnet) => `route replace ${format(subnet)} ${WAY_OUT}`),
     ...localSubnets.map((subnet) => `route replace unreachable ${format(subnet)}`),
     ...own.map((address) => `route replace unreachable ${address}/32`),
-    fenceOfLoopback,
+    loopbackRoute,
   ];
 }
 
@@ -29,7 +29,7 @@ export function fencingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownA
  * A socket that is bound to the device looks for a loopback address behind the device, where slirp4netns would dial
  * the machine's loopback. This route ends such a lookup. Ordinary connections find the server's own loopback first.
  */
-const fenceOfLoopback = 'route replace blackhole 127.0.0.0/8';
+const loopbackRoute = 'route replace blackhole 127.0.0.0/8';
 
 interface Subnet {
   base: number;

@@ -1,11 +1,11 @@
 import type { Server, Socket } from 'node:net';
-import { type ConnectionLimits, Entrance } from './entrance.ts';
+import { type ConnectionLimits, ConnectionLimiter } from './connection-limiter.ts';
 import { type EgressGateway, takeConnections } from './gateway.ts';
 
 /** The listeners in the network namespace that all sandboxes share, and which gateway each connection is for. */
 export class SharedListeners {
   readonly #listeners = new Map<number, Server>();
-  readonly #entrances = new Map<string, Entrance>();
+  readonly #limiters = new Map<string, ConnectionLimiter>();
   readonly #limits: ConnectionLimits;
 
   constructor(limits: ConnectionLimits) {
@@ -28,20 +28,20 @@ export class SharedListeners {
 
   /** Passes connections from an address to a gateway, until disposal. `setUp` takes the network device there up or down. */
   enter(source: string, gateway: EgressGateway, setUp: (isUp: boolean) => Promise<boolean>): Disposable {
-    const entrance = new Entrance(gateway, setUp, this.#limits);
-    this.#entrances.set(source, entrance);
+    const limiter = new ConnectionLimiter(gateway, setUp, this.#limits);
+    this.#limiters.set(source, limiter);
     return {
       [Symbol.dispose]: () => {
-        entrance[Symbol.dispose]();
-        if (this.#entrances.get(source) === entrance) this.#entrances.delete(source);
+        limiter[Symbol.dispose]();
+        if (this.#limiters.get(source) === limiter) this.#limiters.delete(source);
       },
     };
   }
 
   /** The remote address identifies the sandbox, because the kernel has checked each packet's source. */
   #accept(inner: Socket): void {
-    const entrance = this.#entrances.get(inner.remoteAddress ?? '');
-    if (entrance === undefined) inner.on('error', () => {}).resetAndDestroy();
-    else entrance.admit(inner);
+    const limiter = this.#limiters.get(inner.remoteAddress ?? '');
+    if (limiter === undefined) inner.on('error', () => {}).resetAndDestroy();
+    else limiter.admit(inner);
   }
 }

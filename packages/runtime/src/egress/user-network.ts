@@ -9,7 +9,7 @@ import { hasIdentity, waitUntil } from '../proc.ts';
 import { findProgram, installWith } from '../programs.ts';
 import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
-import { fencingRoutes } from './routes.ts';
+import { restrictingRoutes } from './routes.ts';
 
 /** The programs that connect a sandbox to a separate network. */
 export interface NetworkTools {
@@ -102,13 +102,13 @@ export class OwnNetwork implements AsyncDisposable {
   #slirp: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #output = new Output();
-  #fence: ChildProcess | undefined;
-  #fenced: Promise<{ code: number | null }> | undefined;
+  #routing: ChildProcess | undefined;
+  #routed: Promise<{ code: number | null }> | undefined;
   #disposed = false;
 
   constructor(tools: NetworkTools, network: OpenNetwork) {
     this.#tools = tools;
-    this.#routes = fencingRoutes(network);
+    this.#routes = restrictingRoutes(network);
   }
 
   /**
@@ -155,13 +155,13 @@ export class OwnNetwork implements AsyncDisposable {
     const late = delay(READY_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
     const answered = once(streamOf(this.#slirp, descriptors.ready), 'data').then(
       () => {
-        this.#fence?.stdin?.end(this.#routes.join('\n')); // some lead through the device
+        this.#routing?.stdin?.end(this.#routes.join('\n')); // some lead through the device
         return 'ready';
       },
       () => 'ended',
     );
-    const both = Promise.all([answered, this.#fenced]).then(([answer, fence]) =>
-      fence?.code === 0 ? answer : 'ended',
+    const both = Promise.all([answered, this.#routed]).then(([answer, routing]) =>
+      routing?.code === 0 ? answer : 'ended',
     );
     const outcome = await Promise.race([both, this.#ended.then(() => 'ended'), late]);
     timeout.abort();
@@ -173,8 +173,8 @@ export class OwnNetwork implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     this.#slirp?.kill('SIGKILL');
-    this.#fence?.kill('SIGKILL');
-    await Promise.all([this.#ended, this.#fenced]);
+    this.#routing?.kill('SIGKILL');
+    await Promise.all([this.#ended, this.#routed]);
     for (const stream of this.#slirp?.stdio ?? []) stream?.destroy();
   }
 
@@ -194,16 +194,16 @@ export class OwnNetwork implements AsyncDisposable {
       [undefined, 'pipe', 'pipe', 'pipe', 'pipe', user, network],
     );
     this.#ended = exitOf(this.#slirp);
-    this.#fence = spawnSealed(
+    this.#routing = spawnSealed(
       nsenter,
       [...enterUser, `--net=/proc/self/fd/${descriptors.network}`, '--', ip, '-batch', '-'],
       ['pipe', undefined, 'pipe', undefined, undefined, user, network],
     );
-    this.#fenced = exitOf(this.#fence);
-    for (const stream of [this.#slirp.stdout, this.#slirp.stderr, this.#fence.stderr]) {
+    this.#routed = exitOf(this.#routing);
+    for (const stream of [this.#slirp.stdout, this.#slirp.stderr, this.#routing.stderr]) {
       this.#output.take(stream);
     }
-    for (const stream of [...this.#slirp.stdio, this.#fence.stdin]) stream?.on('error', () => {}); // the process has ended, and its exit explains why
+    for (const stream of [...this.#slirp.stdio, this.#routing.stdin]) stream?.on('error', () => {}); // the process has ended, and its exit explains why
   }
 }
 

@@ -33,7 +33,12 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
   };
   return {
     name: 'memory',
-    mountsByPath: false,
+    capabilities: {
+      runs: 'images',
+      publishesPorts: false,
+      recordsIsolation: false,
+      mountsByPath: false,
+    },
     homes: { exists: async () => false, measure: async () => undefined, remove: async () => {} },
     async check(): Promise<RuntimeReport> {
       return {

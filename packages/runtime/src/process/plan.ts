@@ -3,7 +3,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { HiddenPath } from '../hidden-path.ts';
 import type { OpenMount } from './mounts.ts';
-import { resolverSettings } from '../egress/helper.ts';
+import { resolverSettings } from '../egress/link-addresses.ts';
 import { NAME_SERVER } from '../egress/user-network.ts';
 import type { Binary } from '../programs.ts';
 import { seccompFilter } from './seccomp.ts';

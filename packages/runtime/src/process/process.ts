@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
 import type {
+  RuntimeCapabilities,
   Instance,
   Launch,
   PackageContents,
@@ -13,12 +14,12 @@ import type {
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
-import { sweepSockets } from '../door.ts';
+import { sweepSockets } from '../published-socket.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
 import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
-import { Spares } from '../egress/spares.ts';
+import { PreparedNetworks } from '../egress/prepared-networks.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
@@ -52,12 +53,17 @@ const INSPECTION_TIMEOUT_MS = 10_000;
 
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
-  readonly mountsByPath = false;
+  readonly capabilities: RuntimeCapabilities = {
+    runs: 'packages',
+    publishesPorts: false,
+    recordsIsolation: false,
+    mountsByPath: false,
+  };
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
   readonly #gateways: GatewayNetwork;
-  readonly #namespaces = new Spares<SandboxNamespace>();
+  readonly #namespaces = new PreparedNetworks<SandboxNamespace>();
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {

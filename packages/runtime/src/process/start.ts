@@ -5,13 +5,14 @@ import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
 import type { GatewayNetwork, SandboxNamespace } from '../egress/gateway-network.ts';
-import type { Spares } from '../egress/spares.ts';
+import type { PreparedNetworks } from '../egress/prepared-networks.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
-import { Door, type SocketPlace } from '../door.ts';
-import { forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
+import { PublishedSocket, type SocketPlace } from '../published-socket.ts';
+import { embeddedProgram } from '../embedded-program.ts';
+import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
@@ -32,7 +33,7 @@ export interface Start {
   /** Where the connections of servers with network rules lead. */
   gateways: GatewayNetwork;
   /** Where servers with network rules run. */
-  namespaces: Spares<SandboxNamespace>;
+  namespaces: PreparedNetworks<SandboxNamespace>;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
@@ -56,7 +57,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   await using undo = new AsyncDisposableStack();
   await using opened = await openMounts(await mountsOf(start));
   const plan = await planLaunch(start, network, opened.mounts, readOnlyPaths);
-  const door = speaks ? undefined : undo.use(await Door.open(place));
+  const door = speaks ? undefined : undo.use(await PublishedSocket.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
@@ -80,7 +81,7 @@ export async function startInstance(given: Start): Promise<Instance> {
       signal,
     }),
   );
-  await door?.handTo(sandbox.bwrap, environmentOf(launch));
+  await door?.passTo(sandbox.bwrap, environmentOf(launch));
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
@@ -201,7 +202,7 @@ async function planLaunch(
     readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
     hidden: launch.hidden,
     temporaryBytes: launch.limits.temporaryBytes,
-    files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
+    files: forwarded ? { [inside.forwarder]: embeddedProgram('sandbox-forwarder.ts') } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
   });
@@ -228,7 +229,10 @@ function withoutNul(argument: string): string {
   return argument;
 }
 
-const behindForwarder = (port: number) => [inside.node, ...forwarderOptions, inside.forwarder, String(port)];
+const behindForwarder = (port: number) => [inside.node, ...frugalNode, inside.forwarder, String(port)];
+
+/** What the forwarder itself uses of the sandbox's limits. */
+const forwarderShare = { memoryBytes: 48 * 1024 * 1024, processes: 8 };
 
 /** The limits inside the sandbox: for the server and its forwarder. */
 const serverLimits = ({ limits, transport }: Launch) =>
@@ -244,7 +248,7 @@ const plus = (limits: ResourceLimits, share: Pick<ResourceLimits, 'memoryBytes' 
   processes: limits.processes + share.processes,
 });
 
-const addressOf = (door: Door | undefined, { transport }: Launch) =>
+const addressOf = (door: PublishedSocket | undefined, { transport }: Launch) =>
   door === undefined || transport.kind === 'stdio'
     ? undefined
     : { kind: 'socket' as const, path: door.path, targetPort: transport.targetPort };

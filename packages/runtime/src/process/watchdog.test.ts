@@ -6,7 +6,7 @@ import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
 import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
 import { GatewayProcess } from '../egress/gateway-process.ts';
-import { Spares } from '../egress/spares.ts';
+import { PreparedNetworks } from '../egress/prepared-networks.ts';
 import { ProcessHomes } from './homes.ts';
 import { startInstance } from './start.ts';
 import { type ProcessRig, never, openRig } from './test-rig.ts';
@@ -28,7 +28,7 @@ describe('on a machine without writable control groups', () => {
     const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
     const homes = new ProcessHomes(rig.options.homesDir);
-    const namespaces = new Spares<SandboxNamespace>();
+    const namespaces = new PreparedNetworks<SandboxNamespace>();
     const place = rig.options;
     return startInstance({
       machine,

@@ -25,36 +25,39 @@ export function Welcome(): ReactNode {
         minute.
       </p>
       <Shown loaded={checks} name={runtimes.key} what="the runtimes">
-        {({ chosen, runtimes: found }) => (
-          <ol className="steps">
-            <li>
-              <h2>Isolation</h2>
-              {chosen === null ? (
-                <>
-                  <p className="problem">No server can run on this machine yet.</p>
-                  {found.map(({ runtime, detail, hint }) => (
-                    <p key={runtime}>
-                      <strong>{runtime}</strong>: {detail}
-                      {hint !== undefined && (
-                        <>
-                          <br />
-                          Fix: {hint}
-                        </>
-                      )}
-                    </p>
-                  ))}
-                  <Action onClick={() => refresh(runtimes.key)}>Check again</Action>
-                </>
-              ) : (
-                <p className="good">
-                  ✓ Servers run in {chosen === 'process' ? 'the sandbox of this machine' : 'containers'}:{' '}
-                  {found.find(({ runtime }) => runtime === chosen)?.detail}
-                </p>
-              )}
-            </li>
-            {chosen !== null && <Steps />}
-          </ol>
-        )}
+        {({ chosen, runtimes: found }) => {
+          const used = found.find(({ runtime }) => runtime === chosen);
+          return (
+            <ol className="steps">
+              <li>
+                <h2>Isolation</h2>
+                {chosen === null ? (
+                  <>
+                    <p className="problem">No server can run on this machine yet.</p>
+                    {found.map(({ runtime, detail, hint }) => (
+                      <p key={runtime}>
+                        <strong>{runtime}</strong>: {detail}
+                        {hint !== undefined && (
+                          <>
+                            <br />
+                            Fix: {hint}
+                          </>
+                        )}
+                      </p>
+                    ))}
+                    <Action onClick={() => refresh(runtimes.key)}>Check again</Action>
+                  </>
+                ) : (
+                  <p className="good">
+                    ✓ Servers run in{' '}
+                    {used?.runs === 'packages' ? 'the sandbox of this machine' : 'containers'}: {used?.detail}
+                  </p>
+                )}
+              </li>
+              {chosen !== null && <Steps />}
+            </ol>
+          );
+        }}
       </Shown>
     </Page>
   );

@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { toolFilter } from '@toolhive/proxy/tool-filter';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
-import type { Runtime } from '@toolhive/runtime/runtime';
+import type { Runtime, RuntimeCapabilities } from '@toolhive/runtime/runtime';
 import { neverAllowed } from '@toolhive/runtime/addresses';
 import { parseSource } from '@toolhive/runtime/source';
 import { isAuthenticated } from '@toolhive/access/workload-access';
@@ -52,13 +52,13 @@ export async function checkLaunch(
     log: () => {},
   });
   runtime.refuseImpossible?.(launch);
-  if (runtime.mountsByPath) {
+  if (runtime.capabilities.mountsByPath) {
     const workloads = core.workloads.all().map((other) => other.runConfig);
     await refuseReplaceable(runConfig.name, mounts, workloads);
   }
   const ignoreFile = ignoreFileOf(runConfig, core.paths);
   if (mounts.length > 0 && ignoreFile !== undefined) await readGlobalRules(ignoreFile);
-  refuseUnreachable(runtime.name, runConfig);
+  refuseUnreachable(runtime.capabilities, runConfig);
   return mounts;
 }
 
@@ -94,9 +94,9 @@ function refuseLocalHosts({ remote_url: url = '', image = '' }: RunConfig): void
 }
 
 /** A container without a network has no port to publish. */
-function refuseUnreachable(runtime: string, runConfig: RunConfig): void {
+function refuseUnreachable({ publishesPorts }: RuntimeCapabilities, runConfig: RunConfig): void {
   const { transport } = runConfig;
-  if (runtime !== 'docker' || transport === 'stdio' || networkOf(runConfig).kind !== 'none') return;
+  if (!publishesPorts || transport === 'stdio' || networkOf(runConfig).kind !== 'none') return;
   throw invalid(`a server that speaks ${transport} cannot be reached in a container without a network`, {
     hint: 'allow a host in its permission profile, or use a server that speaks stdio',
   });

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
 import type { Resolved } from '@toolhive/registry/registry';
 import { parseAllDocuments } from 'yaml';
 import { manifestOf } from '../manifest.ts';
@@ -143,26 +142,27 @@ test('a patch for pods is kept for Kubernetes, and must be an object', () => {
 });
 
 test.each([
-  ['docker', false, false],
-  ['docker', true, true], // must not start where it cannot be isolated
-  ['docker', undefined, undefined],
-  ['process', false, false],
-  ['process', true, undefined],
-] as const)('in %s, network isolation %s is kept as %s', (name, asked, kept) => {
+  [true, false, false],
+  [true, true, true], // must not start where it cannot be isolated
+  [true, undefined, undefined],
+  [false, false, false],
+  [false, true, undefined],
+] as const)('in a runtime that records isolation: %s, isolation %s is kept as %s', (records, asked, kept) => {
   const request = { ...needed, ...(asked === undefined ? {} : { network_isolation: asked }) };
 
-  expect(build(request, weather, name).isolate_network).toBe(kept);
+  expect(build(request, weather, records).isolate_network).toBe(kept);
 });
 
 const needed: CreateWorkload = { env_vars: { WEATHER_KEY: 'x' } };
 
 type Entry = NonNullable<Resolved['entry']>;
 
-function build(request: CreateWorkload, entry: Entry = weather, runtime: RuntimeName = 'memory') {
+function build(request: CreateWorkload, entry: Entry = weather, recordsIsolation = false) {
+  const memory = openMemoryRuntime(new Map());
   const source = { kind: 'image' as const, image: entry.image };
   const local: LocalSource = {
     kind: 'local',
-    runtime: { ...openMemoryRuntime(new Map()), name: runtime },
+    runtime: { ...memory, capabilities: { ...memory.capabilities, recordsIsolation } },
     resolved: { source, sourceArgs: [], entry },
     trusted: undefined,
     defaultName: 'weather',

@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
+import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../../permissions/network.ts';
 import { withoutId } from '@toolhive/state/run-configs';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
@@ -37,7 +37,7 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
     const { insteadOf } = source.resolved;
     return {
       ...own,
-      ...(changesIsolation(own, isolate, source.runtime.name) ? { isolate_network: isolate } : {}),
+      ...(changesIsolation(own, isolate, source.runtime.capabilities) ? { isolate_network: isolate } : {}),
       ...(insteadOf === undefined ? {} : { instead_of_image: insteadOf }),
       ...(isLearning ? { learning: { since: new Date().toISOString() } } : {}),
       runtime: source.runtime.name,
@@ -74,8 +74,8 @@ function ownSettings(given: RunConfigSettings): RunConfigSettings {
 function changesIsolation(
   { permission_profile }: RunConfigSettings,
   isolate: boolean | undefined,
-  runtime: RuntimeName,
+  { recordsIsolation }: RuntimeCapabilities,
 ): boolean {
   if (isolate === undefined || grantedNetworkOf({ permission_profile }).kind !== 'rules') return false;
-  return !isolate || runtime === 'docker';
+  return !isolate || recordsIsolation;
 }

@@ -80,7 +80,7 @@ async function resolveLocal(
     });
   }
   const runtime = await core.runtimes.choose(signal);
-  const resolved = await core.registry.resolve(image, runtime.name, registryGroup);
+  const resolved = await core.registry.resolve(image, runtime.capabilities, registryGroup);
   if (resolved.insteadOf !== undefined)
     report(packageNote(formatSource(resolved.source), resolved.insteadOf));
   return {

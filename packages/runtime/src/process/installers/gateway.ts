@@ -5,7 +5,7 @@ import { type LookupFunction, type Server as NetServer, createServer, isIP } fro
 import { dirname, join } from 'node:path';
 import { RequestError, Server } from 'proxy-chain';
 import { refusalOf } from '../../addresses.ts';
-import { type SocketPlace, socketFolder } from '../../door.ts';
+import { type SocketPlace, socketFolder } from '../../published-socket.ts';
 import { openFiles } from '../../open-files.ts';
 import { type Target, corporateProxyFor } from '../../corporate-proxy.ts';
 

@@ -7,13 +7,13 @@ import type { PackageContents, Progress } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
-import type { SocketPlace } from '../../door.ts';
+import type { SocketPlace } from '../../published-socket.ts';
 import { groupName, setLimits, watchLimits } from '../limits.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../../programs.ts';
 import { Sandbox } from '../sandbox.ts';
 import { Gateway } from './gateway.ts';
-import { tunnelSource } from './tunnel.ts';
+import { embeddedProgram } from '../../embedded-program.ts';
 
 /** What an installer works with. */
 export interface InstallContext {
@@ -101,7 +101,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
     files: {
       ...call.files,
-      ...(gateway === undefined ? {} : { [inside.tunnel]: tunnelSource }),
+      ...(gateway === undefined ? {} : { [inside.tunnel]: embeddedProgram('installer-tunnel.ts') }),
       ...(certificates === undefined ? {} : { [inside.certificates]: certificates }),
     },
   });

@@ -1,0 +1,35 @@
+import type { Session } from './session.ts';
+import type { Listener, Subscriptions } from './subscriptions.ts';
+
+/** Lets sessions without a separate connection listen to changes on the shared one. */
+export class SessionListeners {
+  readonly #subscriptions: Subscriptions;
+  readonly #hasOwn: (session: Session) => boolean;
+  readonly #listeners = new Map<Session, Listener>();
+
+  constructor(subscriptions: Subscriptions, hasOwn: (session: Session) => boolean) {
+    this.#subscriptions = subscriptions;
+    this.#hasOwn = hasOwn;
+  }
+
+  add(session: Session): void {
+    const listener: Listener = {
+      uris: session.subscriptions,
+      changed: (notification) => session.notify(notification),
+    };
+    this.#listeners.set(session, listener);
+    if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
+  }
+
+  delete(session: Session): void {
+    const listener = this.#listeners.get(session);
+    this.#listeners.delete(session);
+    if (listener !== undefined) this.#subscriptions.delete(listener);
+  }
+
+  /** Adds the sessions that have no separate connection any more. */
+  follow(): void {
+    for (const [session, listener] of this.#listeners)
+      if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Message } from '../jsonrpc/message.ts';
+import { encoded, namedBy } from '../protocol/header-values.ts';
+import type { ForwardedRequest } from './forwarder.ts';
+
+/** The proxy reads replies, so the server must not compress them. The forwarded body may have another length. */
+const replaced = { 'accept-encoding': undefined, 'content-length': undefined };
+const replacedOfAuthenticated = { ...replaced, authorization: undefined };
+
+/** Returns the headers that every request to the server replaces. Authenticated callers authenticate to the proxy alone. */
+export const replacedHeaders = (isAuthenticated: boolean): ForwardedRequest['replaced'] =>
+  isAuthenticated ? replacedOfAuthenticated : replaced;
+
+/** Returns the value of the header `Mcp-Name` for a message. */
+export function nameOf({ value: { method = '', params } }: Message): string | undefined {
+  const name = params?.[namedBy[method] ?? ''];
+  return typeof name === 'string' ? encoded(name) : undefined;
+}
+
+export function isJson(type: string | readonly string[] | undefined): boolean {
+  return typeof type === 'string' && /^application\/json\s*(;|$)/i.test(type);
+}
+
+export function isEventStream(type: string | readonly string[] | undefined): boolean {
+  return typeof type === 'string' && type.startsWith('text/event-stream');
+}
