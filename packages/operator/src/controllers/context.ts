@@ -40,6 +40,13 @@ export interface CustomResource extends KubernetesObject {
   status?: Record<string, unknown> & { conditions?: Condition[] };
 }
 
+/** One pass over a resource. */
+export interface Pass {
+  context: Context;
+  resource: CustomResource;
+  signal: AbortSignal;
+}
+
 /** The outcome of a pass. Without a delay, the next pass follows a change. */
 export type Outcome = Promise<{ againAfterMs?: number } | void>;
 
@@ -99,11 +106,9 @@ const STATUS_MANAGER = 'toolhive-operator-status';
 
 /** Writes a status if it differs from the stored one. Conditions of other programs stay. */
 export async function writeStatus(
-  context: Context,
-  resource: CustomResource,
+  { context, resource, signal }: Pass,
   status: Record<string, unknown>,
   outcome: readonly Finding[],
-  signal: AbortSignal,
 ): Promise<void> {
   const { apiVersion, kind, metadata, status: live = {} } = resource;
   const findings = [...outcome, ...progressOf(outcome, status)];
@@ -172,10 +177,8 @@ function comparable(
 
 /** Adds a finalizer. Returns false if the object changed meanwhile, so that another pass follows. */
 export async function setFinalizers(
-  context: Context,
-  resource: CustomResource,
+  { context, resource, signal }: Pass,
   finalizers: readonly string[],
-  signal: AbortSignal,
 ): Promise<void> {
   const { metadata, kind } = resource;
   try {
@@ -202,10 +205,11 @@ export const finalizersOf: Record<string, string> = {
 };
 
 /** Lets a deleted object go. The garbage collector deletes its children. */
-export async function letGo(context: Context, resource: CustomResource, signal: AbortSignal): Promise<void> {
+export async function letGo(pass: Pass): Promise<void> {
+  const { resource } = pass;
   const left = resource.metadata.finalizers ?? [];
   const others = left.filter((name) => name !== finalizersOf[resource.kind]);
-  if (others.length < left.length) await setFinalizers(context, resource, others, signal);
+  if (others.length < left.length) await setFinalizers(pass, others);
 }
 
 /** A condition that holds or does not. */

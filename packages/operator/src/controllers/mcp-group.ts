@@ -7,7 +7,8 @@ export const groupController: Controller = { type: kinds.group, reconcile };
 async function reconcile(context: Context, key: string, signal: AbortSignal): Outcome {
   const group = context.cache(kinds.group).get<CustomResource>(key);
   if (group === undefined) return;
-  if (group.metadata.deletionTimestamp !== undefined) return letGo(context, group, signal);
+  const pass = { context, resource: group, signal };
+  if (group.metadata.deletionTimestamp !== undefined) return letGo(pass);
   const servers = context
     .cache(kinds.server)
     .all<CustomResource>()
@@ -19,7 +20,7 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
     finding('MCPServersChecked', true, 'ListMCPServersCheckSucceeded', 'The members are known.'),
     finding('Ready', true, 'Ready', `The group has ${servers.length} members.`),
   ];
-  await writeStatus(context, group, status, findings, signal);
+  await writeStatus(pass, status, findings);
 }
 
 /** The group that a server names. */

@@ -36,8 +36,8 @@ async function outcomeOf(
   const object = { apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind, metadata, spec };
   try {
     const complete = specOf(object);
-    if (kind === 'MCPServer') checkTemplate(complete as ServerSpec, []);
-    const plan = planOf({ settings, isOpenShift: false }, object, complete, references, []);
+    if (kind === 'MCPServer') checkTemplate(complete as ServerSpec);
+    const { plan } = planOf({ settings, isOpenShift: false }, object, { spec: complete, references });
     await checkRunConfig(plan.runConfig, plan.authorization);
     const gateway = egressService(plan);
     if (gateway !== undefined) plan.egressAddress = '10.0.0.7';

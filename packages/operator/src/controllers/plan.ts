@@ -69,8 +69,8 @@ const PodTemplate = z.looseObject({
 });
 
 /** Checks the pod template of a server. Throws `Stop`. */
-export function checkTemplate({ podTemplateSpec }: ServerSpec, findings: Finding[]): void {
-  if (podTemplateSpec === undefined) return;
+export function checkTemplate({ podTemplateSpec }: ServerSpec): Finding[] {
+  if (podTemplateSpec === undefined) return [];
   const parsed = PodTemplate.safeParse(podTemplateSpec);
   if (!parsed.success) {
     throw new Stop(
@@ -82,17 +82,18 @@ export function checkTemplate({ podTemplateSpec }: ServerSpec, findings: Finding
       ),
     );
   }
-  findings.push(finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.'));
+  return [finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.')];
 }
 
-/** Collects everything that decides the children of a resource. Throws `InvalidSpec` and `Unenforceable`. */
+/**
+ * Collects everything that decides the children of a resource, and says how its access is protected. Throws `InvalidSpec`
+ * and `Unenforceable`.
+ */
 export function planOf(
   { settings, isOpenShift }: Pick<Context, 'settings' | 'isOpenShift'>,
   resource: CustomResource,
-  spec: ServerSpec | RemoteProxySpec,
-  references: References,
-  findings: Finding[],
-): Plan {
+  { spec, references }: { spec: ServerSpec | RemoteProxySpec; references: References },
+): { plan: Plan; access: Finding } {
   const { kind, metadata } = resource;
   const { tools, exchange, oidcData, authorization, profile, secretVersions } = references;
   const proxied = {
@@ -108,12 +109,11 @@ export function planOf(
     ...(oidcData === undefined ? {} : { oidcData }),
   } as Proxied;
   const enforcement = kind === 'MCPServer' ? enforcementOf(profile) : undefined;
-  findings.push(
+  const access =
     enforcement === undefined
       ? finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.')
-      : enforcementFinding(spec as ServerSpec, enforcement),
-  );
-  return {
+      : enforcementFinding(spec as ServerSpec, enforcement);
+  const plan = {
     proxied,
     owner: ownerOf(resource),
     runConfig: runConfigOf(proxied),
@@ -124,6 +124,7 @@ export function planOf(
     ...(authorization === undefined ? {} : { authorization }),
     ...(enforcement === undefined ? {} : { enforcement }),
   };
+  return { plan, access };
 }
 
 function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {

@@ -8,7 +8,7 @@ import { childrenOf, egressService, optionalChildren } from '../templates/object
 import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
-import type { Context, Controller, CustomResource, Outcome } from './context.ts';
+import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
 import { checkImage } from './image-check.ts';
 import { PROBLEM_POLL_MS, Stop, checkTemplate, planOf, restartOf, specOf, stopOf } from './plan.ts';
 import { resolveReferences } from './references.ts';
@@ -25,113 +25,144 @@ export const serverController: Controller = { type: kinds.server, reconcile };
 export const remoteProxyController: Controller = { type: kinds.remoteProxy, reconcile: reconcileRemote };
 
 async function reconcile(context: Context, key: string, signal: AbortSignal): Outcome {
-  return pass(context, context.cache(kinds.server).get<CustomResource>(key), signal);
+  return settleAndReport(context, context.cache(kinds.server).get<CustomResource>(key), signal);
 }
 
 async function reconcileRemote(context: Context, key: string, signal: AbortSignal): Outcome {
-  return pass(context, context.cache(kinds.remoteProxy).get<CustomResource>(key), signal);
+  return settleAndReport(context, context.cache(kinds.remoteProxy).get<CustomResource>(key), signal);
 }
 
-async function pass(context: Context, resource: CustomResource | undefined, signal: AbortSignal): Outcome {
+/** What a pass has found so far, which is also reported if it stops. */
+interface Report {
+  findings: readonly Finding[];
+  status: Readonly<Record<string, unknown>>;
+}
+
+/** A pass that stopped, with everything that it had found. */
+class Stopped extends Error {
+  readonly found: Report;
+
+  constructor(cause: unknown, found: Report) {
+    super('the pass stopped', { cause });
+    this.found = found;
+  }
+}
+
+async function settleAndReport(
+  context: Context,
+  resource: CustomResource | undefined,
+  signal: AbortSignal,
+): Outcome {
   if (resource === undefined) return;
-  if (resource.metadata.deletionTimestamp !== undefined) return letGo(context, resource, signal);
-  const findings: Finding[] = [];
-  const status: Record<string, unknown> = {};
+  const pass = { context, resource, signal };
+  if (resource.metadata.deletionTimestamp !== undefined) return letGo(pass);
   try {
-    const againAfterMs = await settle(context, resource, status, findings, signal);
-    await writeStatus(context, resource, status, findings, signal);
+    const { findings, status, againAfterMs } = await settle(pass);
+    await writeStatus(pass, status, findings);
     return againAfterMs === undefined ? undefined : { againAfterMs };
   } catch (error) {
-    const stop = stopOf(error);
-    if (stop === undefined) throw error;
-    const others = findings.filter(({ type }) => type !== stop.finding.type);
+    const { cause, found } = error instanceof Stopped ? error : { cause: error, found: nothing };
+    const stop = stopOf(cause);
+    if (stop === undefined) throw cause;
+    const others = found.findings.filter(({ type }) => type !== stop.finding.type);
     const failed = [...others, stop.finding, finding('Ready', false, stop.finding.reason, stop.message)];
     const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
     const isNew = before?.reason !== stop.finding.reason || before.message !== stop.message;
-    await writeStatus(
-      context,
-      resource,
-      { ...status, phase: 'Failed', message: stop.message },
-      failed,
-      signal,
-    );
+    await writeStatus(pass, { ...found.status, phase: 'Failed', message: stop.message }, failed);
     if (isNew) {
-      const note = {
-        type: 'Warning',
-        reason: stop.finding.reason,
-        action: 'Reconcile',
-        note: stop.message,
-      } as const;
+      const { reason } = stop.finding;
+      const note = { type: 'Warning', reason, action: 'Reconcile', note: stop.message } as const;
       await context.recorder.record(resource, note, signal);
     }
     return stop.againAfterMs === undefined ? undefined : { againAfterMs: stop.againAfterMs };
   }
 }
 
-/** Brings all children of a resource to their wanted state. Throws `Stop` and the errors that `stopOf` knows. */
-async function settle(
-  context: Context,
-  resource: CustomResource,
-  status: Record<string, unknown>,
-  findings: Finding[],
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const { kind, metadata } = resource;
-  const isServer = kind === 'MCPServer';
-  const spec = specOf(resource);
-  if (isServer) {
-    checkGroup(context, resource, spec as ServerSpec, findings);
-    checkTemplate(spec as ServerSpec, findings);
+const nothing: Report = { findings: [], status: {} };
+
+/**
+ * Brings all children of a resource to their wanted state. Throws `Stopped`, whose cause is `Stop` or an error that `stopOf`
+ * knows.
+ */
+async function settle(pass: Pass): Promise<Report & { againAfterMs?: number | undefined }> {
+  let found = nothing;
+  try {
+    for await (const more of steps(pass)) {
+      found = {
+        findings: [...found.findings, ...(more.findings ?? [])],
+        status: { ...found.status, ...more.status },
+      };
+      if (more.againAfterMs !== undefined) return { ...found, againAfterMs: more.againAfterMs };
+    }
+    return found;
+  } catch (error) {
+    throw new Stopped(error, found);
   }
-  const references = await resolveReferences(context, resource, spec, signal);
-  if (references.toolHash !== undefined) status['toolConfigHash'] = references.toolHash;
-  if (references.exchangeHash !== undefined) status['externalAuthConfigHash'] = references.exchangeHash;
-  findings.push(finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.'));
-  if (isServer) {
-    const image = checkImage(context, resource, (spec as ServerSpec).image);
-    if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
-    findings.push(image);
-  }
-  const plan = planOf(context, resource, spec, references, findings);
-  await checkRunConfig(plan.runConfig, plan.authorization);
-  const applied = await applyAll(context, plan, signal);
-  status['url'] = urlOf(plan.proxied.kind, metadata.name, plan.proxied.namespace, spec.port);
-  const ready = readinessOf(applied.deployment, applied.statefulSet);
-  const remote = isServer ? undefined : await remoteFinding(context, resource, applied.deployment, signal);
-  if (remote !== undefined) findings.push(remote);
-  if (isServer) await replaceBrokenPod(context, applied.statefulSet, signal);
-  await processRestart(context, resource, signal);
-  status['phase'] = ready.isReady ? (isServer ? 'Running' : 'Ready') : 'Pending';
-  if (!ready.isReady) status['message'] = ready.message;
-  findings.push(finding('Ready', ready.isReady, ready.reason, ready.message));
-  if (remote !== undefined && remote.status !== 'True') return REMOTE_POLL_MS;
-  return references.secretVersions === '' ? undefined : SECRET_POLL_MS;
 }
 
-function checkGroup(
-  context: Context,
-  resource: CustomResource,
-  { groupRef }: ServerSpec,
-  findings: Finding[],
-): void {
-  if (groupRef === undefined || groupRef === '') return;
+/** What a step has found. A delay ends the pass. */
+interface Step extends Partial<Report> {
+  againAfterMs?: number | undefined;
+}
+
+async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
+  const { context, resource } = pass;
+  const { kind, metadata } = resource;
+  const spec = specOf(resource);
+  const server = kind === 'MCPServer' ? (spec as ServerSpec) : undefined;
+  if (server !== undefined) {
+    yield { findings: checkGroup(pass, server) };
+    yield { findings: checkTemplate(server) };
+  }
+  const references = await resolveReferences(pass, spec);
+  yield {
+    findings: [finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.')],
+    status: {
+      ...(references.toolHash === undefined ? {} : { toolConfigHash: references.toolHash }),
+      ...(references.exchangeHash === undefined ? {} : { externalAuthConfigHash: references.exchangeHash }),
+    },
+  };
+  if (server !== undefined) {
+    const image = checkImage(context, resource, server.image);
+    if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
+    yield { findings: [image] };
+  }
+  const { plan, access } = planOf(context, resource, { spec, references });
+  yield { findings: [access] };
+  await checkRunConfig(plan.runConfig, plan.authorization);
+  const applied = await applyAll(context, plan, pass.signal);
+  yield { status: { url: urlOf(plan.proxied.kind, metadata.name, plan.proxied.namespace, spec.port) } };
+  const ready = readinessOf(applied.deployment, applied.statefulSet);
+  const remote = server === undefined ? await remoteFinding(pass, applied.deployment) : undefined;
+  if (remote !== undefined) yield { findings: [remote] };
+  if (server !== undefined) await replaceBrokenPod(context, applied.statefulSet, pass.signal);
+  await processRestart(pass);
+  const isWaiting = remote !== undefined && remote.status !== 'True';
+  yield {
+    findings: [finding('Ready', ready.isReady, ready.reason, ready.message)],
+    status: {
+      phase: ready.isReady ? (server === undefined ? 'Ready' : 'Running') : 'Pending',
+      ...(ready.isReady ? {} : { message: ready.message }),
+    },
+    againAfterMs: isWaiting ? REMOTE_POLL_MS : references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+  };
+}
+
+function checkGroup({ context, resource }: Pass, { groupRef }: ServerSpec): Finding[] {
+  if (groupRef === undefined || groupRef === '') return [];
   const group = context.cache(kinds.group).get<CustomResource>(besideOf(resource, groupRef));
   const isGone = group === undefined || group.metadata.deletionTimestamp !== undefined;
-  findings.push(
+  return [
     isGone
       ? finding('GroupRefValidated', false, 'GroupRefNotFound', `MCPGroup ${groupRef} not found`)
       : finding('GroupRefValidated', true, 'GroupRefIsValid', `MCPGroup ${groupRef} exists.`),
-  );
+  ];
 }
 
 const STRATEGY = 'mcpserver.toolhive.stacklok.dev/restart-strategy';
 const PROCESSED = 'mcpserver.toolhive.stacklok.dev/last-processed-restart';
 
-async function processRestart(
-  context: Context,
-  resource: CustomResource,
-  signal: AbortSignal,
-): Promise<void> {
+async function processRestart({ context, resource, signal }: Pass): Promise<void> {
   const wanted = restartOf(resource);
   const { annotations = {}, name, namespace = '' } = resource.metadata;
   if (wanted === undefined || annotations[PROCESSED] === wanted) return;
@@ -163,7 +194,8 @@ async function deletePod(
   }
 }
 
-interface Workload extends KubernetesObject {
+/** A Deployment or a StatefulSet. */
+interface PodController extends KubernetesObject {
   spec: { replicas?: number };
   status?: {
     observedGeneration?: number;
@@ -179,15 +211,14 @@ interface Workload extends KubernetesObject {
 
 async function applyAll(
   context: Context,
-  plan: Plan,
+  planned: Plan,
   signal: AbortSignal,
-): Promise<{ deployment?: Workload; statefulSet?: Workload }> {
-  const applied: { deployment?: Workload; statefulSet?: Workload } = {};
-  const gateway = egressService(plan);
-  if (gateway !== undefined) {
-    const stored = await context.applier.apply(gateway.type, gateway.object, signal);
-    plan.egressAddress = (stored as { spec?: { clusterIP?: string } }).spec?.clusterIP;
-  }
+): Promise<{ deployment?: PodController; statefulSet?: PodController }> {
+  const applied: { deployment?: PodController; statefulSet?: PodController } = {};
+  const gateway = egressService(planned);
+  const stored = gateway && (await context.applier.apply(gateway.type, gateway.object, signal));
+  const address = (stored as { spec?: { clusterIP?: string } } | undefined)?.spec?.clusterIP;
+  const plan = { ...planned, egressAddress: address };
   const apply = async ({ type, object }: Child): Promise<void> => {
     const stored = await context.applier.apply(type, object, signal).catch((error: unknown) => {
       // The API server refuses the content of the spec. Another attempt without a change would fail too.
@@ -208,8 +239,8 @@ async function applyAll(
       }
       throw error;
     });
-    if (type.kind === 'Deployment') applied.deployment = stored as unknown as Workload;
-    if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as Workload;
+    if (type.kind === 'Deployment') applied.deployment = stored as unknown as PodController;
+    if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as PodController;
   };
   const children = childrenOf(plan);
   // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
@@ -245,11 +276,14 @@ interface ProxyPod extends KubernetesObject {
  * answers, so a proxy that has started and is not ready waits for its server.
  */
 async function remoteFinding(
-  context: Context,
-  { kind, metadata: { name, namespace = '' }, spec }: CustomResource,
-  deployment: Workload | undefined,
-  signal: AbortSignal,
+  { context, resource, signal }: Pass,
+  deployment: PodController | undefined,
 ): Promise<Finding> {
+  const {
+    kind,
+    metadata: { name, namespace = '' },
+    spec,
+  } = resource;
   const { remoteURL } = spec as RemoteProxySpec;
   if (deployment !== undefined && isReady(deployment))
     return finding('RemoteAvailable', true, 'RemoteAnswers', `${remoteURL} answers the proxy.`);
@@ -277,14 +311,17 @@ function selectorOf(labels: Record<string, string>): string {
     .join(',');
 }
 
-function readinessOf(deployment: Workload | undefined, statefulSet: Workload | undefined): Readiness {
+function readinessOf(
+  deployment: PodController | undefined,
+  statefulSet: PodController | undefined,
+): Readiness {
   const waiting = [
-    { what: 'server', workload: statefulSet },
-    { what: 'proxy', workload: deployment },
-  ].find(({ workload }) => workload !== undefined && !isReady(workload));
+    { what: 'server', controller: statefulSet },
+    { what: 'proxy', controller: deployment },
+  ].find(({ controller }) => controller !== undefined && !isReady(controller));
   if (waiting === undefined)
     return { isReady: true, reason: 'DeploymentReady', message: 'The proxy and the server are ready.' };
-  const failure = waiting.workload?.status?.conditions?.find(
+  const failure = waiting.controller?.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
   return {
@@ -295,7 +332,7 @@ function readinessOf(deployment: Workload | undefined, statefulSet: Workload | u
 }
 
 /** Whether a pod is ready and all pods have the current template. Pods of an older template say nothing about the spec. */
-function isReady({ metadata, status = {} }: Workload): boolean {
+function isReady({ metadata, status = {} }: PodController): boolean {
   const { observedGeneration = 0, replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
   return observedGeneration >= (metadata.generation ?? 0) && readyReplicas > 0 && updatedReplicas >= replicas;
 }
@@ -303,7 +340,7 @@ function isReady({ metadata, status = {} }: Workload): boolean {
 /** A StatefulSet waits for a pod that never becomes ready before it takes a new template, so that pod has to go. */
 async function replaceBrokenPod(
   context: Context,
-  statefulSet: Workload | undefined,
+  statefulSet: PodController | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { currentRevision, updateRevision, readyReplicas = 0, replicas = 0 } = statefulSet?.status ?? {};

@@ -5,7 +5,7 @@ import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
 import { hashOf } from '../runtime/canonical.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { finalizersOf, finding, kinds, letGo, setFinalizers, writeStatus } from './context.ts';
-import type { Context, Controller, CustomResource, Outcome } from './context.ts';
+import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
 
 /** A referenced Secret is read again after this time. */
 const SECRET_POLL_MS = 30_000;
@@ -13,26 +13,28 @@ const SECRET_POLL_MS = 30_000;
 /** The controller of tool configurations. */
 export const toolConfigController: Controller = {
   type: kinds.toolConfig,
-  reconcile: (context, key, signal) => pass(context, kinds.toolConfig, 'toolConfigRef', key, signal),
+  reconcile: (context, key, signal) =>
+    reconcile(passOver(context, kinds.toolConfig, key, signal), 'toolConfigRef'),
 };
 
 /** The controller of token exchanges. */
 export const externalAuthController: Controller = {
   type: kinds.externalAuth,
   reconcile: (context, key, signal) =>
-    pass(context, kinds.externalAuth, 'externalAuthConfigRef', key, signal),
+    reconcile(passOver(context, kinds.externalAuth, key, signal), 'externalAuthConfigRef'),
 };
 
-/** Keeps the hash and the list of references up to date, and holds a deletion while a reference exists. */
-async function pass(
-  context: Context,
-  type: ResourceType,
-  field: 'toolConfigRef' | 'externalAuthConfigRef',
-  key: string,
-  signal: AbortSignal,
-): Outcome {
+type ReferenceField = 'toolConfigRef' | 'externalAuthConfigRef';
+
+function passOver(context: Context, type: ResourceType, key: string, signal: AbortSignal): Pass | undefined {
   const resource = context.cache(type).get<CustomResource>(key);
-  if (resource === undefined) return;
+  return resource && { context, resource, signal };
+}
+
+/** Keeps the hash and the list of references up to date, and holds a deletion while a reference exists. */
+async function reconcile(pass: Pass | undefined, field: ReferenceField): Outcome {
+  if (pass === undefined) return;
+  const { context, resource } = pass;
   const { metadata, kind } = resource;
   const users = [kinds.server, kinds.remoteProxy].flatMap((user) =>
     context
@@ -44,13 +46,13 @@ async function pass(
   );
   const servers = [...new Set(users)].toSorted();
   const isDeleted = metadata.deletionTimestamp !== undefined;
-  if (isDeleted && servers.length === 0) return letGo(context, resource, signal);
+  if (isDeleted && servers.length === 0) return letGo(pass);
   const finalizer = finalizersOf[kind];
   const finalizers = metadata.finalizers ?? [];
   if (!isDeleted && finalizer !== undefined && !finalizers.includes(finalizer)) {
-    return setFinalizers(context, resource, [...finalizers, finalizer], signal); // the change leads to the next pass
+    return setFinalizers(pass, [...finalizers, finalizer]); // the change leads to the next pass
   }
-  const secret = kind === 'MCPExternalAuthConfig' ? await checkSecret(context, resource, signal) : undefined;
+  const secret = kind === 'MCPExternalAuthConfig' ? await checkSecret(pass) : undefined;
   const isReady = secret?.status !== 'False' && !isDeleted;
   const findings = [
     ...(secret === undefined ? [] : [secret]),
@@ -63,29 +65,16 @@ async function pass(
         : (secret?.message ?? 'The configuration is valid.'),
     ),
   ];
-  await writeStatus(
-    context,
-    resource,
-    { configHash: hashOf(resource.spec ?? {}), referencingServers: servers },
-    findings,
-    signal,
-  );
+  await writeStatus(pass, { configHash: hashOf(resource.spec ?? {}), referencingServers: servers }, findings);
   return secret === undefined ? undefined : { againAfterMs: SECRET_POLL_MS };
 }
 
 /** The name that a spec refers to. */
-export function referenceOf(
-  { spec }: CustomResource,
-  field: 'toolConfigRef' | 'externalAuthConfigRef',
-): string | undefined {
+export function referenceOf({ spec }: CustomResource, field: ReferenceField): string | undefined {
   return (spec as Record<string, { name?: string } | undefined> | undefined)?.[field]?.name;
 }
 
-async function checkSecret(
-  context: Context,
-  resource: CustomResource,
-  signal: AbortSignal,
-): Promise<Finding> {
+async function checkSecret({ context, resource, signal }: Pass): Promise<Finding> {
   const parsed = mcpExternalAuthConfig.spec.safeParse(resource.spec);
   const reference = parsed.data?.tokenExchange?.clientSecretRef;
   if (reference === undefined)

@@ -17,7 +17,7 @@ import type {
   ToolConfigSpec,
 } from '../templates/run-config.ts';
 import { besideOf, kinds } from './context.ts';
-import type { Context, CustomResource } from './context.ts';
+import type { CustomResource, Pass } from './context.ts';
 
 /** A reference that leads nowhere. A change of the referenced object, or time, can fix the reference. */
 export class UnresolvedReference extends Error {
@@ -51,13 +51,8 @@ interface Secret extends KubernetesObject {
 }
 
 /** Reads everything that a spec refers to. Throws `UnresolvedReference`. */
-export async function resolveReferences(
-  context: Context,
-  resource: CustomResource,
-  spec: ServerSpec | RemoteProxySpec,
-  signal: AbortSignal,
-): Promise<References> {
-  const read = reader(context, resource, signal);
+export async function resolveReferences(pass: Pass, spec: ServerSpec | RemoteProxySpec): Promise<References> {
+  const read = reader(pass);
   const tools = read.custom(kinds.toolConfig, spec.toolConfigRef?.name);
   const exchange = read.custom(kinds.externalAuth, spec.externalAuthConfigRef?.name);
   const exchangeSpec =
@@ -92,7 +87,7 @@ export async function resolveReferences(
   };
 }
 
-function reader(context: Context, resource: CustomResource, signal: AbortSignal) {
+function reader({ context, resource, signal }: Pass) {
   const namespace = resource.metadata.namespace ?? '';
   return {
     custom(type: (typeof kinds)[keyof typeof kinds], name: string | undefined): CustomResource | undefined {
