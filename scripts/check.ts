@@ -4,6 +4,7 @@ import { findStale } from './generate.ts';
 import { findPromiseGaps } from './promises.ts';
 import { findProse } from './prose.ts';
 import { run } from './run.ts';
+import { findStructureBreaches } from './structure.ts';
 import { findBrokenReferences } from './site-files.ts';
 
 interface Check {
@@ -34,6 +35,7 @@ const checks: readonly Check[] = [
   program('tsc', '--project', 'apps/web'),
   program('knip'),
   finding('layers', findLayerBreaches),
+  finding('structure', findStructureBreaches),
   finding('generated files', findStale),
   finding('references', findBrokenReferences),
   finding('promises', findPromiseGaps),

@@ -3,7 +3,9 @@ import type { ReadTrustedRoot } from '@toolhive/registry/trusted-root';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { SecretsOptions } from '@toolhive/secrets/secrets';
 import type { StatePaths } from '@toolhive/state/paths';
+import type { WorkloadDatabase } from '@toolhive/state/workload-database';
 import type { Logger } from 'pino';
+import type { Part } from '../parts/part.ts';
 import type { HomeLimit } from '../supervision/home-limit.ts';
 import type { SupervisorTiming } from '../supervision/supervisor.ts';
 
@@ -27,6 +29,8 @@ export interface CoreOptions {
   lookup?: Lookup;
   /** Replaces the signature verification in tests. */
   readTrustedRoot?: ReadTrustedRoot;
+  /** Adds parts to each workload, in tests. */
+  moreParts?: (database: WorkloadDatabase) => Part[];
   /** Replaces the clock, in tests. */
   now?: () => Date;
 }

@@ -78,7 +78,10 @@ export async function openWorkloads(
   const hasRemote = (): boolean => workloads.all().some(({ runConfig }) => isRemote(runConfig));
   const workloads: Workloads = opened.use(
     new Workloads({
-      parts: partsOf(earlier, { stored: [mounts, hiddenMemory, mountUse], accessOf, hasRemote }),
+      parts: [
+        ...partsOf(earlier, { stored: [mounts, hiddenMemory, mountUse], accessOf, hasRemote }),
+        ...(options.moreParts?.(earlier.database) ?? []),
+      ],
       adoption,
       runConfigs: new RunConfigs(paths.runConfigs, log),
       statuses: opened.use(new Statuses(paths.statuses, log)),
