@@ -1,3 +1,4 @@
+// @suite kubernetes
 import { execFile } from 'node:child_process';
 import { copyFile, glob, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
