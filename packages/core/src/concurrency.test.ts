@@ -2,11 +2,11 @@
 import type { Client } from '@toolhive/contract/client';
 import { ThvError } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
-import { makeHome } from '@toolhive/core/testing';
+import { makeHome } from './testing/test-core.ts';
 import { expect, test } from 'vitest';
-import { aRequest, named, stateOf, workloadBody, workloadsIn } from './testing/contended-things.ts';
-import type { Request } from './testing/contended-things.ts';
-import { openDaemon, passphrase } from './testing/crash-daemon.ts';
+import { aRequest, named, stateOf, workloadBody, workloadsIn } from '@toolhive/api/testing/contended-things';
+import type { Request } from '@toolhive/api/testing/contended-things';
+import { openDaemon, passphrase } from '@toolhive/api/testing/crash-daemon';
 import {
   atRest,
   everywhereClient,
@@ -17,11 +17,11 @@ import {
   observe,
   requireInOrder,
   workloadThing,
-} from './testing/crash-world.ts';
-import type { World } from './testing/crash-world.ts';
-import { canHaveLed } from './testing/linear.ts';
-import type { Accepted } from './testing/linear.ts';
-import { randomFrom } from './testing/random-acts.ts';
+} from '@toolhive/api/testing/crash-world';
+import type { World } from '@toolhive/api/testing/crash-world';
+import { canHaveLed } from '@toolhive/api/testing/linear';
+import type { Accepted } from '@toolhive/api/testing/linear';
+import { randomFrom } from '@toolhive/api/testing/random-acts';
 
 const names = Array.from({ length: 100 }, (_, index) => `test-${index}`);
 

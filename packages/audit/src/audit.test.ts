@@ -3,8 +3,8 @@ import { openAccess } from '@toolhive/access/access';
 import { testServer } from '@toolhive/core/testing';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { expect, test } from 'vitest';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 const named = (name: string) => ({ params: { name } });
 const follow = { onProgress: () => {} };

@@ -1,10 +1,10 @@
-import { testServer } from '@toolhive/core/testing';
-import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
-import type { Says } from '@toolhive/core/testing/changing-server';
+import { testServer } from '../testing/test-core.ts';
+import { openChangingRuntime, says } from '../testing/changing-server.ts';
+import type { Says } from '../testing/changing-server.ts';
 import { expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 // Policies about tools, decided with what the server said when the user approved it.
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aWorkload, openTestApi } from './testing/test-api.ts';
+import { aWorkload, openTestApi } from '@toolhive/api/testing';
 
 const named = { params: { name: 'echo' } };
 

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { DaemonEvent } from '@toolhive/contract/event';
-import { testServer } from '@toolhive/core/testing';
-import { openChangingRuntime, says, serveChanging } from '@toolhive/core/testing/changing-server';
-import type { Says } from '@toolhive/core/testing/changing-server';
+import { testServer } from '../testing/test-core.ts';
+import { openChangingRuntime, says, serveChanging } from '../testing/changing-server.ts';
+import type { Says } from '../testing/changing-server.ts';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '@toolhive/runtime/free-port';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 const add = { name: 'add', description: 'Adds two numbers.', inputSchema: { type: 'object' } };
 const greet = { name: 'greet', description: 'Greets.', arguments: [{ name: 'who' }] };

@@ -1,12 +1,12 @@
-import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
+import { openChangingRuntime, says } from '../testing/changing-server.ts';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
-import { testServer } from '@toolhive/core/testing';
+import { testServer } from '../testing/test-core.ts';
 import type { DaemonEvent } from '@toolhive/contract/event';
 import type { TrafficEntry } from '@toolhive/contract/traffic';
 import { describe, expect, test, vi } from 'vitest';
-import { mcpCaller } from './testing/mcp-caller.ts';
-import { aWorkload, openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { mcpCaller } from '@toolhive/api/testing/mcp-caller';
+import { aWorkload, openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 const named = { params: { name: 'echo' } };
 const relayOf = ({ port }: TestApi): string => `http://127.0.0.1:${port}/api/v1beta/workloads/echo/mcp`;

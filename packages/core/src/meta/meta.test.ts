@@ -9,17 +9,17 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { metaServerName } from '@toolhive/contract/names';
-import { testServer } from '@toolhive/core/testing';
+import { testServer } from '../testing/test-core.ts';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { describe, expect, test, vi } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
-import { mcpCaller } from './testing/mcp-caller.ts';
-import type { McpCaller } from './testing/mcp-caller.ts';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
-import { aTool, openToolRuntime } from './testing/tool-servers.ts';
-import type { ToolServers } from './testing/tool-servers.ts';
+import { mcpCaller } from '@toolhive/api/testing/mcp-caller';
+import type { McpCaller } from '@toolhive/api/testing/mcp-caller';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
+import { aTool, openToolRuntime } from '@toolhive/api/testing/tool-servers';
+import type { ToolServers } from '@toolhive/api/testing/tool-servers';
 
 interface World extends AsyncDisposable {
   api: TestApi;

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { aWorkload, openTestApi } from './testing/test-api.ts';
+import { aWorkload, openTestApi } from '@toolhive/api/testing';
 
 test('a check tells what a request would create, and leaves nothing behind', async () => {
   await using api = await openTestApi();

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@toolhive/contract/log-record';
 import { expect, test } from 'vitest';
-import { openTestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
 
 const path = '/api/v1beta/workloads/echo/logs';
 const recordsIn = (text: string): LogRecord[] =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDaemon, passphrase } from './testing/crash-daemon.ts';
+import { openDaemon, passphrase } from '@toolhive/api/testing/crash-daemon';
 import {
   aRunConfig,
   acts,
@@ -15,12 +15,12 @@ import {
   newWorld,
   observe,
   requireInOrder,
-} from './testing/crash-world.ts';
-import type { Act, World } from './testing/crash-world.ts';
-import { KillableDaemons } from './testing/killable-daemons.ts';
-import type { KillableDaemon } from './testing/killable-daemons.ts';
-import { actBeside, randomFrom } from './testing/random-acts.ts';
-import type { Random } from './testing/random-acts.ts';
+} from '@toolhive/api/testing/crash-world';
+import type { Act, World } from '@toolhive/api/testing/crash-world';
+import { KillableDaemons } from '@toolhive/api/testing/killable-daemons';
+import type { KillableDaemon } from '@toolhive/api/testing/killable-daemons';
+import { actBeside, randomFrom } from '@toolhive/api/testing/random-acts';
+import type { Random } from '@toolhive/api/testing/random-acts';
 
 /** Else one step of three is tried, which takes a third of the time. */
 const isThorough = process.env['CRASH_TEST'] === 'all';

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { testServer } from '@toolhive/core/testing';
+import { testServer } from '../testing/test-core.ts';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { OpenIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 // Who may use a workload, and for what, from the request to the proxy.
 

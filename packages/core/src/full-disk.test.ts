@@ -1,12 +1,12 @@
 // @suite system
 import { join } from 'node:path';
-import { canMount, mountSmallDisk } from '@toolhive/core/testing/small-disk';
-import type { SmallDisk } from '@toolhive/core/testing/small-disk';
-import { makeHome, openTestCore } from '@toolhive/core/testing';
-import type { Core, CoreOptions } from '@toolhive/core/core';
+import { canMount, mountSmallDisk } from './testing/small-disk.ts';
+import type { SmallDisk } from './testing/small-disk.ts';
+import { makeHome, openTestCore } from './testing/test-core.ts';
+import type { Core, CoreOptions } from './open-core.ts';
 import { describe, expect, test } from 'vitest';
-import { createApi } from './api.ts';
-import { aWorkload } from './testing/test-api.ts';
+import { createApi } from '@toolhive/api/api';
+import { aWorkload } from '@toolhive/api/testing';
 
 if (!canMount) process.stderr.write('SKIPPED: tests of full disks need the superuser of a Linux system\n');
 

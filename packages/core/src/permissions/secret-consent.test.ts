@@ -1,7 +1,7 @@
-import { testServer } from '@toolhive/core/testing';
+import { testServer } from '../testing/test-core.ts';
 import { expect, test } from 'vitest';
-import { openTestApi } from './testing/test-api.ts';
-import type { TestApi } from './testing/test-api.ts';
+import { openTestApi } from '@toolhive/api/testing';
+import type { TestApi } from '@toolhive/api/testing';
 
 // A run config is a file that others may have written. It must not choose a stored secret and the host that gets it.
 
