@@ -149,11 +149,11 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     await run(user, 'trusted');
     await user.mustThv('mcp', 'list', 'tools', '--server', 'trusted');
     const approved = await pins();
-    const locks = ['pins', 'listings', 'network'].map((name) => new DatabaseSync(join(state, `${name}.db`)));
-    for (const lock of locks) lock.exec('BEGIN IMMEDIATE');
+    const lock = new DatabaseSync(join(state, 'workloads.db'));
+    lock.exec('BEGIN IMMEDIATE');
 
     const removal = await user.thv('rm', 'trusted', '--yes');
-    for (const lock of locks) lock.close();
+    lock.close();
     await run(user, 'trusted');
 
     expect(removal.code).toBe(0);
