@@ -7,7 +7,10 @@ import { basename, delimiter, join, resolve } from 'node:path';
 
 /** Node.js, the shells, and what comes with them. */
 const everywhere = new Set([basename(process.execPath), 'node', 'sh', 'bash', 'true', 'mkfifo']);
-const temporary = realpathSync(tmpdir());
+const temporary = `${realpathSync(tmpdir())}/`;
+/** Programs of packages come with `npm ci`. */
+const packages = `${join(import.meta.dirname, '../node_modules')}/`;
+const repository = `${join(import.meta.dirname, '..')}/`;
 
 function refuseSystemPrograms(file: string, path: string | undefined): void {
   if (everywhere.has(basename(file))) return;
@@ -15,7 +18,10 @@ function refuseSystemPrograms(file: string, path: string | undefined): void {
     ? [resolve(file)]
     : (path ?? '').split(delimiter).map((folder) => join(folder, file));
   const place = places.find((candidate) => existsSync(candidate));
-  if (place === undefined || realpathSync(place).startsWith(temporary)) return; // missing, or written by the test
+  if (place === undefined) return; // a test of a missing program
+  const real = realpathSync(place);
+  const isWrittenByTest = real.startsWith(temporary) && !real.startsWith(repository);
+  if (isWrittenByTest || real.startsWith(packages)) return;
   throw new Error(
     `a pure test starts ${file}: put "// @suite system" in the first line of the test file, or see scripts/suites.ts`,
   );

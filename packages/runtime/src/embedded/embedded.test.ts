@@ -1,3 +1,4 @@
+// @suite system
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

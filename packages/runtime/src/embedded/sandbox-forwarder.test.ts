@@ -1,3 +1,4 @@
+// @suite system
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { freePort } from '../free-port.ts';

@@ -443,7 +443,12 @@ send();
       const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
       const env = { MCP_PORT: '8080', MCP_HOST: '0.0.0.0' };
       const theirs = new TestEgress();
-      const launch = { workload: 'other-rules', ...http, env, network: { ...network(), egress: theirs } };
+      const launch = {
+        workload: `other-rules-${process.pid}`,
+        ...http,
+        env,
+        network: { ...network(), egress: theirs },
+      };
       await using _other = await place.runtime.start(aLaunch(place.source, launch), never);
 
       for (const address of ['198.18.0.2', '198.18.0.1', '198.18.0.3']) {
