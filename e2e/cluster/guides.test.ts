@@ -41,6 +41,13 @@ const END_TIMEOUT_MS = 5_000;
 /** The first build of the chart tools compiles Helm. */
 const BUILD_TIMEOUT_MS = 20 * 60_000;
 
+/**
+ * Does not wait until definitions are gone. The API server repeats the deletion of a definition that was made a moment ago
+ * after growing delays, which can be longer than any test.
+ */
+const deleteAtOnce =
+  'kubectl() { local wait=; if [ "$1" = delete ]; then wait=--wait=false; fi; command kubectl "$@" $wait; }';
+
 const all = await readPages();
 const pagesWith = (mark: string): Page[] =>
   all.filter(({ blocks }) => blocks.some(({ marks }) => marks.includes(mark)));
@@ -62,13 +69,8 @@ async function writeKubeconfig(file: string, cluster: ControlPlane, namespace: s
 }
 
 describeCluster('the Kubernetes guides', () => {
-  let cluster: ControlPlane;
-  beforeAll(async () => {
-    cluster = await startControlPlane({ hasDefinitions: false });
-  });
-  afterAll(() => cluster?.[Symbol.asyncDispose]());
-
-  // Blocks with the mark `helm` run in the repository, against an API server that has no custom resource definitions of ours at first.
+  // Blocks with the mark `helm` run in the repository, each page against an API server of its own, which has no custom resource
+  // definitions of ours at first.
   describe('that install the charts', () => {
     let path: string;
     beforeAll(async () => {
@@ -81,6 +83,7 @@ describeCluster('the Kubernetes guides', () => {
       'do so with the commands that they show: %s',
       async (_, { blocks }) => {
         await using home = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
+        await using cluster = await startControlPlane({ hasDefinitions: false });
         const kubeconfig = join(home.path, 'kubeconfig');
         await writeKubeconfig(kubeconfig, cluster, 'default');
         const env = { HOME: home.path, PATH: path, KUBECONFIG: kubeconfig };
@@ -89,7 +92,9 @@ describeCluster('the Kubernetes guides', () => {
 
         for (const [index, { marks, text }] of blocks.entries()) {
           if (!marks.includes('helm')) continue;
-          outputs.push(outputOf(blocks, index, await runCommand(text, { cwd: root, env })));
+          outputs.push(
+            outputOf(blocks, index, await runCommand(`${deleteAtOnce}\n${text}`, { cwd: root, env })),
+          );
         }
 
         for (const { where, printed, pattern } of outputs)
@@ -101,11 +106,12 @@ describeCluster('the Kubernetes guides', () => {
   // Blocks with the mark `cluster` run against a real API server with the operator. A YAML block with a title is a file
   // that the commands of its page apply.
   describe('that use the operator', () => {
+    let cluster: ControlPlane;
     let operator: RunningOperator;
     let user: User;
     let path: string;
     beforeAll(async () => {
-      await cluster.define(); // the charts may have left another version
+      cluster = await startControlPlane();
       operator = await startOperator(cluster);
       await settled(operator); // or every page would wait in vain
       user = await makeUser();
@@ -117,6 +123,7 @@ describeCluster('the Kubernetes guides', () => {
     afterAll(async () => {
       await user?.[Symbol.asyncDispose]();
       await operator?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
     });
 
     test('every manifest on their pages is a file that a later command applies', () => {
