@@ -37,8 +37,9 @@ export class WorkloadDatabase implements Disposable {
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       CREATE TABLE IF NOT EXISTS imported (file TEXT PRIMARY KEY) STRICT;
-      PRAGMA user_version = ${format};
     `);
+    // Not again: a write fails on a full disk or beside a lock, and then the approvals would not be known.
+    if (formatOf(database) !== format) database.exec(`PRAGMA user_version = ${format}`);
   }
 
   /**
@@ -50,8 +51,10 @@ export class WorkloadDatabase implements Disposable {
     const opened = await openRecoverable(path, {
       log,
       use(database) {
-        written = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-        return written > format ? undefined : new WorkloadDatabase(database, log, false);
+        written = formatOf(database);
+        if (written <= format) return new WorkloadDatabase(database, log, false);
+        database.close();
+        return undefined;
       },
       useInMemory: (database) => new WorkloadDatabase(database, log, true),
       inMemory: 'approved tools and network decisions are remembered only until the daemon ends',
@@ -113,6 +116,10 @@ export class WorkloadDatabase implements Disposable {
     if (this.#isInMemory) return; // the next daemon reads it again
     for (const file of [earlier, `${earlier}-wal`, `${earlier}-shm`]) rmSync(file, { force: true });
   }
+}
+
+function formatOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
 /** The rows of workloads, by the ID in the column `workload` of each table. Methods throw like SQLite. */

@@ -406,6 +406,19 @@ describe('the first start after an upgrade from a version with three databases',
   });
 });
 
+test('a daemon that starts beside a lock still knows the approvals', async () => {
+  await using world = await makeWorld();
+  const before = await world.open();
+  await runTrusted(before, 'math');
+  await before[Symbol.asyncDispose]();
+  using lock = openDatabase(before.paths.workloads);
+  lock.exec('BEGIN IMMEDIATE');
+
+  await using core = await world.open();
+
+  expect((await trustIn(core, 'math')).approved).toEqual(['wipe']);
+});
+
 test('a daemon does not start with the database of a later version, and names both formats', async () => {
   await using world = await makeWorld();
   const core = await world.open();
