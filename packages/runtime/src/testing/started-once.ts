@@ -53,7 +53,7 @@ export async function offer(
     server.close();
     server.closeAllConnections();
     for (const starting of starts.values()) {
-      const started = await starting.catch(() => undefined); // whoever asked for the program got the error
+      const started = await starting.catch(() => undefined); // The caller that asked for the program got the error
       await started?.[Symbol.asyncDispose]();
     }
     await rm(folder, { recursive: true });
