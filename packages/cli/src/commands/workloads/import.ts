@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, normalize, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
-import { clientApplications, pathOn } from '@toolhive/contract/client-application';
+import { clientApplications, clientPath } from '@toolhive/contract/client-application';
+import type { Move, SystemPaths } from '@toolhive/contract/client-application';
 import { invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
@@ -47,7 +48,7 @@ export async function run(call: CommandCall): Promise<void> {
     const reason = skipReason(entry.entry, workloads);
     if (reason === undefined) {
       const secrets = all.use(new StoredSecrets(daemon, signal));
-      ready.set(entry.workload, await prepare(entry, from, { call, daemon, secrets, isDry }));
+      ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
     } else out.note(`skipped ${entry.name}: ${reason}`);
   }
   await forEach([...ready.keys()], { what: 'imported', out }, async (entryName) => {
@@ -177,14 +178,23 @@ function projectOf(file: string): string {
 const sameEverywhere = (path: string) => ({ linux: path, darwin: path, windows: path });
 
 /** Clients whose files are read, but not written. */
-const readOnlyClients = {
+const readOnlyClients: Readonly<Record<string, { config: SystemPaths; moves: readonly Move[] }>> = {
   'claude-desktop': {
-    linux: '.config/Claude/claude_desktop_config.json',
-    darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
-    windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
+    config: {
+      linux: '.config/Claude/claude_desktop_config.json',
+      darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
+      windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
+    },
+    moves: [],
   },
-  codex: sameEverywhere('.codex/config.toml'),
-  gemini: sameEverywhere('.gemini/settings.json'),
+  codex: {
+    config: sameEverywhere('.codex/config.toml'),
+    moves: [{ variable: 'CODEX_HOME', replaces: sameEverywhere('.codex') }],
+  },
+  gemini: {
+    config: sameEverywhere('.gemini/settings.json'),
+    moves: [{ variable: 'GEMINI_CLI_HOME', replaces: sameEverywhere('') }],
+  },
 };
 
 /** The clients that can be imported from. */
@@ -193,10 +203,16 @@ export function clientNames(): string[] {
 }
 
 function clientFile(name: string): string | undefined {
-  const paths =
-    clientApplications.find(({ id }) => id === name)?.config ??
-    Object.entries(readOnlyClients).find(([id]) => id === name)?.[1];
-  return paths && join(homedir(), pathOn(process.platform, paths));
+  const client =
+    clientApplications.find(({ id }) => id === name) ??
+    (Object.hasOwn(readOnlyClients, name) ? readOnlyClients[name] : undefined);
+  const place = { platform: process.platform, home: homedir(), env: process.env };
+  return client && normalize(clientPath(client.config, client.moves, place));
+}
+
+/** The name in the configuration, unless others have the same. */
+function titleOf({ name, workload }: RawEntry, all: readonly RawEntry[]): string {
+  return name !== '' && all.filter((entry) => entry.name === name).length === 1 ? name : workload;
 }
 
 /** The entries with these names. Several entries can have the same name. */
