@@ -47,7 +47,7 @@ export async function run(call: CommandCall): Promise<void> {
   for (const entry of entries) {
     const reason = skipReason(entry.entry, workloads);
     if (reason === undefined) {
-      const secrets = all.use(new StoredSecrets(daemon, signal));
+      const secrets = all.use(new StoredSecrets(daemon, { out, signal }));
       ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
     } else out.note(`skipped ${entry.name}: ${reason}`);
   }

@@ -3,6 +3,7 @@ import type { Client } from '@toolhive/contract/client';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
+import { createSecret } from '../secrets/setup.ts';
 import type { Need } from '@toolhive/pasted/pasted';
 import { filled, filledRequest } from '@toolhive/pasted/placeholders';
 import type { Catalogued } from './catalogued.ts';
@@ -92,7 +93,7 @@ async function answerTo(need: Need, server: string, { daemon, out, signal }: Ask
   const value = await valueOf(need, server, signal);
   if (!canBeStored(need) || !need.secret) return { value };
   const key = ownSecret(server, need.name);
-  await daemon.createSecret({ body: { key, value } }, { signal });
+  await createSecret(daemon, { key, value }, { out, signal });
   out.note(`stored as the secret ${key}`);
   return { secret: key };
 }
