@@ -18,7 +18,7 @@ export interface ClientFilesOptions {
   /** The home of the person whose applications these are. */
   home: string;
   platform: NodeJS.Platform;
-  /** The variables of the user, which can move the files of clients. */
+  /** The user's variables, which can move client files. */
   env?: NodeJS.ProcessEnv;
   /** The file that remembers which entries are ours. */
   record: string;

@@ -5,7 +5,7 @@ import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
-/** The loaders for TypeScript, which Node.js reads without help. */
+/** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
 const envFiles = ['--env-file', '--env-file-if-exists'];

@@ -55,7 +55,7 @@ export function withDescription(
   };
 }
 
-/** The defaults of the entry that the request leaves open. */
+/** The entry's defaults that the request leaves open. */
 function variablesOf(
   { env_vars: given, secrets }: CreateWorkload,
   { entry, isBuiltIn }: Description,
