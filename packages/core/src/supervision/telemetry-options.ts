@@ -3,7 +3,7 @@ import { invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import { neverAllowed } from '@toolhive/runtime/addresses';
-import { guardedLookup } from '@toolhive/outgoing/guarded-fetch';
+import { guardedLookup } from '@toolhive/outgoing/way-out';
 import { isSecretKey } from '@toolhive/audit/redaction';
 
 /** As in the original. */
