@@ -146,8 +146,10 @@ async function openProxy({ redirect, password }: { redirect?: string; password?:
   proxy.on('connect', ({ method, url, headers }, socket) => {
     requests.push({ method, url });
     socket.on('error', () => {});
-    if (wanted !== undefined && headers['proxy-authorization'] !== wanted)
-      return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    if (wanted !== undefined && headers['proxy-authorization'] !== wanted) {
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+      return;
+    }
     const outer = connect((server.address() as AddressInfo).port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       outer.pipe(socket).pipe(outer);

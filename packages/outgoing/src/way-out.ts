@@ -2,11 +2,13 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
-import { ThvError, forbidden, unavailable } from '@toolhive/contract/failure';
+import { forbidden, unavailable } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 import { isMetadataName, refusalOf } from '@toolhive/runtime/addresses';
 import type { PrivateReach } from '@toolhive/runtime/addresses';
 import { corporateProxyFor } from '@toolhive/runtime/corporate-proxy';
 import { openTunnel, proxyFailure } from '@toolhive/runtime/corporate-tunnel';
+import { trustSystem } from '@toolhive/runtime/system-trust';
 import { Agent, Pool, ProxyAgent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 
@@ -52,6 +54,7 @@ export function openWay(url: URL, options: WayOptions = {}): Dispatcher {
   const { wrap = (connect) => connect, env, maxHeaderSize, headersTimeout, bodyTimeout } = options;
   const limits = defined({ maxHeaderSize, headersTimeout, bodyTimeout });
   const proxy = proxyFor(url, env);
+  if (url.protocol === 'https:' || proxy?.startsWith('https:')) trustSystem();
   if (proxy === undefined) return new Agent({ ...limits, connect: wrap(guardedConnect(options)) });
   const checked = (connect: buildConnector.connector): buildConnector.connector =>
     wrap(checkedFirst(url, options, connect));
@@ -82,18 +85,18 @@ const tunnelMs = 30_000;
 
 function tunnelConnect(proxy: string, { ca }: Reach): buildConnector.connector {
   const secure = buildConnector({ allowH2: false, ...(ca === undefined ? {} : { ca }) });
-  return (options, done) => {
+  return (options, connected) => {
     const { hostname, protocol, port } = options;
-    const host = hostname.replace(/^\[|\]$/g, '');
     const isSecure = protocol === 'https:';
     openTunnel({
       proxy,
-      host,
+      host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (isSecure ? 443 : 80),
       signal: AbortSignal.timeout(tunnelMs),
     }).then(
-      (socket) => (isSecure ? secure({ ...options, httpSocket: socket }, done) : done(null, socket)),
-      (error: unknown) => done(asError(error), null),
+      (socket) =>
+        isSecure ? secure({ ...options, httpSocket: socket }, connected) : connected(null, socket),
+      (error: unknown) => connected(asError(error), null),
     );
   };
 }
@@ -114,10 +117,10 @@ function explained(
 }
 
 function checkedFirst(url: URL, reach: Reach, connect: buildConnector.connector): buildConnector.connector {
-  return (options, done) => {
+  return (options, connected) => {
     refusalBehindProxy(url, reach).then(
-      (refusal) => (refusal === undefined ? connect(options, done) : done(refusal, null)),
-      (error: unknown) => done(asError(error), null),
+      (refusal) => (refusal === undefined ? connect(options, connected) : connected(refusal, null)),
+      (error: unknown) => connected(asError(error), null),
     );
   };
 }

@@ -1,5 +1,5 @@
 import { type RequestOptions, request } from 'node:http';
-import { type Socket, connect } from 'node:net';
+import { type Socket, connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { SocksClient } from 'socks';
@@ -50,12 +50,13 @@ export function proxyHeaders(proxy: string): Record<string, string> {
 }
 
 /** Opens a connection to a proxy itself. */
-export function dialProxy(proxy: string, ca?: readonly string[] | undefined): Socket {
+export function dialProxy(proxy: string, ca?: readonly string[]): Socket {
   const { protocol, hostname, port } = new URL(proxy);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol !== 'https:') return connect({ host, port: Number(port) || 80, allowHalfOpen: true });
   const socket = connect({ host, port: Number(port) || 443, allowHalfOpen: true });
-  const secure = connectTls({ socket, servername: host, ...(ca === undefined ? {} : { ca: [...ca] }) });
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const secure = connectTls({ socket, host, ...name, ...(ca === undefined ? {} : { ca: [...ca] }) });
   socket.on('error', (error) => secure.destroy(error));
   return secure;
 }

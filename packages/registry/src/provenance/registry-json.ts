@@ -1,6 +1,6 @@
-import { getCACertificates } from 'node:tls';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
+import { trustedCertificates } from '@toolhive/runtime/system-trust';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedResponse } from '@toolhive/outgoing/guarded-fetch';
 
@@ -32,7 +32,7 @@ export async function fetchConfigured(
     timeoutMs: TIMEOUT_MS,
     signal,
     env,
-    ...(certificates === undefined ? {} : { ca: [...getCACertificates('default'), certificates] }),
+    ...(certificates === undefined ? {} : { ca: trustedCertificates(certificates) }),
   };
   const first = await guardedFetch(address.href, {
     ...options,

@@ -1,11 +1,11 @@
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getCACertificates } from 'node:tls';
 import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Egress, Traffic } from '../egress.ts';
 import { proxyVariables } from '../corporate-proxy.ts';
+import { trustedCertificates } from '../system-trust.ts';
 import type { OutboundRules } from '../outbound-rules.ts';
 import { type ConnectionLimits, connectionLimits } from './connection-limiter.ts';
 import type { GatewaySockets } from './gateway.ts';
@@ -349,7 +349,7 @@ function take(
 function proxiesOf(env: NodeJS.ProcessEnv): CorporateProxies {
   const named = proxyVariables(env);
   const isSecure = Object.values(named).some((value) => /^\s*https:/i.test(value));
-  return { variables: named, ca: isSecure ? getCACertificates('default') : undefined };
+  return { variables: named, ca: isSecure ? trustedCertificates() : undefined };
 }
 
 /** The connections of a process that has ended are over, however much they have carried. */
