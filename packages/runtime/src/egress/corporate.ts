@@ -103,45 +103,70 @@ export async function passOnThrough(
   return outer;
 }
 
+/** The host that requests must name, and the proxy for them. */
+interface PlainHost {
+  authority: string;
+  proxy: string;
+  ca: readonly string[] | undefined;
+}
+
 /** Passes on plain HTTP requests. Proxies handle these themselves, and many refuse tunnels for them. */
 function passOnRequests(
   inner: Socket,
   { host, proxy, ca }: { host: string; proxy: string; ca: readonly string[] | undefined },
 ): void {
-  const authority = isIP(host) === 6 ? `[${host}]` : host;
+  const to = { authority: isIP(host) === 6 ? `[${host}]` : host, proxy, ca };
   const requests = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 });
   const pass = (incoming: IncomingMessage, response: ServerResponse): void => {
-    const target = pathOf(incoming, authority);
-    if (target === undefined) {
-      response.writeHead(403, { 'content-type': 'text/plain', connection: 'close' });
-      response.end('refused by the permission profile: the request is for another host\n');
-      return;
+    const target = pathOf(incoming, to.authority);
+    if (target === undefined)
+      return answer(response, 403, 'refused by the permission profile: the request is for another host');
+    try {
+      passOnRequest(incoming, response, { ...to, target });
+    } catch {
+      answer(response, 400, 'the request contains characters that requests cannot contain');
     }
-    const outer = request({
-      method: incoming.method,
-      path: `http://${authority}${target}`,
-      headers: [...requestHeaders(incoming, authority), ...Object.entries(proxyHeaders(proxy)).flat()],
-      setHost: false,
-      createConnection: () => dialProxy(proxy, ca),
-    });
-    outer.on('response', (answer) => {
-      const { statusCode = 502, rawHeaders } = answer;
-      response.writeHead(statusCode, withoutHopHeaders(rawHeaders));
-      pipeline(answer, response, () => {}); // a broken answer also breaks the response
-    });
-    outer.on('error', () => {
-      if (response.headersSent) response.destroy();
-      else
-        response
-          .writeHead(502, { 'content-type': 'text/plain' })
-          .end('the corporate proxy cannot be reached\n');
-    });
-    response.on('close', () => outer.destroy());
-    pipeline(incoming, outer, () => {}); // the handlers above answer the client
   };
   requests.on('request', AsyncLocalStorage.bind(pass));
   requests.on('clientError', () => inner.destroy());
   requests.emit('connection', inner);
+  inner.resume(); // it was accepted paused
+}
+
+/** Throws if the request cannot be written. */
+function passOnRequest(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { authority, target, proxy, ca }: PlainHost & { target: string },
+): void {
+  const outer = request({
+    method: incoming.method,
+    path: `http://${authority}${target}`,
+    headers: [...requestHeaders(incoming, authority), ...Object.entries(proxyHeaders(proxy)).flat()],
+    setHost: false,
+    createConnection: () => dialProxy(proxy, ca),
+  });
+  outer.on('response', (answered) => {
+    try {
+      response.writeHead(answered.statusCode ?? 0, withoutHopHeaders(answered.rawHeaders));
+    } catch {
+      outer.destroy(); // Node.js reads statuses and headers that it does not write
+      return;
+    }
+    pipeline(answered, response, () => {}); // a broken answer also breaks the response
+  });
+  outer.on('error', () => {}); // it closes, too
+  outer.on('close', () => {
+    if (!response.headersSent) answer(response, 502, 'the corporate proxy gave no usable answer');
+  });
+  response.on('close', () => outer.destroy());
+  pipeline(incoming, outer, () => {}); // the handlers above answer the client
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+  response.end(`${text}\n`);
 }
 
 /** The path of a request to this host. Every request of a connection is compared, not only the first one. */
