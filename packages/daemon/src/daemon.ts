@@ -30,7 +30,7 @@ export type ApiAddress =
       port: number;
       /** Without it, everyone who reaches the port may call the API. */
       access: Access | undefined;
-      /** What callers may do. By default, everything. */
+      /** The rights of callers. By default, all. */
       policies: ApiPolicies | undefined;
     };
 
@@ -43,7 +43,7 @@ export interface DaemonOptions {
   log: Logger;
   /** Opens the core, which no other daemon of this user has open. */
   openCore: () => Promise<Core>;
-  /** How long a background daemon stays when nobody needs it. 0 is forever. A daemon in the foreground has no limit. */
+  /** How long a background daemon stays without being used. 0 is forever. A daemon in the foreground has no limit. */
   background: { idleMs: () => number } | undefined;
   /** A background daemon has its own socket only. */
   listen: ApiAddress | undefined;
@@ -58,10 +58,10 @@ export interface DaemonOptions {
   signal: AbortSignal;
 }
 
-/** A daemon that serves requests. Disposal ends everything that it runs. */
+/** A daemon that serves requests. Disposal also ends its workloads. */
 export interface Daemon extends AsyncDisposable {
   core: Core;
-  /** The addresses of what it serves. Undefined for what it does not. */
+  /** The addresses for users, some of which may be missing. */
   addresses:
     | {
         api: string;
@@ -75,7 +75,7 @@ export interface Daemon extends AsyncDisposable {
     | undefined;
 }
 
-/** Opens the core, the API, the web UI, and what else was asked for. */
+/** Opens the core, the API, the web UI, and the other listeners. */
 export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const { version, log, background, stop } = options;
   await using opened = new AsyncDisposableStack();
