@@ -5,6 +5,7 @@ import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/con
 import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
+import { recorded } from '../../contents/recorded.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
@@ -96,7 +97,7 @@ export const uvInstaller: Installer = {
       folder: context.folder,
       python,
     });
-    return { ...install, contents };
+    return { ...install, contents: recorded(contents) };
   },
 };
 
