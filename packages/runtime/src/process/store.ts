@@ -57,8 +57,8 @@ export class PackageStore {
 
   /** Finds the newest release of a package. Throws `unsupported` if only an installation can find it. */
   async newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     const { version: _, ...unversioned } = source;
     const release = isLocalPath(source)
       ? undefined
@@ -74,8 +74,8 @@ export class PackageStore {
 
   /** Lists the content of an exact version. Undefined if only an installation can find it. */
   async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     return this.#lookUps.run(() => {
       options.signal.throwIfAborted();
       return this.#staged(source, installer, options, (context) => installer.preview(source, context));
@@ -102,8 +102,8 @@ export class PackageStore {
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { report, granted } = options;
     // Loaded with the first package, because the libraries use megabytes of an idle daemon's memory.
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     const isLocal = isLocalPath(source);
     if (!isLocal && installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     try {
@@ -255,9 +255,9 @@ export class PackageStore {
 
   /** The newest installed version, for a source that does not insist on one. */
   async #newest(source: PackageSource): Promise<string | undefined> {
-    // Other options may need other versions.
-    if (isLocalPath(source) || source.options !== undefined || (source.version ?? 'latest') !== 'latest')
-      return undefined;
+    // Other options may need other versions, and commits have no order.
+    if (isLocalPath(source) || source.git !== undefined || optionsMark(source) !== '') return undefined;
+    if ((source.version ?? 'latest') !== 'latest') return undefined;
     const parent = this.#shelfOf(source);
     const entries = (await readdir(parent).catch(() => [])).filter((entry) => !entry.includes('~'));
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
@@ -294,10 +294,13 @@ export function compareVersions(a: string, b: string): number {
 }
 
 /** Keeps installations with different options apart. */
-function optionsMark({ options }: PackageSource): string {
-  if (options === undefined) return '';
-  const { with: others = [], python = '', allowScripts = [] } = options;
-  const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted()]);
+function optionsMark({ options, extras, program, git }: PackageSource): string {
+  const parts = Object.entries({ extras, program, ref: git?.ref, subdirectory: git?.subdirectory });
+  const chosen = parts.filter(([, value]) => value !== undefined);
+  if (options === undefined && chosen.length === 0) return '';
+  const { with: others = [], python = '', allowScripts = [] } = options ?? {};
+  // Like the marks of earlier versions, as far as those have the same options.
+  const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted(), ...chosen]);
   return `~${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 

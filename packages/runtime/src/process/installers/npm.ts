@@ -21,7 +21,7 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { field, readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
 import {
   type InstallContext,
   type ToolCall,
@@ -169,7 +169,7 @@ async function packagesWithScripts(folder: string): Promise<string[]> {
   return [...new Set(found)].filter((name) => packageName.test(name));
 }
 
-const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
+export const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
 /** The Node.js installation if it includes the headers for native modules. */
 async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
@@ -184,7 +184,7 @@ async function nodeHeaders({ machine }: InstallContext): Promise<string | undefi
 }
 
 /** The last line in which a script names an error. */
-function scriptFailure({ stdout, stderr }: ToolResult): string {
+export function scriptFailure({ stdout, stderr }: ToolResult): string {
   const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
   const found =
     lines.findLast((line) => /error/i.test(line) && !/^npm |^gyp ERR! (?:stack|not ok)|"/.test(line)) ??
@@ -215,7 +215,7 @@ const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
-interface NpmCall extends Pick<ToolCall, 'registriesOnly' | 'env' | 'readOnlyPaths'> {
+interface NpmCall extends Pick<ToolCall, 'registriesOnly' | 'env' | 'readOnlyPaths' | 'cwd'> {
   /** Whether scripts of packages run. */
   isScript?: boolean;
 }
@@ -243,6 +243,7 @@ export async function npm(
         ...call.env,
       },
       registriesOnly: call.registriesOnly === true,
+      ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
       files: {
         // Without a local package.json, npm would use the nearest parent directory that has one.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
@@ -288,13 +289,10 @@ function newestOf(versions: unknown): string | undefined {
 }
 
 /** How the package in a directory of the folder is started. Reads its manifest, and runs nothing. */
-export async function describeInstall(
-  { name, version }: PackageSource,
-  folder: string,
-  root: string,
-): Promise<Install> {
+export async function describeInstall(source: PackageSource, folder: string, root: string): Promise<Install> {
+  const { name, version } = source;
   const manifest = await readPackageJson(folder, `${root}/package.json`);
-  const file = `${root}/${innerPath(name, chooseBin(name, field(manifest, 'bin')))}`;
+  const file = `${root}/${innerPath(name, chooseBin(source, field(manifest, 'bin')))}`;
   const beginning = await requireProgramFile(name, folder, file);
   return { version: version ?? '', ...startOf(file, beginning), readOnlyPaths: [] };
 }
@@ -304,24 +302,23 @@ export function startOf(file: string, beginning: Buffer): Pick<Install, 'command
   return isScriptOfNode(beginning) ? { command: 'node', args: [file] } : { command: file, args: [] };
 }
 
-/** Which of a package's programs is the server: the only one, or the one named like the package. */
-export function chooseBin(name: string, bin: unknown): string {
+/** Which of a package's programs is the server: the one that the source names, the only one, or the one named like the package. */
+export function chooseBin(source: PackageSource, bin: unknown): string {
+  const { name, program } = source;
   const unscoped = name.replace(/^@[^/]*\//, '');
   const all = typeof bin === 'object' && bin !== null ? bin : { [unscoped]: bin };
   const bins = new Map(
     Object.entries(all).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
   const [only] = bins.values();
-  const chosen = bins.size === 1 ? only : bins.get(unscoped);
+  const chosen = program === undefined && bins.size === 1 ? only : bins.get(program ?? unscoped);
   if (chosen !== undefined) return chosen;
   if (bins.size === 0) {
     throw unsupported(`package ${name} has no program to run`, {
       hint: 'the package is a library rather than a server',
     });
   }
-  throw unsupported(`package ${name} has several programs and none is called ${unscoped}`, {
-    hint: `the package has ${[...bins.keys()].join(', ')}. Ask its author to give one of them the name of the package`,
-  });
+  throw severalPrograms(source, [...bins.keys()]);
 }
 
 /** A few packages ship a native binary or a shell script as their program. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { finished } from 'node:stream/promises';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExcess } from '../../exceeded.ts';
@@ -123,10 +124,13 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   signal.addEventListener('abort', kill);
   if (signal.aborted) kill();
   const stdout = new Capture();
-  sandbox.bwrap.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
+  const output = sandbox.bwrap.stdout;
+  output?.on('data', (chunk: Buffer) => stdout.add(chunk));
   sandbox.bwrap.stdin?.end();
   const watched = watchLimits(sandbox, machine, limits);
   const { code } = await sandbox.ended;
+  // The output can arrive after the news of the exit.
+  if (output !== null) await finished(output).catch(() => {});
   signal.removeEventListener('abort', kill);
   if (context.signal.aborted) throw cancelled('the installation was cancelled');
   if (timeout.aborted) throw timedOut(`${call.name} did not finish within ${TIMEOUT_MS / 60_000} minutes`);

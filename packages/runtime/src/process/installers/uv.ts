@@ -4,13 +4,13 @@ import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
-import type { PackageSource } from '../../source.ts';
+import { type PackageSource, pythonRequirement } from '../../source.ts';
 import { recorded } from '../../contents/recorded.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
-import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { readPackageFile, requireProgramFile, severalPrograms } from './package-files.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
@@ -30,7 +30,7 @@ export const uvInstaller: Installer = {
 
   /** Resolves the dependencies too, because the newest version may have some that cannot be installed here. */
   async resolve(source, context) {
-    const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+    const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
     const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
     const { result } = await withPython(source, context, (python) =>
       fromWheels(source, context, (build) =>
@@ -86,7 +86,7 @@ export const uvInstaller: Installer = {
         lock = downloaded.lock;
         const offline = lock === undefined ? [] : ['--offline'];
         const args = ['tool', 'install', ...build, ...offline, '--python', found.path, ...others];
-        return uv([...args, requirementOf(source)], context, { python: found });
+        return uv([...args, pythonRequirement(source)], context, { python: found });
       }),
     );
     if (result.code !== 0) throw uvFailure(source, result);
@@ -146,7 +146,7 @@ async function lockOf(
   context: InstallContext,
   { python, build }: { python: Python; build: readonly string[] },
 ): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
-  const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
   const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
   const compiled = await uv(
     [
@@ -205,12 +205,6 @@ export async function fromWheels(
 const needsBuild = /no usable wheels|building (?:from )?source distributions? is disabled|no-build/i;
 
 const REQUIREMENTS = `${inside.home}/requirements.in`;
-
-/** A plain version means exactly that version, as in `uvx NAME@VERSION`. Any other text is Python's own notation. */
-function requirementOf({ name, version }: PackageSource): string {
-  if (version === undefined || version === 'latest') return name;
-  return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
-}
 
 /** Runs uv with the usual Python, and once more with one that the package requires. */
 export async function withPython(
@@ -335,10 +329,14 @@ function withoutCredentials({ registries, env }: UvSettings): UvSettings {
  * package was unpacked.
  */
 export async function describeTool(
-  { name, version }: Pick<PackageSource, 'name' | 'version'>,
+  source: PackageSource,
   { tool, folder, python }: { tool: string; folder: string; python: Python },
 ): Promise<Install> {
-  const script = chooseExecutable(name, await readdir(join(folder, 'bin')).catch(() => []));
+  const { name, version } = source;
+  const script = chooseExecutable(
+    { ...source, name: tool },
+    await readdir(join(folder, 'bin')).catch(() => []),
+  );
   const path = innerPath(name, `tools/${tool}/bin/${script}`);
   await requireProgramFile(name, folder, path);
   return {
@@ -349,14 +347,14 @@ export async function describeTool(
   };
 }
 
-/** The executable named like the package, or else the only one. */
-export function chooseExecutable(name: string, executables: readonly string[]): string {
-  const same = executables.find((executable) => normalized(executable) === normalized(name));
-  const chosen = executables.length === 1 ? executables[0] : same;
+/** The executable that the source names, or the one named like the package, or else the only one. */
+export function chooseExecutable(source: PackageSource, executables: readonly string[]): string {
+  const { name, program } = source;
+  const same = executables.find((executable) => normalized(executable) === normalized(program ?? name));
+  const only = program === undefined && executables.length === 1 ? executables[0] : undefined;
+  const chosen = only ?? same;
   if (chosen !== undefined) return chosen;
-  throw unsupported(`package ${name} has several programs and none is called ${name}`, {
-    hint: `the package has ${executables.join(', ')}. Ask its author to give one of them the name of the package`,
-  });
+  throw severalPrograms(source, executables);
 }
 
 /** Summarizes uv's chain of causes in one line. */
@@ -364,6 +362,8 @@ export function uvFailure(
   { name, version }: PackageSource,
   { stderr }: Pick<ToolResult, 'stderr'>,
 ): ThvError {
+  const [, dependency, url] = /`([\w.-]+)(?:\[.*?\])? @ ((?:git\+|https?:|file:)[^`]+)`/.exec(stderr) ?? [];
+  if (dependency !== undefined) return elsewhere(name, `${dependency} comes from ${url}`);
   const failedBuild = /Failed to build `?([\w.-]+)/.exec(stderr)?.[1];
   if (failedBuild !== undefined) {
     return unsupported(`package ${failedBuild} could not be built from source: ${reasonOfBuild(stderr)}`, {
@@ -372,10 +372,7 @@ export function uvFailure(
   }
   if (/URL dependenc/i.test(stderr)) {
     const reason = /Package `([^`]+)`/.exec(stderr)?.[1];
-    return otherSource(
-      name,
-      reason === undefined ? 'the requirement is a URL' : `${reason} comes from a URL`,
-    );
+    return elsewhere(name, reason === undefined ? 'the requirement is a URL' : `${reason} comes from a URL`);
   }
   const missing = /(?:Because|and|╰─▶) ([\w.-]+) was not found in the package registry/.exec(stderr)?.[1];
   if (missing !== undefined) {
@@ -401,6 +398,10 @@ export function uvFailure(
   }
   return unavailable(`uv could not install ${name}: ${error}`);
 }
+
+/** A Python package whose dependencies no index has. No setting allows them. */
+const elsewhere = (name: string, reason: string): ThvError =>
+  otherSource(name, reason, 'ask the author of the package to take its dependencies from a package index');
 
 const LONGEST_REASON = 600;
 
