@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { finished } from 'node:stream/promises';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExcess } from '../../exceeded.ts';
@@ -107,12 +106,14 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     },
   });
   const stderr = new Capture(call.onLine);
+  const stdout = new Capture();
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const started = Sandbox.start({
     bwrap: machine.bwrap,
     plan,
     speaks: true,
     log: (chunk) => stderr.add(chunk),
+    output: (chunk) => stdout.add(chunk),
     beforeStart: async (pid) => {
       await cgroup.add(pid);
       await setLimits(machine, limits, pid);
@@ -123,14 +124,9 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const kill = () => sandbox.kill();
   signal.addEventListener('abort', kill);
   if (signal.aborted) kill();
-  const stdout = new Capture();
-  const output = sandbox.bwrap.stdout;
-  output?.on('data', (chunk: Buffer) => stdout.add(chunk));
   sandbox.bwrap.stdin?.end();
   const watched = watchLimits(sandbox, machine, limits);
   const { code } = await sandbox.ended;
-  // The output can arrive after the news of the exit.
-  if (output !== null) await finished(output).catch(() => {});
   signal.removeEventListener('abort', kill);
   if (context.signal.aborted) throw cancelled('the installation was cancelled');
   if (timeout.aborted) throw timedOut(`${call.name} did not finish within ${TIMEOUT_MS / 60_000} minutes`);
