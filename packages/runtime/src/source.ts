@@ -1,5 +1,5 @@
 import { invalid, invalidField } from '@toolhive/contract/failure';
-import { type GitPlace, isGitSpec, parseGit } from './git-source.ts';
+import { type GitPlace, formatGit, fragmentText, isGitSpec, parseGit } from '@toolhive/contract/git-source';
 
 /** Package ecosystems that a server can be started from without a container image, by their URL scheme. */
 export const packageSchemes = ['npx', 'uvx', 'go'] as const;
@@ -65,7 +65,9 @@ export function parseSource(text: string): ServerSource {
   if (scheme === undefined || rest === undefined) return parseImage(text);
   if (!isPackageScheme(scheme)) {
     throw invalid(`${text} has the unknown scheme ${scheme}`, {
-      hint: `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
+      hint: isGitSpec(text)
+        ? `name the kind of package: npx://${text} or uvx://${text}`
+        : `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
     });
   }
   return parsePackage(scheme, rest);
@@ -74,17 +76,11 @@ export function parseSource(text: string): ServerSource {
 /** Formats a source for `parseSource`. */
 export function formatSource(source: ServerSource): string {
   if (source.kind === 'image') return source.image;
-  const { scheme, name, version, extras = [], git, program } = source;
-  const parts = { ref: git?.ref, subdirectory: git?.subdirectory, program };
-  const fragment = Object.entries(parts).flatMap(([key, value]) =>
-    value === undefined ? [] : [`${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`],
-  );
-  return [
-    `${scheme}://${name}`,
-    extras.length === 0 ? '' : `[${extras.join(',')}]`,
-    version === undefined ? '' : `@${version}`,
-    fragment.length === 0 ? '' : `#${fragment.join('&')}`,
-  ].join('');
+  const { scheme, name, version, extras = [], git: place, program } = source;
+  const all = extras.join(',');
+  if (place !== undefined)
+    return `${scheme}://${formatGit({ place, commit: version, extras: all }, program)}`;
+  return `${scheme}://${name}${all === '' ? '' : `[${all}]`}${version === undefined ? '' : `@${version}`}${fragmentText({ program })}`;
 }
 
 /** A Python requirement of a package. A plain version means exactly that version, as in `uvx NAME@VERSION`. */

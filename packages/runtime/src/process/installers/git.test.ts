@@ -253,6 +253,17 @@ describe('a Python package in a Git repository', () => {
     expect(await firstLineOf(runtime, prepared)).toBe('other one');
   });
 
+  test('can read its version from the commit while it is built', async () => {
+    const { 'backend.py': backend, ...files } = pythonServer();
+    const asking = `import subprocess\nsubprocess.run(["git", "describe", "--always"], check=True)\n${backend}`;
+    await git.commit('python/version', { ...files, 'backend.py': asking });
+    const runtime = aRuntime();
+
+    const prepared = await prepare(runtime, at('uvx', 'python/version'));
+
+    expect(await firstLineOf(runtime, prepared)).toBe('hello one');
+  });
+
   test('is refused if a dependency comes from Git', async () => {
     await git.commit('python/nested', pythonServer('1', [`other @ git+${git.origin}/python/plain`]));
     const asked = git.requests.length;

@@ -1,7 +1,7 @@
 import { lstat, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
-import { isCommit } from '../../git-source.ts';
+import { isCommit } from '@toolhive/contract/git-source';
 import { requireLocal } from '../../local-package.ts';
 import { type RepositorySource, formatSource, isRepository } from '../../source.ts';
 import type { PackageSource } from '../../source.ts';
@@ -149,7 +149,8 @@ async function moveOut(
   { folder }: InstallContext,
 ): Promise<string> {
   const checkout = join(folder, 'checkout');
-  await rm(join(checkout, '.git'), { recursive: true, force: true });
+  // Python build tools read versions from it, and their sandbox is the only place where it exists.
+  if (scheme !== 'uvx') await rm(join(checkout, '.git'), { recursive: true, force: true });
   const copy = `${folder}.checkout`;
   await rename(checkout, copy);
   const { subdirectory = '' } = place;

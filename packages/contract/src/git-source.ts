@@ -1,5 +1,5 @@
-import { invalid } from '@toolhive/contract/failure';
-import { isLoopback } from '@toolhive/contract/loopback';
+import { invalid } from './failure.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Where a package is in a Git repository. */
 export interface GitPlace {
@@ -83,6 +83,20 @@ export function parseGit(text: string): GitSpec {
 }
 
 const EXAMPLE = 'use the form git+https://HOST/OWNER/REPO@REF';
+
+/** The notation of ToolHive for a package in a Git repository, and optionally for one of its programs. */
+export function formatGit({ place, commit, extras }: Omit<GitSpec, 'rest'>, program?: string): string {
+  const parts = { ref: place.ref, subdirectory: place.subdirectory, program };
+  return `git+${place.url}${extras ? `[${extras}]` : ''}${commit ? `@${commit}` : ''}${fragmentText(parts)}`;
+}
+
+/** The part of a package URL from `#` on. */
+export function fragmentText(parts: Readonly<Record<string, string | undefined>>): string {
+  const texts = Object.entries(parts).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value).replaceAll('%2F', '/')}`],
+  );
+  return texts.length === 0 ? '' : `#${texts.join('&')}`;
+}
 
 /** The URL of a repository, where the text has a short form. */
 function webAddress(address: string): string {
