@@ -16,9 +16,9 @@ import { npmContents } from '../../contents/npm.ts';
 import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
-import { requireNode } from '../../programs.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
+import { missingCompilers, nodeHeaders } from './node-headers.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
@@ -27,7 +27,6 @@ import {
   type ToolCall,
   type ToolResult,
   distrustIn,
-  readIfThere,
   requireProgram,
   runTool,
 } from './tool.ts';
@@ -132,7 +131,7 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
   }
   if (allowed.length === 0) return;
   context.report(`running the install scripts of ${allowed.join(', ')}`);
-  const headers = await nodeHeaders(context);
+  const headers = await nodeHeaders(context, installHeaders);
   const args = ['rebuild', '--ignore-scripts=false', '--foreground-scripts', '--loglevel=http'];
   const result = await npm([...args, '--prefix', inside.package, ...allowed], context, {
     registriesOnly: true,
@@ -141,11 +140,8 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
     readOnlyPaths: headers === undefined ? [] : [join(headers, 'include', 'node')],
   });
   if (result.code === 0) return;
-  const needsHeaders = headers === undefined && /node-gyp|gyp ERR/.test(result.stderr);
   throw unsupported(`the install scripts of ${allowed.join(', ')} failed: ${scriptFailure(result)}`, {
-    hint: needsHeaders
-      ? `install Node.js ${process.versions.node} with its headers (include/node), as in the archives of https://nodejs.org`
-      : 'install the compiler or library that they need on this machine, or run the package with a container engine',
+    hint: await scriptHint(result, headers),
   });
 }
 
@@ -171,16 +167,26 @@ async function packagesWithScripts(folder: string): Promise<string[]> {
 
 export const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
-/** The Node.js installation if it includes the headers for native modules. */
-async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
-  const { path } = requireNode(machine);
-  const root = dirname(dirname(path));
-  const { stdout: used } = await promisify(execFile)(path, ['--version'], { env: {} });
-  const header = await readIfThere(join(root, 'include', 'node', 'node_version.h'));
-  const version = ['MAJOR', 'MINOR', 'PATCH'].map(
-    (part) => new RegExp(`#define NODE_${part}_VERSION (\\d+)`).exec(header)?.[1],
+/** Installs the npm package with the headers of Node.js, of which nothing runs. */
+async function installHeaders(source: PackageSource, context: InstallContext): Promise<void> {
+  const result = await npm([...installCommand(context), '--no-bin-links', specOf(source)], context);
+  if (result.code !== 0) throw npmFailure(source, result);
+  await context.inspect(source, await contentsOf(source, undefined, context));
+}
+
+/** What helps an install script that failed. */
+async function scriptHint(result: ToolResult, headers: string | undefined): Promise<string> {
+  const compiles = /node-gyp|gyp ERR|prebuild-install|node-pre-gyp|cmake-js/.test(
+    `${result.stdout}${result.stderr}`,
   );
-  return `v${version.join('.')}` === used.trim() ? root : undefined;
+  const missing = compiles ? await missingCompilers() : [];
+  if (missing.length > 0) {
+    return `the package has no prebuilt binary, and compiling it needs programs of this machine: apt install ${missing.join(' ')}`;
+  }
+  if (compiles && headers === undefined) {
+    return `install Node.js ${process.versions.node} with its headers (include/node), as in the archives of https://nodejs.org`;
+  }
+  return 'install the compiler or library that they need on this machine, or run the package with a container engine';
 }
 
 /** The last line in which a script names an error. */
