@@ -10,7 +10,7 @@ import { exitOf } from '../spawn.ts';
 
 export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;
-  /** Receives the standard output of a command that speaks to nobody. A command can end before its start is known. */
+  /** Receives the standard output, from the first byte on: a short command ends before its start is known. */
   output?: (chunk: Buffer) => void;
   /**
    * Called with the sandbox's first process while it is in the user namespace that owns all others. Bubblewrap later

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Runtime } from '../../runtime.ts';
@@ -336,7 +336,6 @@ test.each([
 });
 
 test('a machine without git is told how to get it', async () => {
-  const { dirname } = await import('node:path');
   const bin = await mkdtemp(join(folder, 'bin-'));
   for (const program of ['bwrap', 'ip', 'nsenter', 'node', 'npm']) {
     const { stdout } = await run('sh', ['-c', `command -v ${program} || true`]);

@@ -33,9 +33,11 @@ export const gitInstaller: Installer = {
   async install(source, context) {
     const repository = repositoryOf(source);
     const copy = await fetchCommit(repository, context);
-    return localInstallers[source.scheme](source, context, copy).finally(() =>
-      rm(copy, { recursive: true, force: true }),
-    );
+    try {
+      return await localInstallers[source.scheme](source, context, copy);
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+    }
   },
 };
 

@@ -52,7 +52,10 @@ async function installDirectory(source: PackageSource, context: InstallContext):
   return { version, ...startOf(program, beginning), readOnlyPaths: [] };
 }
 
-const ownName = (manifest: unknown): string => String(field(manifest, 'name') ?? '');
+function ownName(manifest: unknown): string {
+  const name = field(manifest, 'name');
+  return typeof name === 'string' ? name : '';
+}
 
 function unbuiltHint({ git }: PackageSource, manifest: unknown): string {
   if (git === undefined) return 'build the package first, for example with npm run build';

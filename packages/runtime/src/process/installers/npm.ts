@@ -15,6 +15,7 @@ import { npmSourceOptions } from '../../npm-source-options.ts';
 import { npmContents } from '../../contents/npm.ts';
 import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
+import { toolEnvironment } from '../../version-managers.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
@@ -269,12 +270,14 @@ export async function npm(
 }
 
 /** The directory that npm consists of. Version managers put a launcher on PATH, which knows where that is. */
-async function findNpm(context: InstallContext): Promise<string> {
+export async function findNpm(context: Pick<InstallContext, 'env'>): Promise<string> {
   const missing = 'install Node.js, which includes npm: https://nodejs.org';
-  const program = await realpath(await requireProgram('npm', context, missing));
-  if (program.endsWith('/bin/npm-cli.js')) return dirname(dirname(program));
-  const { PATH, HOME } = context.env;
-  const asked = promisify(execFile)(program, ['root', '--global'], { cwd: '/', env: { PATH, HOME } });
+  const program = await requireProgram('npm', context, missing);
+  const real = await realpath(program);
+  if (real.endsWith('/bin/npm-cli.js')) return dirname(dirname(real));
+  // By its name on PATH, from which launchers of version managers know what to start.
+  const options = { cwd: '/', env: toolEnvironment(context.env) };
+  const asked = promisify(execFile)(program, ['root', '--global'], options);
   const { stdout } = await asked.catch((error: unknown) => {
     const reason = /^\w*Error: .*/m.exec(messageOf(error))?.[0] ?? 'it ended with an error';
     throw unavailable(`${program} does not work: ${reason}`, { hint: missing, cause: error });

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
+import { toolEnvironment } from '../../version-managers.ts';
 import { originsIn } from './registries.ts';
 import { type InstallContext, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
@@ -32,8 +33,13 @@ export async function findPython(request: string | undefined, context: InstallCo
 
 /** The user's own interpreter. uv starts the interpreters on PATH to read their versions, as it does for the user. */
 async function ownPython(request: string | undefined, context: InstallContext): Promise<string | undefined> {
-  const { PATH, HOME, UV_PYTHON } = context.env;
-  const env = { PATH, HOME, UV_PYTHON, UV_PYTHON_PREFERENCE: 'only-system', UV_PYTHON_DOWNLOADS: 'never' };
+  const { UV_PYTHON } = context.env;
+  const env = {
+    ...toolEnvironment(context.env),
+    UV_PYTHON,
+    UV_PYTHON_PREFERENCE: 'only-system',
+    UV_PYTHON_DOWNLOADS: 'never',
+  };
   const args = ['python', 'find', '--no-project', '--no-config', '--system', ...(request ? [request] : [])];
   const uv = await findUv(context);
   const { stdout } = await run(uv, args, { cwd: '/', env }).catch(() => ({ stdout: '' }));
@@ -45,23 +51,21 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   const folder = join(context.cacheDir, '.python');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const uv = await findUv(context);
+  const mirror = context.env['UV_PYTHON_INSTALL_MIRROR'];
   const call = {
     name: 'uv',
     env: {
       UV_PYTHON_INSTALL_DIR: folder,
       UV_CACHE_DIR: `${folder}/.cache`,
       UV_PYTHON_BIN_DIR: `${folder}/.bin`,
+      ...(mirror === undefined ? {} : { UV_PYTHON_INSTALL_MIRROR: mirror }),
     },
     readOnlyPaths: [uv],
     writable: { [folder]: folder },
   };
   const version = request === undefined ? [] : [request];
   context.report(`installing Python ${request ?? ''}`.trimEnd());
-  const registries = originsIn([
-    'https://github.com',
-    'https://releases.astral.sh',
-    context.env['UV_PYTHON_INSTALL_MIRROR'],
-  ]);
+  const registries = originsIn(['https://github.com', 'https://releases.astral.sh', mirror]);
   const installing = await runTool(
     {
       ...call,
