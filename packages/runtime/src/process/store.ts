@@ -12,6 +12,7 @@ import type { Installer } from './installers/installers.ts';
 import type { InstallContext } from './installers/tool.ts';
 import { certificateBundle } from './installers/trust.ts';
 import { copyLocal } from './local-source.ts';
+import { Places } from './places.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
@@ -36,6 +37,8 @@ export class PackageStore {
   readonly #options: StoreOptions;
   readonly #machine: () => Promise<Machine>;
   readonly #flights = new SingleFlight<PackageSource>();
+  /** Packages that are installed at the same time share the network, and slow registries then answer too late. */
+  readonly #places = new Places(INSTALLATIONS);
   /** One after the other: each of them starts programs. */
   readonly #lookUps = new SerialQueue();
 
@@ -107,11 +110,13 @@ export class PackageStore {
     const isLocal = isLocalPath(source);
     if (!isLocal && installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     try {
-      return await this.#staged(source, installer, options, (context, staged) =>
-        isLocal
-          ? this.#installLocal(source, staged, context, granted)
-          : this.#install(installer, source, staged, context),
-      );
+      const install = (): Promise<PackageSource> =>
+        this.#staged(source, installer, options, (context, staged) =>
+          isLocal
+            ? this.#installLocal(source, staged, context, granted)
+            : this.#install(installer, source, staged, context),
+        );
+      return await this.#places.run(() => onceMore(install, options), options);
     } catch (error) {
       const fallback = await this.#newest(source);
       if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
@@ -303,6 +308,23 @@ function optionsMark({ options, extras, program, git }: PackageSource): string {
   const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted(), ...chosen]);
   return `~${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
+
+/** Repeats the whole installation once if the registry answered too late or not completely. */
+async function onceMore<Result>(
+  install: () => Promise<Result>,
+  { report, signal }: Pick<PrepareOptions, 'report' | 'signal'>,
+): Promise<Result> {
+  try {
+    return await install();
+  } catch (error) {
+    const { isTransient } = await import('./installers/registry-failure.ts');
+    if (!isTransient(error) || signal.aborted) throw error;
+    report(`${error.message}: trying again`);
+    return install();
+  }
+}
+
+const INSTALLATIONS = 3;
 
 const KEPT_CHANGES = 5;
 

@@ -1,6 +1,6 @@
 import { lstat, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { type ThvError, notFound, unsupported } from '@toolhive/contract/failure';
 import { isCommit } from '@toolhive/contract/git-source';
 import { requireLocal } from '../../local-package.ts';
 import { type RepositorySource, formatSource, isRepository } from '../../source.ts';
@@ -10,6 +10,7 @@ import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { localInstallers } from './local.ts';
 import { originsIn } from './registries.ts';
+import { registryFailure } from './registry-failure.ts';
 import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
 
 /**
@@ -228,9 +229,10 @@ function gitFailure({ git: { url }, version = '' }: RepositorySource, { stderr }
   if (/not our ref|not a tree|bad object|did not send all necessary objects/.test(stderr)) {
     return notFound(`${url} has no commit ${version}`, { hint: 'use a commit of a branch or a tag' });
   }
-  return unavailable(`cannot fetch ${url}: ${reason.slice(0, LONGEST_REASON)}`, {
-    hint: 'check the network and the proxy settings',
-  });
+  return registryFailure(
+    { place: url, reason: reason.slice(0, LONGEST_REASON), said: stderr },
+    { check: 'check the network and the proxy settings', timeouts: 'the limits of your proxy' },
+  );
 }
 
 const LONGEST_REASON = 300;

@@ -21,6 +21,7 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { missingCompilers, nodeHeaders } from './node-headers.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
+import { registryFailure } from './registry-failure.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
 import {
@@ -213,9 +214,7 @@ export const installCommand = (context: InstallContext): string[] => [
 ];
 
 const installOptions =
-  '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http --no-update-notifier'.split(
-    ' ',
-  );
+  '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http'.split(' ');
 
 /** Without a source besides the registry, npm has no use for git, which runs programs that a repository names. */
 const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--git=/dev/null'] : []);
@@ -247,6 +246,7 @@ export async function npm(
       env: {
         npm_config_cache: inside.downloads,
         npm_config_prefix: `${inside.home}/global`,
+        npm_config_update_notifier: 'false',
         ...call.env,
       },
       registriesOnly: call.registriesOnly === true,
@@ -359,9 +359,13 @@ export function npmFailure(
   if (/^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/.test(code)) return otherSource(source.name, summary);
   if (code === 'E404') return notFound(`package ${missing}${dependent} not found`);
   if (network.test(code)) {
-    return unavailable(`cannot reach the package registry: ${summary}`, {
-      hint: 'check the network, the proxy settings and the registry in your .npmrc',
-    });
+    return registryFailure(
+      { reason: summary, said: `${code} ${summary}` },
+      {
+        check: 'check the network, the proxy settings and the registry in your .npmrc',
+        timeouts: 'npm_config_fetch_timeout (300000 milliseconds)',
+      },
+    );
   }
   if (code === 'ENOSPC') return unavailable(`no space left to install ${source.name}`);
   return unavailable(`npm could not install ${source.name}: ${summary}`);

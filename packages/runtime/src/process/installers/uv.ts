@@ -13,6 +13,7 @@ import { otherSource } from './npm-sources.ts';
 import { readPackageFile, requireProgramFile, severalPrograms } from './package-files.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
+import { registryFailure } from './registry-failure.ts';
 import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
 
@@ -30,6 +31,9 @@ export const uvInstaller: Installer = {
 
   /** Resolves the dependencies too, because the newest version may have some that cannot be installed here. */
   async resolve(source, context) {
+    const locked = await resolvedLock(source, context);
+    const own = locked?.find(({ name }) => normalized(name) === normalized(source.name));
+    if (own !== undefined && exactVersion.test(own.version)) return own.version;
     const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
     const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
     const { result } = await withPython(source, context, (python) =>
@@ -146,6 +150,9 @@ async function lockOf(
   context: InstallContext,
   { python, build }: { python: Python; build: readonly string[] },
 ): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
+  const known = resolved.get(context);
+  if (known?.python.path === python.path && build.includes(NO_BUILD))
+    return { result: nothing, lock: known.lock };
   const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
   const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
   const compiled = await uv(
@@ -167,6 +174,25 @@ async function lockOf(
   if (compiled.code !== 0) return { result: compiled };
   const lock = readPylock((await readPackageFile(context.downloads, LOCK))?.toString() ?? '');
   return lock === undefined ? { result: nothing } : { result: compiled, lock };
+}
+
+/** What the resolution of a version already found out about its dependencies, for the installation that follows. */
+const resolved = new WeakMap<InstallContext, { python: Python; lock: LockedPackage[] }>();
+
+/** Resolves a package and its dependencies to wheels. Undefined if that is impossible, for example without hashes. */
+async function resolvedLock(
+  source: PackageSource,
+  context: InstallContext,
+): Promise<LockedPackage[] | undefined> {
+  let lock: LockedPackage[] | undefined;
+  const { python, result } = await withPython(source, context, async (found) => {
+    const locked = await lockOf(source, context, { python: found, build: [NO_BUILD] });
+    lock = locked.lock;
+    return locked.result;
+  });
+  if (result.code !== 0 || lock === undefined) return undefined;
+  resolved.set(context, { python, lock });
+  return lock;
 }
 
 async function contentsOf(
@@ -244,7 +270,7 @@ export async function uv(
       name: 'uv',
       command: [program, ...args, '--color', 'never', '--no-progress'],
       env: {
-        UV_HTTP_CONNECT_TIMEOUT: CONNECT_TIMEOUT_S,
+        ...defaults,
         ...settings.env,
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
@@ -265,8 +291,8 @@ export async function uv(
   );
 }
 
-/** Of a connection to an index, in seconds. The default of uv is too short for slow networks. */
-const CONNECT_TIMEOUT_S = '60';
+/** Limits of uv that are too short for slow networks, in seconds, and the number of simultaneous downloads. */
+const defaults = { UV_HTTP_CONNECT_TIMEOUT: '60', UV_HTTP_TIMEOUT: '120', UV_CONCURRENT_DOWNLOADS: '8' };
 
 const DEFAULT_INDEXES = ['https://pypi.org', 'https://files.pythonhosted.org'];
 
@@ -391,10 +417,16 @@ export function uvFailure(
   const error = reasonOf(stderr);
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
-  if (/Failed to fetch|error sending request|dns error|Network/i.test(stderr)) {
-    return unavailable(`cannot reach the package registry: ${error}`, {
-      hint: 'check the network, the proxy settings and the index that uv is set to',
-    });
+  if (
+    /Failed to (?:fetch|download)|error sending request|dns error|Network|timed out|timeout/i.test(stderr)
+  ) {
+    return registryFailure(
+      { reason: error, said: stderr },
+      {
+        check: 'check the network, the proxy settings and the index that uv is set to',
+        timeouts: `UV_HTTP_TIMEOUT (${defaults.UV_HTTP_TIMEOUT} seconds) and UV_HTTP_CONNECT_TIMEOUT (${defaults.UV_HTTP_CONNECT_TIMEOUT} seconds)`,
+      },
+    );
   }
   return unavailable(`uv could not install ${name}: ${error}`);
 }
