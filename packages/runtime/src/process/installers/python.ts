@@ -23,8 +23,15 @@ export interface Python {
  * directory, so no package may influence the choice. If this machine has no suitable interpreter, uv downloads one in
  * a sandbox.
  */
-export async function findPython(request: string | undefined, context: InstallContext): Promise<Python> {
-  const path = (await ownPython(request, context)) ?? (await downloadedPython(request, context));
+export async function findPython(
+  request: string | undefined,
+  context: InstallContext,
+  { orNewer = false }: { orNewer?: boolean } = {},
+): Promise<Python> {
+  const path =
+    (await ownPython(request, context)) ??
+    (orNewer ? await ownPython(`>=${request}`, context) : undefined) ??
+    (await downloadedPython(request, context));
   const prefix = dirname(dirname(path));
   const isSystem = prefix === '/usr' || prefix.startsWith('/usr/');
   if (!isSystem) await refuseLargePrefix(path, prefix, context);
@@ -86,7 +93,7 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   throw unavailable(
     `no suitable Python ${request ?? ''} is installed, and uv could not install one: ${reason}`,
     {
-      hint: `install Python ${request ?? '3'} and add it to PATH`,
+      hint: `install Python ${request ?? '3'} and add it to PATH. If https://github.com is blocked, set UV_PYTHON_INSTALL_MIRROR for the daemon instead`,
     },
   );
 }

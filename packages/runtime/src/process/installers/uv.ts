@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
-import { type PackageSource, pythonRequirement } from '../../source.ts';
+import { type PackageSource, isLocalPath, pythonRequirement } from '../../source.ts';
 import { recorded } from '../../contents/recorded.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
@@ -234,19 +234,48 @@ const REQUIREMENTS = `${inside.home}/requirements.in`;
 
 /** Runs uv with the usual Python, and once more with one that the package requires. */
 export async function withPython(
-  { name, options }: PackageSource,
+  source: PackageSource,
   context: InstallContext,
   run: (python: Python) => Promise<ToolResult>,
 ): Promise<{ result: ToolResult; python: Python }> {
+  const { name, options } = source;
   const python = await findPython(options?.python, context);
   const result = await run(python);
   const required = /Python\s*((?:[<>=!~]=?\s*\d[\d.*]*,?\s*)+)/.exec(result.stderr)?.[1];
   const isPythonMissing = result.code !== 0 && required !== undefined && options?.python === undefined;
   if (!isPythonMissing) return { result, python };
-  const request = required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
-  context.report(`${name} requires Python ${request}`);
-  const other = await findPython(request, context);
+  const newer = await newerPython(source, context, { python, said: result.stderr });
+  const request = newer ?? required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
+  context.report(`${name} requires Python ${request}${newer === undefined ? '' : ' or newer'}`);
+  const other = await findPython(request, context, { orNewer: newer !== undefined });
   return other.path === python.path ? { result, python } : { result: await run(other), python: other };
+}
+
+/** Versions of Python that exist or that packages already ask for. */
+const NEWEST_MINOR = 16;
+
+/**
+ * The first Python version, newer than the present one, for which the package and all its dependencies have releases.
+ * uv names only the first requirement that is not met, and a dependency may need an even newer version.
+ */
+async function newerPython(
+  source: PackageSource,
+  context: InstallContext,
+  { python, said }: { python: Python; said: string },
+): Promise<string | undefined> {
+  const current = Number(/current Python version \(3\.(\d+)/.exec(said)?.[1]);
+  if (Number.isNaN(current) || isLocalPath(source) || source.git !== undefined) return undefined;
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
+  for (let minor = current + 1; minor <= NEWEST_MINOR; minor += 1) {
+    const version = `3.${minor}`;
+    const args = ['pip', 'compile', REQUIREMENTS, '--quiet', NO_BUILD, '--python', python.path];
+    const { code } = await uv([...args, '--python-version', version], context, {
+      python,
+      files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
+    });
+    if (code === 0) return version;
+  }
+  return undefined;
 }
 
 interface UvCall {
