@@ -17,7 +17,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/secrets': ['contract', 'state'],
   'packages/registry': ['contract', 'runtime', 'outgoing', 'state'],
   'packages/proxy': ['contract', 'runtime'],
-  'packages/access': ['contract', 'outgoing', 'state', 'secrets', 'proxy'],
+  'packages/access': ['contract', 'runtime', 'outgoing', 'state', 'secrets', 'proxy'],
   'packages/remote': ['contract', 'runtime', 'outgoing', 'state', 'secrets', 'proxy'],
   'packages/core': [
     'contract',
@@ -117,7 +117,7 @@ export const exceptions: Record<string, { allowed: readonly string[]; why: strin
     why: 'access rules for the commands that are servers',
   },
   'packages/cli/src/commands/mcp/': {
-    allowed: ['control', 'proxy'],
+    allowed: ['control', 'outgoing', 'proxy'],
     why: 'MCP clients, which need no daemon, and the server of the tools of ToolHive',
   },
   'packages/cli/src/commands/cluster/': {
