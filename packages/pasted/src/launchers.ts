@@ -4,6 +4,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerRun } from './docker-run.ts';
 import { readLocalPath } from './local-path.ts';
 import { type OtherFlags, readOtherFlags } from './other-flags.ts';
+import { packageImage } from './package-spec.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
 /** A program that starts servers. */
@@ -164,33 +165,12 @@ function readPackage(
   const [first, ...args] = words;
   const spec = named ?? first;
   if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
-  if (isPath(spec)) return readLocalPackage([spec, ...args], from, settings);
-  const published = scheme === 'npx' ? spec : spec.replace(/(?<=[\w.-])(\[[^\]]*\])?==(?=\d)/, '$1@');
-  const extras = /\[[^\]]*\]/.exec(published)?.[0];
-  if (/[:/]{2}|^(github|git|file|https?):|\.git$/.test(published) || /^[^@/]+\/[^@/]+$/.test(published)) {
-    throw invalid(`${JSON.stringify(spec)} is not a published package`, {
-      hint: `use the name of the package in its package registry: thv run ${scheme}://NAME`,
-    });
-  }
-  if (extras !== undefined) {
-    throw invalid(`the extras ${extras} of ${JSON.stringify(spec)} are not supported`, {
-      hint: `run the package without them: thv run ${scheme}://${published.replace(extras, '')}`,
-    });
-  }
-  const name = published.replace(/^@[^/]*\//, '').replace(/@.*$/, '');
-  const notes =
-    named === undefined || first === undefined || sameName(first, name)
-      ? []
-      : [
-          `${first} is not named like its package ${name}: ToolHive runs the program that the package names first`,
-        ];
-  return { request: { image: `${scheme}://${published}`, cmd_arguments: args, ...settings }, notes };
-}
-
-/** Python considers dots, dashes, and underscores the same (PEP 503). */
-function sameName(one: string, other: string): boolean {
-  const normalized = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
-  return normalized(one) === normalized(other);
+  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) return readLocalPackage([spec, ...args], from, settings);
+  const program = named === undefined ? undefined : first;
+  return {
+    request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
+    notes: [],
+  };
 }
 
 /** A module is mostly the program of the package with its name. */
