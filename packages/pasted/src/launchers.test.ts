@@ -59,12 +59,6 @@ describe('a pasted command', () => {
     expect(request).toMatchObject({ image: 'npx://server', env_vars: { API_KEY: 'abc', MODE: 'x' } });
   });
 
-  test('tells of a program that is not named like its package', async () => {
-    const { notes } = await read('uvx --from one two');
-
-    expect(notes).toEqual([expect.stringContaining('two is not named like its package one')]);
-  });
-
   test.each([
     ['uvx --with mcp<2 --python 3.12 server', ['mcp<2'], '3.12'],
     [
@@ -112,9 +106,9 @@ describe('a pasted command', () => {
   });
 
   test.each([
-    ['npx -y github:owner/repository', /thv run npx:\/\/NAME/],
-    ['uvx git+https://example.com/server', /thv run uvx:\/\/NAME/],
-    ['uvx server[extra]', /thv run uvx:\/\/server$/],
+    ['npx -y https://example.com/server.zip', /thv run npx:\/\/NAME/],
+    ['uvx --from git+ssh://git@example.com/server server', /git\+https:\/\/HOST\/OWNER\/REPO@REF/],
+    ['uvx --from server src/server.py', /command that the package installs/],
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
     ['uvx --with-editable . server', /omit --with-editable/],
     ['uvx --python pypy server', /use a version such as 3\.12/],

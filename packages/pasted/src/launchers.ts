@@ -3,9 +3,10 @@ import { invalid } from '@toolhive/contract/failure';
 import { readDockerRun } from './docker-run.ts';
 import { isPath, readLocalPath } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
-import { pythonSettings, sameName } from './python-settings.ts';
+import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
 import { readBun, readDeno, readNode, readPython } from './script-launchers.ts';
 import { readMcpRun, readUv } from './uv-run.ts';
@@ -180,27 +181,13 @@ function readPackage(
   const [first, ...args] = words;
   const spec = named ?? first;
   if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
-  if (isPath(spec)) return readLocalPackage([spec, ...args], from, scheme, settings);
-  const published = scheme === 'npx' ? spec : spec.replace(/(?<=[\w.-])(\[[^\]]*\])?==(?=\d)/, '$1@');
-  const extras = /\[[^\]]*\]/.exec(published)?.[0];
-  if (/[:/]{2}|^(github|git|file|https?):|\.git$/.test(published) || /^[^@/]+\/[^@/]+$/.test(published)) {
-    throw invalid(`${JSON.stringify(spec)} is not a published package`, {
-      hint: `use the name of the package in its package registry: thv run ${scheme}://NAME`,
-    });
-  }
-  if (extras !== undefined) {
-    throw invalid(`the extras ${extras} of ${JSON.stringify(spec)} are not supported`, {
-      hint: `run the package without them: thv run ${scheme}://${published.replace(extras, '')}`,
-    });
-  }
-  const name = published.replace(/^@[^/]*\//, '').replace(/@.*$/, '');
-  const notes =
-    named === undefined || first === undefined || sameName(first, name)
-      ? []
-      : [
-          `${first} is not named like its package ${name}: ToolHive runs the program that the package names first`,
-        ];
-  return { request: { image: `${scheme}://${published}`, cmd_arguments: args, ...settings }, notes };
+  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec))
+    return readLocalPackage([spec, ...args], from, scheme, settings);
+  const program = named === undefined ? undefined : first;
+  return {
+    request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
+    notes: [],
+  };
 }
 
 /** A command in one text. A directory before it is where its relative paths start. */

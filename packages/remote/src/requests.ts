@@ -11,8 +11,11 @@ import {
 } from 'oauth4webapi';
 import type { buildConnector } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
-import { guardedConnect, guardedFetch } from '@toolhive/outgoing/guarded-fetch';
+import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
+import { openWay } from '@toolhive/outgoing/way-out';
+import type { OpenWay } from '@toolhive/proxy/proxy';
+import { objectIn } from './answer-text.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
 
@@ -38,7 +41,7 @@ export class Requests {
   readonly #isHere: boolean;
   readonly #network: Network;
   /** Opens connections to the remote server. If the user named the server, it may have a private address. */
-  readonly connect: buildConnector.connector;
+  readonly open: OpenWay;
 
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
     const { network = {}, registryHosts = [] } = options;
@@ -47,9 +50,13 @@ export class Requests {
     this.#named = new Set(hosts).difference(new Set(registryHosts));
     this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
     this.#network = network;
-    this.connect = this.#named.has(serverUrl.host)
-      ? guardedConnect({ ...network, allowPrivate: true })
-      : connectToEntry(serverUrl, network);
+    this.open = this.#named.has(serverUrl.host)
+      ? (wrap) => openWay(serverUrl, { ...reachOf(network), allowPrivate: true, wrap })
+      : (wrap = (connect) => connect) =>
+          openWay(serverUrl, {
+            ...reachOf(network),
+            wrap: (connect) => wrap(refusingEntry(connect, serverUrl)),
+          });
   }
 
   /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */
@@ -73,6 +80,22 @@ export class Requests {
     const answer = await this.#send(url, { headers: { accept: 'application/json' }, signal });
     const isJson = /^application\/([\w.-]+\+)?json\b/i.test(answer.type);
     return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
+  }
+
+  /** What a page would answer to a browser without cookies. Undefined if there is no answer. */
+  async page(
+    address: string,
+    what: string,
+    signal: AbortSignal,
+  ): Promise<{ status: number; location: URL | undefined; text: string } | undefined> {
+    const url = this.check(address, what);
+    try {
+      const { status, location, text } = await this.#send(url, { headers: { accept: 'text/html' }, signal });
+      return { status, location, text };
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
   }
 
   /** For library functions, which then use the rules of this module. */
@@ -108,13 +131,16 @@ export class Requests {
     }).catch((error: unknown) => {
       throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
     });
-    const type = String(answer.headers['content-type'] ?? '');
-    const isEmpty = [204, 205, 304].includes(answer.status);
-    const response = new Response(isEmpty ? null : answer.text, {
-      status: answer.status,
+    const { status, text } = answer;
+    const json = objectIn(text); // many servers send JSON as text/plain, and their pages of errors as application/json
+    const type = json === undefined ? String(answer.headers['content-type'] ?? '') : 'application/json';
+    const isEmpty = [204, 205, 304].includes(status);
+    const response = new Response(isEmpty ? null : (json ?? text), {
+      status,
       headers: { 'content-type': type },
     });
-    return { response, status: answer.status, url: answer.url, type };
+    const location = URL.parse(String(answer.headers['location'] ?? ''), url.href) ?? undefined;
+    return { response, status, text, location, url: answer.url, type };
   }
 
   #mayBeInside(url: URL): boolean {
@@ -122,12 +148,13 @@ export class Requests {
   }
 }
 
+const reachOf = ({ lookup, ca }: Network): Pick<Network, 'lookup' | 'ca'> => ({ lookup, ca });
+
 /**
- * Refuses private addresses when connecting, because a name may resolve differently than when the workload was
- * created.
+ * Explains why a private address is refused when connecting, because a name may resolve differently than when the workload
+ * was created.
  */
-function connectToEntry({ href }: URL, network: Network): buildConnector.connector {
-  const dial = guardedConnect(network);
+function refusingEntry(dial: buildConnector.connector, { href }: URL): buildConnector.connector {
   return (options, done) => {
     dial(options, (...[error, socket]) => {
       if (error === null) return done(null, socket);

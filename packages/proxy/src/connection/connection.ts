@@ -2,6 +2,7 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject, ownMessage, readMessage, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { recoverMessages } from '../jsonrpc/recovery.ts';
 import { meta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -238,9 +239,30 @@ export class ServerConnection {
     try {
       message = readMessage(received);
     } catch (error) {
-      return this.#drop(received, messageOf(error));
+      if (!this.#recover(received, related)) this.#drop(received, messageOf(error));
+      return;
     }
     this.#dispatch(message, related);
+  }
+
+  /** Finds messages in a text that is not one. Returns false if there are none. */
+  #recover(text: string, related: number | undefined): boolean {
+    const { input } = this.#options;
+    const recovered = recoverMessages(text);
+    if (recovered === undefined) return false;
+    const { messages, tolerances, around } = recovered;
+    const isSure = around === '';
+    const accepted = isSure ? messages : messages.filter((message) => this.#isAnswer(message));
+    if (accepted.length === 0) return false;
+    for (const tolerance of tolerances) input.tolerate(tolerance);
+    const excess = isSure ? undefined : input.reportInvalid(around);
+    if (excess !== undefined) this.#exceed(excess);
+    for (const message of accepted) this.#dispatch(message, related);
+    return true;
+  }
+
+  #isAnswer({ kind, value }: Message): boolean {
+    return kind === 'response' && this.#calls.get(value.id) !== undefined;
   }
 
   #dispatch(message: Message, related: number | undefined): void {
@@ -268,6 +290,7 @@ export class ServerConnection {
   #receiveResponse(response: Message): void {
     const call = this.#calls.get(response.value.id);
     if (call === undefined || !this.#delete(call)) return; // cancelled, or never asked
+    if (typeof response.value.id === 'string') this.#options.input.tolerate('id');
     call.responder.answer(restate(response, { newId: idText(call.request) }));
   }
 
