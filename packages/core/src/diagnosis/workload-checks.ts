@@ -305,11 +305,12 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
     return [
       warning(`no client has access to the group ${group}`, 'run thv client setup to register clients'),
     ];
-  return users.map(({ name, problem }) =>
-    problem === undefined
+  return users.map(({ name }) => {
+    const problem = core.clients.problemWith(name, runConfig.name);
+    return problem === undefined
       ? ok(`${name} is configured for this workload`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
-  );
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`);
+  });
 }
 
 /** A URL without its query, which may contain private data. */
