@@ -181,8 +181,9 @@ function readPackage(
   const [first, ...args] = words;
   const spec = named ?? first;
   if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
-  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec))
+  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) {
     return readLocalPackage([spec, ...args], from, scheme, settings);
+  }
   const program = named === undefined ? undefined : first;
   return {
     request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
