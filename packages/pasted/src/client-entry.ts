@@ -17,7 +17,7 @@ export interface EntryFrom extends PastedFrom {
   inputs?: ReadonlyMap<string, Input>;
 }
 
-/** A server of a client's configuration, and the values that the configuration leaves open. */
+/** A server in a client's configuration, and the values that the configuration leaves open. */
 export interface ClientServer extends Pasted {
   needs: Need[];
   /** Values that look like examples. The user decides whether they are. */
@@ -106,7 +106,7 @@ function pathOf(text: string, scope: Scope): string {
   return absolutePath(substitute(text, scope).text, scope);
 }
 
-/** The placeholders that are left in the texts of the request, and that only the user can replace. */
+/** The placeholders that are left in the request, and that only the user can replace. */
 function placeholderNeeds(found: readonly Open[], request: CreateWorkload): Need[] {
   const { image = '', url = '', cmd_arguments, volumes } = request;
   const texts = [image, url, ...(cmd_arguments ?? []), ...(volumes ?? [])];

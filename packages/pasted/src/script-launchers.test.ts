@@ -116,7 +116,7 @@ describe('a script of this machine', () => {
     ],
     [
       'uv run --with rich --with server[http]>=1 server',
-      { image: 'uvx://server', python_with: ['rich', 'server[http]>=1'] },
+      { image: 'uvx://server[http]@>=1', python_with: ['rich'] },
     ],
     [
       'deno run --allow-net npm:@scope/server@1.2.0 x',

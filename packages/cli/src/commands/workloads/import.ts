@@ -166,7 +166,7 @@ async function readSource(
   return { document, directory: path === source ? projectOf(path) : directory };
 }
 
-/** The project of a configuration file: the directory around `.vscode` and the like, or else the file's own. */
+/** A configuration file's project: the directory around `.vscode` and the like, or else the file's own. */
 function projectOf(file: string): string {
   const own = dirname(resolve(file));
   const [settings] = [own, dirname(own)].filter((place) => /^\.[a-z]/.test(basename(place)));

@@ -55,7 +55,7 @@ export function withDescription(
   };
 }
 
-/** The defaults of the entry that the request leaves open. */
+/** The entry's defaults that the request leaves open. */
 function variablesOf(
   { env_vars: given, secrets }: CreateWorkload,
   { entry, isBuiltIn }: Description,
@@ -69,7 +69,7 @@ function variablesOf(
 }
 
 /**
- * Whether a default of a foreign entry changes neither where the server sends its requests, nor what it loads. A host
+ * Whether a default of a foreign entry changes neither the destination of the server's requests nor its program. A host
  * has a dot or a colon, and only paths in the private home directory are accepted.
  */
 function isInert(name: string, value: string): boolean {
