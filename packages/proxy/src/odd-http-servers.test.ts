@@ -32,7 +32,9 @@ async function openServer(manners: Manners) {
   const seen: string[] = [];
   let count = 0;
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
+    text(request).then(handle, () => {}); // the client has disconnected
+
+    function handle(body: string): void {
       seen.push(`${request.method} ${request.url}`);
       const message: Asked = body === '' ? {} : JSON.parse(body);
       const { id, method, params } = message;
@@ -55,11 +57,13 @@ async function openServer(manners: Manners) {
       const content = result ? { result } : { error: { code: -32601, message: 'unknown method' } };
       const answer = JSON.stringify({ jsonrpc: '2.0', id, ...content });
       if (manners({ message, request, response, answer, session })) return;
-      if (request.method !== 'POST') return void response.writeHead(405).end();
-      if (id === undefined) return void response.writeHead(202).end();
-      if (method === 'tools/call') calls.push(params?.name ?? '');
-      response.writeHead(200, json).end(answer);
-    });
+      if (request.method !== 'POST') response.writeHead(405).end();
+      else if (id === undefined) response.writeHead(202).end();
+      else {
+        if (method === 'tools/call') calls.push(params?.name ?? '');
+        response.writeHead(200, json).end(answer);
+      }
+    }
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;

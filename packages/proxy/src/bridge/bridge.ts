@@ -142,7 +142,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       pool: this.#pool,
       seal: new Seal(now),
       messages,
-      onChange: (notification) => void this.#subscriptions.deliver(notification),
+      onChange: (notification) => this.#subscriptions.deliver(notification),
       onFault,
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };

@@ -243,18 +243,16 @@ export class ServerConnection {
     try {
       message = readMessage(received);
     } catch (error) {
-      if (!this.#recover(received, related)) this.#drop(received, messageOf(error));
-      return;
+      return this.#recover(received, related, messageOf(error));
     }
     this.#dispatch(message, related);
   }
 
-  /** Finds messages in a text that is not one. Returns false if there are none. */
-  #recover(text: string, related: number | undefined): boolean {
+  #recover(text: string, related: number | undefined, why: string): void {
     const { messages, excess } = acceptedIn(text, this.#calls, this.#options.input);
     if (excess !== undefined) this.#exceed(excess);
     for (const message of messages) this.#dispatch(message, related);
-    return messages.length > 0;
+    if (messages.length === 0) this.#drop(text, why);
   }
 
   #dispatch(message: Message, related: number | undefined): void {

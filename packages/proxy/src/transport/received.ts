@@ -51,7 +51,11 @@ export function readBody(text: string, id: RequestId, tolerate: OnTolerance): Bo
 
 function eventsIn(text: string): string[] {
   const events: string[] = [];
-  const parser = createParser({ onEvent: ({ data }) => void events.push(data) });
+  const parser = createParser({
+    onEvent({ data }) {
+      events.push(data);
+    },
+  });
   parser.feed(text.trimStart());
   parser.reset({ consume: true });
   return events;

@@ -92,12 +92,13 @@ export class SseTransport implements Transport {
       body: text,
       signal: this.#over.signal,
     });
-    if (typeof body !== 'string') return void body.destroy(); // the answer comes on the other stream
-    if (statusCode < 300) return void (this.#hasWorked = true);
-    // The next message opens another stream, with another session.
-    if (this.#hasWorked && sessionState({ statusCode, text: body }, false) === 'ended')
-      this.#end('the server ended the session');
-    else throw new Error(describeBody(statusCode, mediaTypeOf(headers), body));
+    if (typeof body !== 'string') {
+      body.destroy(); // the answer comes on the other stream
+    } else if (statusCode < 300) {
+      this.#hasWorked = true;
+    } else if (this.#hasWorked && sessionState({ statusCode, text: body }, false) === 'ended') {
+      this.#end('the server ended the session'); // the next message opens another stream, with another session
+    } else throw new Error(describeBody(statusCode, mediaTypeOf(headers), body));
   }
 
   #failed({ kind, value }: Message, why: string): void {
