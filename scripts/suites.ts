@@ -4,6 +4,7 @@ import {
   browserPrograms,
   enginePrograms,
   keyringPrograms,
+  proxyPrograms,
   sandboxPrograms,
   shellPrograms,
 } from '@toolhive/testing/machine';
@@ -69,7 +70,7 @@ const table = {
   e2e: {
     summary: 'the built thv, as a user types its commands',
     isDefault: true,
-    programs: [...containers, ...shellPrograms],
+    programs: [...containers, ...shellPrograms, ...proxyPrograms],
     needsBuild: true,
   },
   system: {

@@ -1,4 +1,4 @@
-import { answerSourceRequest } from '@toolhive/operator/source-thread';
+import { answerSourceRequest } from '@toolhive/operator/source-process';
 
-// The operator starts this program as a thread.
+// The operator starts this program as a process.
 await answerSourceRequest();

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { rootCertificates } from 'node:tls';
 import {
   ThvError,
   invalid,
@@ -23,6 +22,7 @@ import {
 } from 'oauth4webapi';
 import type { AuthorizationServer } from 'oauth4webapi';
 import type { Principal } from '@toolhive/proxy/principal';
+import { trustedCertificates } from '@toolhive/runtime/system-trust';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import { RecentTokens } from './recent-tokens.ts';
 
@@ -287,7 +287,7 @@ class Provider {
       allowHttp,
       maxBytes: maxProviderBytes,
       // The list replaces the default list, so it must contain the default.
-      ...(certificates === undefined ? {} : { ca: [...rootCertificates, certificates] }),
+      ...(certificates === undefined ? {} : { ca: trustedCertificates(certificates) }),
       ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
     });
     const type = String(answer.headers['content-type'] ?? '');

@@ -10,7 +10,7 @@ import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
-import { SourceReader } from './controllers/source-thread.ts';
+import { SourceReader } from './controllers/source-process.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
@@ -34,7 +34,7 @@ export interface OperatorOptions extends Settings {
   /** Addresses such as `:8080`. */
   metricsAddress: string;
   probeAddress: string;
-  /** The program for threads that read the sources of registries. */
+  /** The program of processes that read the sources of registries. */
   sourceReader: URL;
 }
 

@@ -1,7 +1,3 @@
-import { lookup as systemLookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
-import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -17,20 +13,17 @@ import {
   tooLarge,
   unavailable,
 } from '@toolhive/contract/failure';
-import { Agent, ProxyAgent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { isLoopback } from '@toolhive/contract/loopback';
-import { neverAllowed, refusalOf } from '@toolhive/runtime/addresses';
-import type { PrivateReach } from '@toolhive/runtime/addresses';
 import { parseJson } from '@toolhive/contract/json-text';
+import { openWay } from './way-out.ts';
+import type { Reach } from './way-out.ts';
 
-export interface GuardedRequest {
+export interface GuardedRequest extends Reach {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** Private addresses, or some of them, and plain `http` are fine. Link-local addresses and those of cloud metadata never are. */
-  allowPrivate?: PrivateReach | undefined;
-  /** Plain `http` is fine, but no private address. */
+  /** Plain `http` is fine, as with `allowPrivate`, but no private address. */
   allowHttp?: boolean;
   /** Whether to follow redirects, which is the default. If false, returns the redirect response. */
   followRedirects?: boolean;
@@ -39,22 +32,7 @@ export interface GuardedRequest {
   /** For everything together: names, redirects, the whole body. */
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** Resolves names, in tests. */
-  lookup?: Lookup | undefined;
-  /** The certificate authorities to trust instead of the usual ones, as PEM. */
-  ca?: string | string[];
-  /**
-   * The URL of a corporate proxy for the connection. The proxy resolves the name, so only a numeric address is checked:
-   * only for hosts that the user has chosen.
-   */
-  proxy?: string | undefined;
 }
-
-export type Lookup = (
-  host: string,
-  options: { all: true },
-  done: (error: Error | null, addresses: LookupAddress[]) => void,
-) => void;
 
 export interface GuardedResponse {
   status: number;
@@ -72,8 +50,8 @@ const maxHeaderBytes = 16 * 1024;
 
 /**
  * Fetches a URL from an untrusted source. Checks the exact address of every connection, including redirects, when
- * dialing, so no name can lead to this machine or its network. Uses no proxy unless the request names one, because this
- * check is impossible behind a proxy. Every failure is a `ThvError` that does not quote the response.
+ * dialing, so no name can lead to this machine or its network. Behind a corporate proxy, checks what this machine knows about
+ * the name (`way-out.ts`). Every failure is a `ThvError` that does not quote the response.
  */
 export async function guardedFetch(address: string, request: GuardedRequest = {}): Promise<GuardedResponse> {
   const { timeoutMs = defaultLimits.timeoutMs, signal } = request;
@@ -120,7 +98,7 @@ export async function fetchJson(
 /** One request on a new connection, because a kept connection could have been dialed under other rules. */
 async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResponse | string> {
   const { method = 'GET', body, signal, maxBytes = defaultLimits.maxBytes } = request;
-  const agent = agentFor(request);
+  const agent = openWay(url, { ...request, maxHeaderSize: maxHeaderBytes });
   try {
     const response = await agent.request({
       origin: url.origin,
@@ -144,18 +122,10 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
   }
 }
 
-function agentFor(request: GuardedRequest): Dispatcher {
-  const { proxy, ca } = request;
-  if (proxy === undefined)
-    return new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
-  const requestTls = ca === undefined ? {} : { requestTls: { ca } };
-  return new ProxyAgent({ uri: proxy, maxHeaderSize: maxHeaderBytes, ...requestTls });
-}
-
 /** Checks a URL before its use. `from` is the redirecting URL. */
 function checkUrl(
   address: string,
-  { allowPrivate = false, allowHttp = false, proxy }: GuardedRequest,
+  { allowPrivate = false, allowHttp = false }: GuardedRequest,
   from?: URL,
 ): URL {
   const url = URL.parse(address, from?.href);
@@ -163,8 +133,6 @@ function checkUrl(
   if (url.username !== '' || url.password !== '') {
     throw invalid(`the URL of ${url.host} contains a user name or a password`);
   }
-  const never = proxy === undefined ? undefined : neverAllowed(url.hostname);
-  if (never !== undefined) throw forbidden(`${url.hostname} is ${never}`);
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
   if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
@@ -173,54 +141,6 @@ function checkUrl(
 }
 
 const isHere = ({ hostname }: URL): boolean => isLoopback(hostname.replace(/^\[|\]$/g, ''));
-
-/** Dials only allowed addresses. Names go through `lookup`. Numeric addresses do not, so they are checked here. */
-export function guardedConnect({
-  allowPrivate = false,
-  lookup,
-  ca,
-}: Pick<GuardedRequest, 'allowPrivate' | 'lookup' | 'ca'>): buildConnector.connector {
-  const dial = buildConnector({
-    lookup: guardedLookup({ allowPrivate, lookup }),
-    allowH2: false,
-    ...(ca === undefined ? {} : { ca }),
-  });
-  return (options, done) => {
-    const literal = options.hostname.replace(/^\[|\]$/g, '');
-    const what = isIP(literal) === 0 ? undefined : refusalOf(literal, allowPrivate);
-    if (what === undefined) dial(options, done);
-    else done(forbidden(`${literal} is ${what}`), null);
-  };
-}
-
-/** Resolves names to allowed addresses only. */
-export function guardedLookup({
-  allowPrivate = false,
-  lookup = systemLookup,
-}: Pick<GuardedRequest, 'allowPrivate' | 'lookup'>): LookupFunction {
-  return (host, { all }, done) => {
-    lookup(host, { all: true }, (error, addresses) => {
-      const found = error ?? refuseAny(host, addresses) ?? noneOf(host, addresses);
-      const [first] = addresses ?? [];
-      if (found !== undefined || first === undefined) done(found ?? null, []);
-      else if (all === true) done(null, addresses);
-      else done(null, first.address, first.family);
-    });
-  };
-
-  /** One bad address is enough: a name that leads inside as well as outside means no good. */
-  function refuseAny(host: string, addresses: LookupAddress[]): ThvError | undefined {
-    for (const { address } of addresses) {
-      const what = refusalOf(address, allowPrivate);
-      if (what !== undefined) return forbidden(`${host} is ${what}`);
-    }
-    return undefined;
-  }
-
-  function noneOf(host: string, addresses: LookupAddress[]): ThvError | undefined {
-    return addresses.length === 0 ? unavailable(`${host} does not resolve to an address`) : undefined;
-  }
-}
 
 const decoders = new Map([
   ['identity', () => new PassThrough()],

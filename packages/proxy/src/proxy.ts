@@ -103,7 +103,7 @@ export interface ProxyOptions {
 export type { RunningServer, StartInstance } from './upstream/upstream.ts';
 export type { ProtectedResource, ProxyAccess } from './middleware/authentication.ts';
 export type { ProtocolGeneration } from './protocol/protocol.ts';
-export type { RemoteServer } from './transport/upstream-client.ts';
+export type { OpenWay, RemoteServer } from './transport/upstream-client.ts';
 
 /** Answers have no time limit. */
 const timeLimits: Omit<ConnectionLimits, 'connections'> = {

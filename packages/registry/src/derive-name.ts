@@ -33,7 +33,14 @@ function nameOfImage(image: string): string {
 function nameOfPackage(source: PackageSource): string {
   const { name } = source;
   if (isLocalPath(source)) return asName(basename(name).replace(/-\d[^/]*\.(?:whl|tgz)$|\.\w+$/, ''));
-  return asName(name.replace(/^@/, '').split('/').filter(Boolean).slice(-2).join('-'));
+  return asName(
+    name
+      .replace(/^@|\.git$/g, '')
+      .split('/')
+      .filter(Boolean)
+      .slice(-2)
+      .join('-'),
+  );
 }
 
 function asName(text: string): string {

@@ -2,7 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
 import { RegistryGroup, RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import type { Registry } from '@toolhive/contract/registry';
-import { isLocalPath, parseSource } from '@toolhive/runtime/source';
+import { isLocalPath, isRepository, parseSource } from '@toolhive/runtime/source';
 import * as z from 'zod';
 import { fromListings, listingsOf } from './mcp-registry.ts';
 import { reasonOf } from './reason.ts';
@@ -126,10 +126,12 @@ function readEntries<T>(entries: RawEntries, skip: Skip, parse: (value: unknown)
   return result;
 }
 
-/** An external list may name images and published packages, but no directory on this machine. */
+/** An external list may name images and published packages, but no directory on this machine and no repository. */
 function requireRunnable(text: string): void {
   const source = parseSource(text);
-  if (source.kind === 'package' && isLocalPath(source)) throw invalid(`${text} is a path of this machine`);
+  if (source.kind === 'image') return;
+  if (isLocalPath(source)) throw invalid(`${text} is a path of this machine`);
+  if (isRepository(source)) throw invalid(`${text} is a Git repository, which only a user can name`);
 }
 
 /** Other programs write `null` for missing values. Free-form values stay unchanged. */

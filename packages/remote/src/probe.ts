@@ -1,7 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
-import { Agent } from 'undici';
-import type { buildConnector } from 'undici';
-import { guardedConnect } from '@toolhive/outgoing/guarded-fetch';
+import { openWay } from '@toolhive/outgoing/way-out';
+import type { OpenWay } from '@toolhive/proxy/proxy';
 import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
@@ -13,7 +12,7 @@ export interface ProbeOptions {
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
   /** Opens the connections. By default, to any machine, but never to link-local addresses or cloud metadata. */
-  connect?: buildConnector.connector;
+  open?: OpenWay;
 }
 
 const limitMs = 10_000;
@@ -24,14 +23,14 @@ const limitMs = 10_000;
  */
 export async function probeRemote(
   address: string,
-  { headers = {}, signal, connect = guardedConnect({ allowPrivate: true }) }: ProbeOptions = {},
+  { headers = {}, signal, open }: ProbeOptions = {},
 ): Promise<RemoteNeed> {
   const url = parseUrl(address);
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalid('the URL of the remote server is invalid');
   const limit = AbortSignal.timeout(limitMs);
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-  const agent = new Agent({ connect });
+  const agent = open?.() ?? openWay(url, { allowPrivate: true });
   try {
     for (const question of questions) {
       const answer = await agent.request({

@@ -105,8 +105,8 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   /** Opens connections to the remote server. */
-  get connect(): Requests['connect'] {
-    return this.#requests.connect;
+  get open(): Requests['open'] {
+    return this.#requests.open;
   }
 
   get state(): RemoteAuthState {
@@ -219,7 +219,7 @@ export class RemoteAuth implements AsyncDisposable {
     this.#challenge ??= await firstChallenge(this.#serverUrl, {
       headers: this.#fixed,
       signal,
-      connect: this.connect,
+      open: this.open,
     });
     const { server, client, grant } = await signIn({
       ...this.#discovery(signal),

@@ -31,7 +31,7 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
     kind: 'remote',
     url,
     callersAuthenticate,
-    connect: auth.connect,
+    open: auth.open,
     headers: () => auth.headers(),
     async refused(refusal) {
       if (callersAuthenticate) return false;

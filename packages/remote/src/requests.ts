@@ -11,8 +11,10 @@ import {
 } from 'oauth4webapi';
 import type { buildConnector } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
-import { guardedConnect, guardedFetch } from '@toolhive/outgoing/guarded-fetch';
+import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
+import { openWay } from '@toolhive/outgoing/way-out';
+import type { OpenWay } from '@toolhive/proxy/proxy';
 import { objectIn } from './answer-text.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
@@ -39,7 +41,7 @@ export class Requests {
   readonly #isHere: boolean;
   readonly #network: Network;
   /** Opens connections to the remote server. If the user named the server, it may have a private address. */
-  readonly connect: buildConnector.connector;
+  readonly open: OpenWay;
 
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
     const { network = {}, registryHosts = [] } = options;
@@ -48,9 +50,13 @@ export class Requests {
     this.#named = new Set(hosts).difference(new Set(registryHosts));
     this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
     this.#network = network;
-    this.connect = this.#named.has(serverUrl.host)
-      ? guardedConnect({ ...network, allowPrivate: true })
-      : connectToEntry(serverUrl, network);
+    this.open = this.#named.has(serverUrl.host)
+      ? (wrap) => openWay(serverUrl, { ...reachOf(network), allowPrivate: true, wrap })
+      : (wrap = (connect) => connect) =>
+          openWay(serverUrl, {
+            ...reachOf(network),
+            wrap: (connect) => wrap(refusingEntry(connect, serverUrl)),
+          });
   }
 
   /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */
@@ -142,12 +148,13 @@ export class Requests {
   }
 }
 
+const reachOf = ({ lookup, ca }: Network): Pick<Network, 'lookup' | 'ca'> => ({ lookup, ca });
+
 /**
- * Refuses private addresses when connecting, because a name may resolve differently than when the workload was
- * created.
+ * Explains why a private address is refused when connecting, because a name may resolve differently than when the workload
+ * was created.
  */
-function connectToEntry({ href }: URL, network: Network): buildConnector.connector {
-  const dial = guardedConnect(network);
+function refusingEntry(dial: buildConnector.connector, { href }: URL): buildConnector.connector {
   return (options, done) => {
     dial(options, (...[error, socket]) => {
       if (error === null) return done(null, socket);

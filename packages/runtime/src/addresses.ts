@@ -84,6 +84,10 @@ export function neverAllowed(host: string): string | undefined {
   return isIP(address) === 0 ? undefined : refusalOf(address, true);
 }
 
+/** Whether clouds tell credentials under this name to every program that asks. */
+export const isMetadataName = (name: string): boolean =>
+  /^(?:metadata(?:\.google\.internal|\.goog)?|instance-data(?:\.ec2\.internal)?)$/i.test(name);
+
 const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
 const specialOf = (address: string, family: 'ipv4' | 'ipv6') =>
   specialLists.find(({ list }) => list.check(address, family));

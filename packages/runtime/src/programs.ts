@@ -3,6 +3,7 @@ import { access, constants, realpath, stat } from 'node:fs/promises';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
+import { toolEnvironment } from './version-managers.ts';
 
 const run = promisify(execFile);
 
@@ -40,7 +41,7 @@ export async function findNode(env: NodeJS.ProcessEnv): Promise<Binary | undefin
 async function nodeOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const launcher = await findProgram('node', env);
   if (launcher === undefined) return undefined;
-  const { stdout } = await run(launcher, ['-p', 'process.execPath'], { env: { PATH: env.PATH } });
+  const { stdout } = await run(launcher, ['-p', 'process.execPath'], { env: toolEnvironment(env) });
   return stdout.trim();
 }
 

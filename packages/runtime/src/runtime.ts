@@ -77,6 +77,11 @@ export interface PackageContents {
   publishedAt?: string | undefined;
   /** The package itself first, then its dependencies. */
   artifacts: readonly [Artifact, ...Artifact[]];
+  /**
+   * Every archive that the registry publishes of the same versions, with the hash of each, where a version has several.
+   * Only for inspections, and not recorded with the installation.
+   */
+  published?: readonly Artifact[] | undefined;
 }
 
 /** One downloaded archive. */

@@ -1,4 +1,5 @@
 import { invalid, invalidField } from '@toolhive/contract/failure';
+import { type GitPlace, formatGit, fragmentText, isGitSpec, parseGit } from '@toolhive/contract/git-source';
 
 /** Package ecosystems that a server can be started from without a container image, by their URL scheme. */
 export const packageSchemes = ['npx', 'uvx', 'go'] as const;
@@ -6,14 +7,22 @@ export const packageSchemes = ['npx', 'uvx', 'go'] as const;
 export type PackageScheme = (typeof packageSchemes)[number];
 
 /**
- * A server as a package: `npx://NAME[@VERSION]`, `uvx://…`, `go://MODULE[@VERSION]` from a package registry, or a
- * directory or file of this machine: `npx:///PATH`, `uvx:///PATH`, `go:///PATH`.
+ * A server as a package: `npx://NAME[@VERSION]`, `uvx://NAME[EXTRAS][@VERSION]`, `go://MODULE[@VERSION]` from a package
+ * registry, a directory or file of this machine: `npx:///PATH`, `uvx:///PATH`, `go:///PATH`, or a Git repository:
+ * `npx://git+https://HOST/PATH[@COMMIT][#ref=REF&subdirectory=PATH]`, `uvx://…`. Where a package has several programs,
+ * `#program=NAME` chooses one.
  */
 export interface PackageSource {
   kind: 'package';
   scheme: PackageScheme;
-  /** The package name in its ecosystem's spelling. For a local package, the path. */
+  /** The package name in its ecosystem's spelling. For a local package, the path. For Git, `git+` and the URL. */
   name: string;
+  /** The repository. Its version is a commit. */
+  git?: GitPlace;
+  /** The optional parts of a Python package that are installed too. */
+  extras?: readonly string[];
+  /** The program of the package that is the server. By default, the one named like the package. */
+  program?: string;
   /**
    * A version, tag, or range of the ecosystem. If absent, the latest version. For a local package, the content of the
    * last installation, because each start reads the files again.
@@ -21,6 +30,13 @@ export interface PackageSource {
   version?: string;
   /** The deviations from the usual installation. Not part of the URL. */
   options?: PackageOptions;
+}
+
+/** A package in a Git repository. Only users may name one, and never a registry. */
+export type RepositorySource = PackageSource & Required<Pick<PackageSource, 'git'>>;
+
+export function isRepository(source: PackageSource): source is RepositorySource {
+  return source.git !== undefined;
 }
 
 /** What the user has chosen for the installation of a package. */
@@ -49,7 +65,9 @@ export function parseSource(text: string): ServerSource {
   if (scheme === undefined || rest === undefined) return parseImage(text);
   if (!isPackageScheme(scheme)) {
     throw invalid(`${text} has the unknown scheme ${scheme}`, {
-      hint: `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
+      hint: isGitSpec(text)
+        ? `name the kind of package: npx://${text} or uvx://${text}`
+        : `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
     });
   }
   return parsePackage(scheme, rest);
@@ -58,7 +76,18 @@ export function parseSource(text: string): ServerSource {
 /** Formats a source for `parseSource`. */
 export function formatSource(source: ServerSource): string {
   if (source.kind === 'image') return source.image;
-  return `${source.scheme}://${source.name}${source.version === undefined ? '' : `@${source.version}`}`;
+  const { scheme, name, version, extras = [], git: place, program } = source;
+  const all = extras.join(',');
+  if (place !== undefined)
+    return `${scheme}://${formatGit({ place, commit: version, extras: all }, program)}`;
+  return `${scheme}://${name}${all === '' ? '' : `[${all}]`}${version === undefined ? '' : `@${version}`}${fragmentText({ program })}`;
+}
+
+/** A Python requirement of a package. A plain version means exactly that version, as in `uvx NAME@VERSION`. */
+export function pythonRequirement({ name, version, extras = [] }: PackageSource): string {
+  const full = extras.length === 0 ? name : `${name}[${extras.join(',')}]`;
+  if (version === undefined || version === 'latest') return full;
+  return /^[<>=~!]/.test(version) ? `${full}${version}` : `${full}==${version}`;
 }
 
 /** Whether a package is a directory or file of this machine. Only users may name one, and never a registry. */
@@ -90,13 +119,15 @@ const packageNames: Record<PackageScheme, RegExp> = {
   uvx: /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i,
   go: /^[\w.~-]+(?:\/[\w.~-]+)*\/?$/,
 };
-const packageVersion = /^[\w.^~<>=*+-][\w.^~<>=*+ -]*$/;
+const packageVersion = /^[\w.^~<>=!*+-][\w.^~<>=!*+,| -]*$/;
 
 function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
   if (localPath.test(rest)) return parseLocal(scheme, rest);
-  const at = rest.indexOf('@', 1);
-  const name = at === -1 ? rest : rest.slice(0, at);
-  const version = at === -1 ? undefined : rest.slice(at + 1);
+  if (isGitSpec(rest) && scheme !== 'go') return parseRepository(scheme, rest);
+  const [spec = '', fragment = ''] = rest.split(/#(.*)/s);
+  const at = spec.indexOf('@', 1);
+  const [whole, version] = at === -1 ? [spec] : [spec.slice(0, at), spec.slice(at + 1)];
+  const [, name = '', extras] = /^([^[]*)(?:\[([^\]]*)\])?$/.exec(whole) ?? ['', whole];
   if (name.length > 256 || !packageNames[scheme].test(name) || name.startsWith('-')) {
     throw invalid(`${JSON.stringify(name)} is not a package name for ${scheme}://`);
   }
@@ -105,7 +136,57 @@ function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
       hint: `omit the version to use the latest one: ${scheme}://${name}`,
     });
   }
-  return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
+  return {
+    kind: 'package',
+    scheme,
+    name,
+    ...(version === undefined ? {} : { version }),
+    ...extrasOf(scheme, extras),
+    ...programOf(scheme, new URLSearchParams(fragment)),
+  };
+}
+
+function parseRepository(scheme: PackageScheme, spec: string): PackageSource {
+  const { place, commit, extras, rest } = parseGit(spec);
+  return {
+    kind: 'package',
+    scheme,
+    name: `git+${place.url}`,
+    git: place,
+    // Any other reference than a commit can mean something else tomorrow.
+    ...(commit === undefined ? {} : { version: commit }),
+    ...extrasOf(scheme, extras),
+    ...programOf(scheme, rest),
+  };
+}
+
+function extrasOf(scheme: PackageScheme, text: string | undefined): Pick<PackageSource, 'extras'> {
+  if (text === undefined) return {};
+  const extras = [...new Set(text.split(',').map((extra) => extra.trim()))].filter((extra) => extra !== '');
+  const wrong = extras.find((extra) => extra.length > 100 || !packageNames.uvx.test(extra));
+  if (scheme !== 'uvx' || wrong !== undefined) {
+    throw invalid(`${JSON.stringify(wrong ?? text)} is not the extra of a package for ${scheme}://`, {
+      hint: 'only Python packages have extras, as in uvx://NAME[EXTRA]',
+    });
+  }
+  return extras.length === 0 ? {} : { extras: extras.toSorted() };
+}
+
+function programOf(scheme: PackageScheme, fragment: URLSearchParams): Pick<PackageSource, 'program'> {
+  const unknown = [...fragment.keys()].find((key) => key !== 'program');
+  const program = fragment.get('program') ?? undefined;
+  if (unknown !== undefined || (program !== undefined && scheme === 'go')) {
+    throw invalid(`unknown part ${JSON.stringify(unknown ?? 'program')} after # in a ${scheme}:// URL`, {
+      hint: 'to choose a program of an npm or Python package, use #program=NAME',
+    });
+  }
+  if (program === undefined) return {};
+  if (program.length > 100 || !/^[\w][\w.-]*$/.test(program)) {
+    throw invalid(`${JSON.stringify(program)} is not the name of a program of a package`, {
+      hint: 'packages name their programs, for example in [project.scripts] or bin. A path in a package is not a program',
+    });
+  }
+  return { program };
 }
 
 function parseLocal(scheme: PackageScheme, rest: string): PackageSource {

@@ -37,6 +37,9 @@ export const shellPrograms: SystemProgram[] = [
   { program: 'fish', debian: 'fish' },
 ];
 
+/** A proxy as companies use it. */
+export const proxyPrograms: SystemProgram[] = [{ program: 'tinyproxy', debian: 'tinyproxy-bin' }];
+
 /** The requirements of the documentation tests and the diagrams. */
 export const browserPrograms: SystemProgram[] = [{ program: 'chromium', debian: 'chromium' }];
 

@@ -3,7 +3,7 @@ import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { isObject } from '@toolhive/proxy/message';
 import { fetchJson } from '@toolhive/outgoing/guarded-fetch';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import { fuse } from '@toolhive/tool-search/fusion';
 import type { FoundTool, ToolIndex } from '@toolhive/tool-search/tool-index';
 import type { IndexedTool } from './directory.ts';

@@ -1,6 +1,6 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import { findingsIn } from '../pins/findings.ts';
 import { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import type { MetaSettings } from '@toolhive/tool-search/settings';

@@ -2,7 +2,7 @@ import { InProcessServer, RequestError, unknownMethod } from '@toolhive/proxy/in
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { errorCodes } from '@toolhive/proxy/message';
 import type * as z from 'zod';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import type { BuiltInServer } from '../supervision/built-in-server.ts';
 import type { MetaSettings } from '@toolhive/tool-search/settings';
 import { callTool } from './call.ts';

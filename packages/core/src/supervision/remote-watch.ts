@@ -15,13 +15,13 @@ const downStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
  * credentials, so every other status counts as an answer.
  */
 export async function untilUnavailable(
-  { url, connect }: Pick<RemoteServer, 'url' | 'connect'>,
+  { url, open }: Pick<RemoteServer, 'url' | 'open'>,
   signal: AbortSignal,
 ): Promise<string> {
   let hasAnswered = false;
   let failures = 0;
   while (!signal.aborted) {
-    const problem = await problemOf(url, connect, signal);
+    const problem = await problemOf(url, open, signal);
     if (problem === undefined) [hasAnswered, failures] = [true, 0];
     else failures += 1;
     if (hasAnswered && failures >= maxFailures && !signal.aborted) return problem ?? '';
@@ -33,10 +33,10 @@ export async function untilUnavailable(
 /** Why a server is not available, as a phrase that continues "the server". A new connection reaches the current address. */
 async function problemOf(
   url: string,
-  connect: RemoteServer['connect'],
+  open: RemoteServer['open'],
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const agent = new Agent(connect === undefined ? {} : { connect });
+  const agent = open?.() ?? new Agent();
   const limited = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
   const { origin, pathname, search } = new URL(url);
   try {

@@ -3,7 +3,8 @@ import { invalidField } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
 import { neverAllowed } from '@toolhive/runtime/addresses';
-import { guardedLookup } from '@toolhive/outgoing/guarded-fetch';
+import { guardedLookup, proxyFor } from '@toolhive/outgoing/way-out';
+import { trustSystem } from '@toolhive/runtime/system-trust';
 import { isSecretKey } from '@toolhive/audit/redaction';
 
 /** As in the original. */
@@ -74,9 +75,13 @@ export function telemetryOf(
     const value = env[name];
     return value === undefined ? [] : [[`environment.${name}`, value]];
   });
+  const endpoint = `${config.insecure === true ? 'http' : 'https'}://${config.endpoint}`;
+  const proxy = proxyFor(new URL(endpoint), env);
+  if (config.insecure !== true) trustSystem();
   return {
-    endpoint: `${config.insecure === true ? 'http' : 'https'}://${config.endpoint}`,
+    endpoint,
     headers: config.headers ?? {},
+    proxy: proxy?.startsWith('http') ? proxy : undefined,
     lookup: guardedLookup({ allowPrivate: true }),
     resource: {
       'host.name': hostname(),

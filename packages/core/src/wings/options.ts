@@ -1,4 +1,4 @@
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import type { ReadTrustedRoot } from '@toolhive/registry/trusted-root';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { SecretsOptions } from '@toolhive/secrets/secrets';

@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { join } from 'node:path';
 import { defaultRegistry } from '@toolhive/contract/names';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import { PackageInspection } from '@toolhive/registry/package-inspection';
 import { PackageRecords } from '@toolhive/registry/package-records';
 import { RegistryStore } from '@toolhive/registry/store';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { describe, expect, test } from 'vitest';
 import type { Core, CoreOptions } from '../open-core.ts';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import { saveCopy } from '@toolhive/registry/copy';
 import { readRegistry } from '@toolhive/registry/read';
 import { openAuthorizationServer } from '@toolhive/remote/testing/authorization-server';

@@ -5,7 +5,7 @@ import type { Applier } from '../runtime/applier.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
-import type { SourceReader } from './source-thread.ts';
+import type { SourceReader } from './source-process.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import type { Reflector } from '../runtime/reflector.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import { guardedConnect } from '@toolhive/outgoing/guarded-fetch';
+import { openWay } from '@toolhive/outgoing/way-out';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git';
-import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 
 /** Which connections a transfer may make, and how much may arrive. */
 export interface TransportLimits {
@@ -16,11 +16,15 @@ const ANSWER_MS = 30_000;
 
 /** An HTTP client for Git that checks the address of every connection, also after redirects, and counts the bytes. */
 export function gitTransport({ reach, maxBytes, signal }: TransportLimits): HttpClient & AsyncDisposable {
-  const agent = new Agent({
-    connect: guardedConnect({ allowPrivate: reach }),
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
-  });
+  const agents = new Map<string, Dispatcher>();
+  const agentFor = (url: URL): Dispatcher => {
+    const known = agents.get(url.origin);
+    if (known !== undefined) return known;
+    const limits = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS };
+    const agent = openWay(url, { allowPrivate: reach, ...limits });
+    agents.set(url.origin, agent);
+    return agent;
+  };
   let received = 0;
   async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncIterableIterator<Uint8Array> {
     for await (const chunk of chunks) {
@@ -34,7 +38,7 @@ export function gitTransport({ reach, maxBytes, signal }: TransportLimits): Http
       const { method = 'GET', headers = {}, body } = request;
       let url = new URL(request.url);
       for (let redirects = 0; ; redirects += 1) {
-        const response = await agent.request({
+        const response = await agentFor(url).request({
           origin: url.origin,
           path: `${url.pathname}${url.search}`,
           method,
@@ -65,7 +69,9 @@ export function gitTransport({ reach, maxBytes, signal }: TransportLimits): Http
         url = next;
       }
     },
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(agents.values().map((agent) => agent.destroy()));
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
+import type { OpenWay } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import { SseTransport } from '../transport/sse-transport.ts';
 import { findEndpoint, withoutCredentials } from './endpoint.ts';
@@ -20,6 +21,8 @@ export interface McpClientOptions {
   url: string;
   /** `auto` finds out the transport. */
   transport: HttpTransportKind | 'auto';
+  /** Opens connections to the server. By default, directly, and to any address. */
+  open?: (url: string) => OpenWay;
   /** ToolHive's version, for `clientInfo`. */
   version: string;
   signal: AbortSignal;
@@ -62,10 +65,10 @@ export class McpClient implements AsyncDisposable {
   }
 
   /** Throws `invalid` for an invalid URL, and `unavailable` if no MCP server answers there. */
-  static async connect({ url, transport, version, signal }: McpClientOptions): Promise<McpClient> {
+  static async connect({ url, transport, open, version, signal }: McpClientOptions): Promise<McpClient> {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw invalid(`${JSON.stringify(url)} is not an HTTP URL`);
-    const server = withoutCredentials(url);
+    const server = { ...withoutCredentials(url), open: open?.(url) };
     const found = transport === 'auto' ? await findEndpoint(server, signal) : { url, transport };
     await using opened = new AsyncDisposableStack();
     const endpoint = opened.use(new UpstreamClient({ ...server, url: found.url }, ''));

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { duplexPair } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { Agent } from 'undici';
 import { ServerConnection } from '../connection/connection.ts';
 import { relayAuthorization } from '../http/relay.ts';
 import { ownMessage } from '../jsonrpc/message.ts';
@@ -96,8 +97,11 @@ export class ProxyClient implements AsyncDisposable {
         'http://in-process/mcp',
         authorization === undefined ? {} : { [relayAuthorization]: authorization },
       ),
-      // A connector that calls back before it returns leaves undici waiting.
-      connect: (_options, connected) => queueMicrotask(() => connected(null, this.#connect())),
+      open: (wrap = (connect) => connect) =>
+        new Agent({
+          // A connector that calls back before it returns leaves undici waiting.
+          connect: wrap((_options, connected) => queueMicrotask(() => connected(null, this.#connect()))),
+        }),
     };
   }
 

@@ -108,13 +108,17 @@ async function openMetering(options: TelemetryOptions, { resource, report }: Par
   });
 }
 
-function endpointOf({ endpoint, headers, lookup }: TelemetryOptions, signal: 'traces' | 'metrics') {
+function endpointOf({ endpoint, headers, lookup, proxy }: TelemetryOptions, signal: 'traces' | 'metrics') {
   return {
     url: `${endpoint}/v1/${signal}`,
     headers: { ...headers },
     timeoutMillis: exportMs,
     concurrencyLimit: 2,
-    httpAgentOptions: { ...(lookup === undefined ? {} : { lookup }), keepAlive: true },
+    httpAgentOptions: {
+      ...(lookup === undefined ? {} : { lookup }),
+      ...(proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+      keepAlive: true,
+    },
   };
 }
 

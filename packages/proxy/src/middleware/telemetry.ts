@@ -24,6 +24,8 @@ export interface TelemetryOptions {
   headers: Readonly<Record<string, string>>;
   /** Resolves the name of the endpoint, if not every address is acceptable. */
   lookup?: LookupFunction;
+  /** The URL of a corporate proxy for the connections. */
+  proxy?: string | undefined;
   /** What describes the workload as a whole. */
   resource: Readonly<Record<string, string>>;
   /** What each span contains. */

@@ -9,13 +9,16 @@ import type { Answer } from './answer.ts';
 import { ownPath } from './own-address.ts';
 import { sessionState } from './session-end.ts';
 
+/** Opens connections to one origin. `wrap` changes how each of them is opened. */
+export type OpenWay = (wrap?: (connect: buildConnector.connector) => buildConnector.connector) => Dispatcher;
+
 /** A server that someone else runs. */
 export interface RemoteServer {
   kind: 'remote';
   /** The URL of its endpoint. */
   url: string;
-  /** Opens connections to the server if not every address is acceptable. */
-  connect?: buildConnector.connector | undefined;
+  /** Opens connections to the server. By default, directly, and to any address. */
+  open?: OpenWay | undefined;
   /**
    * Whether each caller has credentials of its own at the server, which the proxy gets by token exchange. Requests
    * without a caller have none then, and the server may refuse them.
@@ -69,9 +72,12 @@ export function openPool(
 }
 
 /** Opens connections to a server elsewhere. */
-export function openAgent({ connect = buildConnector({}) }: RemoteServer, count?: ConnectionCount): Agent {
-  return new Agent({ connect: counted(connect, count) });
+export function openAgent({ open = openDirectly }: RemoteServer, count?: ConnectionCount): Dispatcher {
+  return open((connect) => counted(connect, count));
 }
+
+const openDirectly: OpenWay = (wrap = (connect) => connect) =>
+  new Agent({ connect: wrap(buildConnector({})) });
 
 /** Opens no more connections than allowed. Requests share connections, so only requests at the same time are refused. */
 function counted(

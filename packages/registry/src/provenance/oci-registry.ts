@@ -81,12 +81,13 @@ export class OciRepository {
       const value = part(name);
       if (value !== undefined) realm.searchParams.set(name, value);
     }
-    const { signal } = this.#request;
+    const { signal, env } = this.#request;
     // The registry chooses this URL, so only public addresses are allowed, except for the registry itself.
     const allowPrivate = realm.origin === this.#base.origin;
     const answer = await guardedFetch(realm.href, {
       allowPrivate,
       signal,
+      env,
       headers: { accept: 'application/json' },
     });
     const { token, access_token: other } = Token.catch({}).parse(readJson(answer, realm));

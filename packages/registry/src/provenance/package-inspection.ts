@@ -51,11 +51,15 @@ export class PackageInspection implements Disposable {
       });
     }
     const known = records.find(scheme, name, own.version);
-    const isKnown = known?.provenance !== undefined && known.provenance.status !== 'unknown';
+    // Each file of a version has its own attestation.
+    const isKnown =
+      known?.provenance !== undefined &&
+      known.provenance.status !== 'unknown' &&
+      known.integrity === own.integrity;
     const provenance = isKnown ? known.provenance : await this.lookUp(source, contents, call);
     if (provenance?.status === 'failed') throw refusal(source, own.version, provenance);
     // The user may spell the name of a Python project in another way, or name a package in a Go module.
-    records.pin(scheme, [...contents.artifacts, { ...own, name }]);
+    records.pin(scheme, [...contents.artifacts, { ...own, name }], contents.published);
     records.save(scheme, { ...own, name }, { publishedAt: contents.publishedAt, provenance });
   }
 
@@ -180,12 +184,13 @@ export class PackageInspection implements Disposable {
     return change === undefined ? [] : [`WARNING: this version is not installed: ${change}`];
   }
 
-  #changeIn({ scheme }: PackageSource, { artifacts }: PackageContents): string | undefined {
+  #changeIn({ scheme }: PackageSource, { artifacts, published }: PackageContents): string | undefined {
     const known = artifacts.filter(({ integrity }) => integrity !== '');
-    const changed = this.#options.records.changed(scheme, known);
+    const changed = this.#options.records.changed(scheme, known, published);
     if (changed === undefined) return undefined;
     const { artifact, before } = changed;
-    return `package ${artifact.name} ${artifact.version} has changed since its first installation: the hash was ${before} and is now ${artifact.integrity}`;
+    const what = artifact.file === undefined ? '' : ` (${artifact.file})`;
+    return `package ${artifact.name} ${artifact.version}${what} has changed since its first installation: the hash was ${before} and is now ${artifact.integrity}`;
   }
 
   [Symbol.dispose](): void {

@@ -29,6 +29,10 @@ export class PackageRecords implements Disposable {
         scheme TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, integrity TEXT NOT NULL,
         PRIMARY KEY (scheme, name, version)
       ) STRICT;
+      CREATE TABLE IF NOT EXISTS files (
+        scheme TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, file TEXT NOT NULL, integrity TEXT NOT NULL,
+        PRIMARY KEY (scheme, name, version, file)
+      ) STRICT;
       CREATE TABLE IF NOT EXISTS packages (
         scheme TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, published_at TEXT, provenance TEXT,
         PRIMARY KEY (scheme, name, version)
@@ -45,27 +49,60 @@ export class PackageRecords implements Disposable {
     });
   }
 
-  /** The first artifact whose content differs from that of an earlier installation, with the earlier hash. */
+  /**
+   * The first artifact whose content differs from that of an earlier installation, with the earlier hash. A version can
+   * consist of several files, such as the wheels for several Python versions, and each file has a hash. `published` lists
+   * the files that the registry has of the versions now.
+   */
   changed(
     scheme: RecordedScheme,
     artifacts: readonly Artifact[],
+    published: readonly Artifact[] = [],
   ): { artifact: Artifact; before: string } | undefined {
-    const known = this.#database.prepare(
-      'SELECT integrity FROM artifacts WHERE scheme = ? AND name = ? AND version = ?',
-    );
     for (const artifact of artifacts) {
-      const before = known.get(scheme, artifact.name, artifact.version)?.['integrity'];
-      if (typeof before === 'string' && before !== artifact.integrity) return { artifact, before };
+      const before = this.#recordedOf(scheme, artifact, published);
+      if (before !== undefined && before !== artifact.integrity) return { artifact, before };
     }
     return undefined;
   }
 
-  /** Remembers the content of artifacts that are new. */
-  pin(scheme: RecordedScheme, artifacts: readonly Artifact[]): void {
+  /** The recorded hash of the file that an artifact is. Undefined if the file is new. */
+  #recordedOf(
+    scheme: RecordedScheme,
+    artifact: Artifact,
+    published: readonly Artifact[],
+  ): string | undefined {
+    const { name, version, file } = artifact;
+    const files = this.#database
+      .prepare('SELECT file, integrity FROM files WHERE scheme = ? AND name = ? AND version = ?')
+      .all(scheme, name, version);
+    const known = files.find((row) => row['file'] === file)?.['integrity'];
+    if (typeof known === 'string') return known;
+    const first = this.#database
+      .prepare('SELECT integrity FROM artifacts WHERE scheme = ? AND name = ? AND version = ?')
+      .get(scheme, name, version)?.['integrity'];
+    if (typeof first !== 'string') return undefined;
+    // The hash may be that of another file. Earlier versions of ToolHive recorded no files, so the registry must know it.
+    const isOfOther =
+      file !== undefined &&
+      (files.some((row) => row['integrity'] === first) ||
+        published.some(
+          (one) =>
+            one.name === name && one.version === version && one.file !== file && one.integrity === first,
+        ));
+    return isOfOther ? undefined : first;
+  }
+
+  /** Remembers the content of artifacts that are new, and of the other files of their versions. */
+  pin(scheme: RecordedScheme, artifacts: readonly Artifact[], published: readonly Artifact[] = []): void {
     const insert = this.#database.prepare('INSERT OR IGNORE INTO artifacts VALUES (?, ?, ?, ?)');
+    const insertFile = this.#database.prepare('INSERT OR IGNORE INTO files VALUES (?, ?, ?, ?, ?)');
     this.#database.exec('BEGIN');
     try {
       for (const { name, version, integrity } of artifacts) insert.run(scheme, name, version, integrity);
+      for (const { name, version, file, integrity } of [...artifacts, ...published]) {
+        if (file !== undefined) insertFile.run(scheme, name, version, file, integrity);
+      }
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#database.exec('ROLLBACK');

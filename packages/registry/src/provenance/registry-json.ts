@@ -1,7 +1,6 @@
-import { getCACertificates } from 'node:tls';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
-import { corporateProxyFor } from '@toolhive/runtime/corporate-proxy';
+import { trustedCertificates } from '@toolhive/runtime/system-trust';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedResponse } from '@toolhive/outgoing/guarded-fetch';
 
@@ -11,8 +10,8 @@ export interface RegistryRequest {
   maxBytes?: number;
   /** Certificate authorities to trust besides the usual ones, as PEM. */
   certificates?: string | undefined;
-  /** Names the corporate proxy, if there is one. */
-  env?: NodeJS.ProcessEnv;
+  /** Names the corporate proxy. By default, the environment of this process. */
+  env?: NodeJS.ProcessEnv | undefined;
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -24,7 +23,7 @@ const TIMEOUT_MS = 15_000;
  */
 export async function fetchConfigured(
   address: URL,
-  { signal, accept = 'application/json', maxBytes = MAX_BYTES, certificates, env = {} }: RegistryRequest,
+  { signal, accept = 'application/json', maxBytes = MAX_BYTES, certificates, env }: RegistryRequest,
   headers: Record<string, string> = {},
 ): Promise<GuardedResponse> {
   const options = {
@@ -32,13 +31,13 @@ export async function fetchConfigured(
     maxBytes,
     timeoutMs: TIMEOUT_MS,
     signal,
-    ...(certificates === undefined ? {} : { ca: [...getCACertificates('default'), certificates] }),
+    env,
+    ...(certificates === undefined ? {} : { ca: trustedCertificates(certificates) }),
   };
   const first = await guardedFetch(address.href, {
     ...options,
     headers: { ...headers, accept },
     allowPrivate: true,
-    proxy: proxyFor(address, env),
   });
   const location = first.status >= 300 && first.status < 400 ? first.headers['location'] : undefined;
   if (typeof location !== 'string') return first;
@@ -48,15 +47,7 @@ export async function fetchConfigured(
     ...options,
     headers: { ...(isSame ? headers : {}), accept },
     allowPrivate: isSame,
-    proxy: proxyFor(next, env),
   });
-}
-
-/** As package managers use it. */
-function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): string | undefined {
-  const isHttp = protocol === 'http:';
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return corporateProxyFor({ host, port: Number(port) || (isHttp ? 80 : 443), isHttp }, env);
 }
 
 /** Fetches JSON from a registry that the user has configured. Returns undefined if the registry has nothing there. */

@@ -73,7 +73,14 @@ export function pythonContents(
   const own = wheels.find(({ artifact }) => normalized(artifact.name) === normalized(name));
   if (own === undefined) return undefined;
   const dependencies = wheels.filter((wheel) => wheel !== own).map(({ artifact }) => artifact);
-  return { registry, publishedAt: own.publishedAt, artifacts: [own.artifact, ...dependencies] };
+  return {
+    registry,
+    publishedAt: own.publishedAt,
+    artifacts: [own.artifact, ...dependencies],
+    published: lock.flatMap(({ name: project, version, wheels: all }) =>
+      all.map((wheel) => artifactOf({ name: project, version }, wheel)),
+    ),
+  };
 }
 
 /** The tags in a wheel's metadata, by the name of its `.dist-info` directory. */
@@ -89,10 +96,14 @@ function installedWheels(packages: readonly LockedPackage[], tags: WheelTags): I
     const own = byProject.get(normalized(name)) ?? [];
     const wheel = wheels.find(({ file }) => isSameSet(tagsOf(file), own));
     if (wheel === undefined) return [];
-    const { file, sha256, publishedAt } = wheel;
-    return [{ artifact: { name, version, integrity: `sha256:${sha256}`, file }, publishedAt }];
+    return [{ artifact: artifactOf({ name, version }, wheel), publishedAt: wheel.publishedAt }];
   });
 }
+
+const artifactOf = (
+  { name, version }: Pick<LockedPackage, 'name' | 'version'>,
+  { file, sha256 }: LockedWheel,
+): Artifact => ({ name, version, integrity: `sha256:${sha256}`, file });
 
 /** `name-1.0-py2.py3-none-any.whl` is for `py2-none-any` and `py3-none-any`. */
 function tagsOf(file: string): string[] {

@@ -1,11 +1,12 @@
 import { npmSourceOptions } from '../npm-source-options.ts';
-import type { PackageScheme, PackageSource } from '../source.ts';
+import { pythonRequirement, type PackageScheme, type PackageSource } from '../source.ts';
 import {
   linkGoBinary,
   linkNpmBin,
   linkPythonScript,
   npmSpec,
-  pythonSpec,
+  programIn,
+  pythonProgram,
   refuseOtherSources,
   requireValid,
   run,
@@ -46,17 +47,20 @@ const steps: Record<PackageScheme, Steps> = {
       run('node', '-e', refuseOtherSources('/app'), ...allowed),
       run('node', '-e', recordNpm, source.name),
     ],
-    finish: ({ name }) => [run('node', '-e', runNpmScripts), run('node', '-e', linkNpmBin, name)],
+    finish: (source) => [
+      run('node', '-e', runNpmScripts),
+      run('node', '-e', linkNpmBin, source.name, ...programIn(source)),
+    ],
     lookUp: ({ name }) => [run('node', '-e', lookUpNpm, name)],
   },
   uvx: {
     toolchain: (allowed) => withUv(allowed, FACTS_PATH),
     download: (source) => [
-      run('python3', '-I', '-c', downloadPython, pythonSpec(source), ...(source.options?.with ?? [])),
+      run('python3', '-I', '-c', downloadPython, pythonRequirement(source), ...(source.options?.with ?? [])),
     ],
-    finish: ({ name }) => [run('sh', '-ec', linkPythonScript, 'sh', name)],
+    finish: (source) => [run('sh', '-ec', linkPythonScript, 'sh', ...pythonProgram(source))],
     lookUp: (source) => [
-      run('python3', '-I', '-c', lookUpPython, pythonSpec(source), ...(source.options?.with ?? [])),
+      run('python3', '-I', '-c', lookUpPython, pythonRequirement(source), ...(source.options?.with ?? [])),
     ],
   },
   go: {

@@ -16,7 +16,7 @@ describe('the Dockerfile', () => {
       WORKDIR /app
       RUN ["npm","install","--save-exact","--allow-git=none","--allow-remote=none","--allow-file=none","--allow-directory=none","@example/server@1.2.0"]
       RUN ["node","-e","const { packages } = JSON.parse(require('fs').readFileSync('/app/node_modules/.package-lock.json')); const elsewhere = /^(git|https?|file|github|gitlab|bitbucket|gist|ssh)[:+]|^[^@\\\\s:]+\\\\/|^[.~\\\\/]/; const source = (spec) => spec.replace(/^github:|^(?=[^:@\\\\s]+\\\\/[^:@\\\\s]+$)/, 'github.com/').replace(/^(git\\\\+)?[a-z]+:\\\\/\\\\/([^@\\\\/]*@)?/, '').replace(/(\\\\.git)?(#.*)?$/, ''); for (const { dependencies, optionalDependencies } of Object.values(packages)) for (const [name, spec] of Object.entries({ ...dependencies, ...optionalDependencies })) if (elsewhere.test(spec) && !process.argv.slice(1).some((one) => (source(spec) + '/').startsWith(one + '/'))) throw new Error(name + ' comes from ' + spec + ' and not from a package registry. If you trust the source, run thv config set-package-sources ' + source(spec));"]
-      RUN ["node","-e","const { readFileSync, symlinkSync, writeFileSync } = require('fs'); const name = process.argv[1]; const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json')); const own = name.split('/').pop(); const commands = typeof bin === 'string' ? [own] : Object.keys(bin); const command = commands.length === 1 ? commands[0] : commands.find((known) => known === own); if (!command) throw new Error(name + ' has no command to run'); symlinkSync('/app/node_modules/.bin/' + command, '/app/server'); writeFileSync('/app/version', version);","@example/server"]
+      RUN ["node","-e","const { readFileSync, symlinkSync, writeFileSync } = require('fs'); const name = process.argv[1]; const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json')); const own = name.split('/').pop(); const commands = typeof bin === 'string' ? [own] : Object.keys(bin); const asked = process.argv[2]; const command = !asked && commands.length === 1 ? commands[0] : commands.find((known) => known === (asked ?? own)); if (!command) throw new Error(name + ' has no command ' + (asked ?? 'to run') + ': ' + commands.join(', ')); symlinkSync('/app/node_modules/.bin/' + command, '/app/server'); writeFileSync('/app/version', version);","@example/server"]
 
       FROM node:22-alpine
       COPY --from=build /app /app
@@ -55,7 +55,7 @@ describe('the Dockerfile', () => {
       USER 65534:65534
       ENV HOME=/tmp
       RUN ["uv","tool","install","example-server==1.2.0"]
-      RUN ["sh","-ec","cd /app/bin; if [ -e \\"$1\\" ]; then script=$1; else set -- *; [ $# -eq 1 ]; script=$1; fi; ln -s \\"/app/bin/$script\\" /app/server; uv tool list | sed -n '1s/^[^ ]* v//p' > /app/version","sh","example-server"]
+      RUN ["sh","-ec","cd /app/bin; if [ -e \\"$1\\" ]; then script=$1; else [ -z \\"$2\\" ]; set -- *; [ $# -eq 1 ]; script=$1; fi; ln -s \\"/app/bin/$script\\" /app/server; uv tool list | sed -n '1s/^[^ ]* v//p' > /app/version","sh","example-server",""]
 
       FROM python:3.13-slim
       COPY --from=build /app /app

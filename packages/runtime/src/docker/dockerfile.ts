@@ -1,8 +1,16 @@
 import { basename } from 'node:path';
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, unsupported } from '@toolhive/contract/failure';
 import { npmSourceOptions } from '../npm-source-options.ts';
 import { fileKindOf } from '../local-package.ts';
-import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
+import {
+  formatSource,
+  isLocalPath,
+  isRepository,
+  parseSource,
+  pythonRequirement,
+  type PackageScheme,
+  type PackageSource,
+} from '../source.ts';
 
 /** The image for installing a package, and the image for running it. */
 export interface BaseImages {
@@ -43,13 +51,16 @@ const recipes: Record<PackageScheme, Recipe> = {
       'WORKDIR /app',
       run('npm', 'install', '--save-exact', ...npmSourceOptions(allowed), npmSpec(source)),
       run('node', '-e', refuseOtherSources('/app'), ...allowed),
-      run('node', '-e', linkNpmBin, source.name),
+      run('node', '-e', linkNpmBin, source.name, ...programIn(source)),
     ],
     run: ['ENV NODE_ENV=production'],
   },
   uvx: {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
-    build: (source, allowed) => [...withUv(allowed), ...installTool(source, pythonSpec(source), source.name)],
+    build: (source, allowed) => [
+      ...withUv(allowed),
+      ...installTool(source, pythonRequirement(source), source.name),
+    ],
     run: [
       'COPY --from=build /opt/uv-tools /opt/uv-tools',
       'ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1',
@@ -89,16 +100,20 @@ export const withGo = (allowed: readonly string[], ...directories: string[]): st
 ];
 
 /** Without a name, the program is the one named like the tool that uv installed. */
-const installTool = ({ options }: PackageSource, spec: string, name?: string): string[] => [
+const installTool = ({ options, program }: PackageSource, spec: string, name?: string): string[] => [
   run('uv', 'tool', 'install', ...(options?.with ?? []).flatMap((other) => ['--with', other]), spec),
   run(
     'sh',
     '-ec',
     name === undefined ? linkToolScript : linkPythonScript,
     'sh',
-    ...(name === undefined ? [] : [name]),
+    ...(name === undefined ? [] : pythonProgram({ name, program })),
   ),
 ];
+
+/** The arguments of `linkPythonScript`. */
+export const pythonProgram = ({ name, program }: Pick<PackageSource, 'name' | 'program'>): string[] =>
+  program === undefined ? [name, ''] : [program, 'exact'];
 
 /** How the files of a local package, which are in the build context, become an image. */
 const buildLocal: Record<PackageScheme, Recipe['build']> = {
@@ -184,6 +199,11 @@ export function dockerfileOf(
 
 /** Throws unless nothing in the source or the image references can add a line to a Dockerfile. */
 export function requireValid(source: PackageSource, base: BaseImages): void {
+  if (isRepository(source)) {
+    throw unsupported('packages from Git repositories run only in the sandbox, not with a container engine', {
+      hint: 'set TOOLHIVE_RUNTIME=process for the daemon, or clone the repository and run its directory',
+    });
+  }
   // The source may come from an edited file, so it needs the same checks as user input.
   parseSource(formatSource(source));
   for (const image of [base.build, base.run]) {
@@ -264,21 +284,19 @@ export function npmSpec({ name, version }: PackageSource): string {
   return version === undefined ? name : `${name}@${version}`;
 }
 
-/** A bare version means exactly that version. `>=1.2` and similar forms are already requirements. */
-export function pythonSpec({ name, version }: PackageSource): string {
-  if (version === undefined || version === 'latest') return name;
-  return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
-}
+/** The program that a source names, as an argument of a script. */
+export const programIn = ({ program }: PackageSource): string[] => (program === undefined ? [] : [program]);
 
-/** The rule of npx: a package's only command, or else the one named like the package. */
+/** The rule of npx: the command that the source names, a package's only one, or else the one named like the package. */
 export const linkNpmBin = [
   `const { readFileSync, symlinkSync, writeFileSync } = require('fs');`,
   `const name = process.argv[1];`,
   `const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json'));`,
   `const own = name.split('/').pop();`,
   `const commands = typeof bin === 'string' ? [own] : Object.keys(bin);`,
-  `const command = commands.length === 1 ? commands[0] : commands.find((known) => known === own);`,
-  `if (!command) throw new Error(name + ' has no command to run');`,
+  `const asked = process.argv[2];`,
+  `const command = !asked && commands.length === 1 ? commands[0] : commands.find((known) => known === (asked ?? own));`,
+  `if (!command) throw new Error(name + ' has no command ' + (asked ?? 'to run') + ': ' + commands.join(', '));`,
   `symlinkSync('/app/node_modules/.bin/' + command, '${SERVER_PATH}');`,
   `writeFileSync('${VERSION_PATH}', version);`,
 ].join(' ');
@@ -316,16 +334,16 @@ const startPythonScript = [
   `chmod 755 ${SERVER_PATH}`,
 ].join(' ');
 
-/** The script named like the package, or else its only one. */
+/** The script named like the first argument, or else the package's only one, unless the second argument asks for exactly that name. */
 export const linkPythonScript = [
   `cd /app/bin;`,
-  `if [ -e "$1" ]; then script=$1; else set -- *; [ $# -eq 1 ]; script=$1; fi;`,
+  `if [ -e "$1" ]; then script=$1; else [ -z "$2" ]; set -- *; [ $# -eq 1 ]; script=$1; fi;`,
   `ln -s "/app/bin/$script" ${SERVER_PATH};`,
   `uv tool list | sed -n '1s/^[^ ]* v//p' > ${VERSION_PATH}`,
 ].join(' ');
 
 /** The same for a local package, whose name only uv knows. */
-const linkToolScript = `set -- "$(uv tool list | sed -n '1s/ v.*//p')"; ${linkPythonScript}`;
+const linkToolScript = `set -- "$(uv tool list | sed -n '1s/ v.*//p')" ''; ${linkPythonScript}`;
 
 export const linkGoBinary = [
   `mv /app/bin/* ${SERVER_PATH};`,

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { messageOf, ThvError, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { recorded } from '../contents/recorded.ts';
 import { pinLocal, requireLocal } from '../local-package.ts';
 import type { PackageContents, Release } from '../runtime.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
@@ -145,7 +146,7 @@ async function buildPackage(
   if (contents !== undefined) await inspect?.({ ...source, version }, contents, { report, signal });
   const finish = finishDockerfileOf(source, setup.base, downloaded.id);
   await using built = await buildTemporary(engine, { source, text: finish, setup }, options);
-  const record = { id: built.id, contents };
+  const record = { id: built.id, contents: recorded(contents) };
   return await nameBuilt(engine, { source, id: built.id, record, version }, options);
 }
 

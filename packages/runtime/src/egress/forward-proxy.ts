@@ -5,6 +5,7 @@ import type { Egress } from '../egress.ts';
 import { normalizeName } from '../host-patterns.ts';
 import { openFiles } from '../open-files.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
+import { requestHeaders, withoutHopHeaders } from './http-headers.ts';
 import { Refused, addressesOf, join, lookupOf, reach, requireNamed, verdictOn } from './outbound.ts';
 import { type Resolve, openResolver } from './resolver.ts';
 
@@ -217,46 +218,4 @@ const reasonOf = (error: unknown): string | undefined =>
 
 function reply(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
-}
-
-/** Headers that end at a proxy (RFC 9110, section 7.6.1). */
-const hopHeaders = new Set([
-  'connection',
-  'host', // one that matches the URL is added to requests
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-/** The body keeps its framing, so that a server reads exactly this one request. */
-function requestHeaders({ rawHeaders, headers }: IncomingMessage, host: string): string[] {
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  return [
-    ...withoutHopHeaders(rawHeaders),
-    'Host',
-    host,
-    ...(isChunked ? ['Transfer-Encoding', 'chunked'] : []),
-  ];
-}
-
-function withoutHopHeaders(raw: readonly string[]): string[] {
-  const named = new Set(
-    raw.flatMap((name, index) =>
-      index % 2 === 0 && name.toLowerCase() === 'connection'
-        ? (raw[index + 1] ?? '').split(',').map((item) => item.trim().toLowerCase())
-        : [],
-    ),
-  );
-  const kept: string[] = [];
-  for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index] ?? '';
-    const folded = name.toLowerCase();
-    if (!hopHeaders.has(folded) && !named.has(folded)) kept.push(name, raw[index + 1] ?? '');
-  }
-  return kept;
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { OutboundRules } from '../outbound-rules.ts';
 import type { ConnectionLimits } from './connection-limiter.ts';
+import type { CorporateProxies } from './corporate.ts';
 
 /** What the process of the gateways is told once, before anything else. */
 export interface GatewaySettings {
@@ -9,6 +10,7 @@ export interface GatewaySettings {
   limits: ConnectionLimits;
   /** How many files the process can have open. */
   openFiles: number;
+  proxies: CorporateProxies;
 }
 
 /** Which socket of a gateway follows. `shared` is a listener for the sandboxes. */

@@ -4,9 +4,12 @@ import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Egress, Traffic } from '../egress.ts';
+import { proxyVariables } from '../corporate-proxy.ts';
+import { trustedCertificates } from '../system-trust.ts';
 import type { OutboundRules } from '../outbound-rules.ts';
 import { type ConnectionLimits, connectionLimits } from './connection-limiter.ts';
 import type { GatewaySockets } from './gateway.ts';
+import type { CorporateProxies } from './corporate.ts';
 import { GatewayChannel } from './gateway-channel.ts';
 import type { FromGateways } from './gateway-messages.ts';
 import { MAX_NAMES } from './names.ts';
@@ -14,6 +17,8 @@ import { MAX_NAMES } from './names.ts';
 export interface GatewayProcessOptions {
   /** The resolvers to ask, with ports, instead of those of this machine. */
   nameServers?: readonly string[];
+  /** Names the corporate proxies. By default, the environment of this process. */
+  env?: NodeJS.ProcessEnv;
   /** Replaces the limits on connections, in tests. */
   limits?: ConnectionLimits;
   /** Replaces how long the process may not respond, in tests. */
@@ -201,11 +206,12 @@ export class GatewayProcess {
     const {
       nameServers,
       limits = connectionLimits,
+      env = process.env,
       patienceMs = PATIENCE_MS,
       log = () => {},
     } = this.#options;
     const channel = await GatewayChannel.open({
-      settings: { nameServers, limits },
+      settings: { nameServers, limits, proxies: proxiesOf(env) },
       patienceMs,
       onMessage: (message) => this.#receive(channel, message),
     });
@@ -337,6 +343,13 @@ function take(
     gateway.names.set(name, address);
     if (gateway.names.size > MAX_NAMES) gateway.names.delete(gateway.names.keys().next().value ?? '');
   }
+}
+
+/** The process has no environment and reads no files, so it gets what it needs. */
+function proxiesOf(env: NodeJS.ProcessEnv): CorporateProxies {
+  const named = proxyVariables(env);
+  const isSecure = Object.values(named).some((value) => /^\s*https:/i.test(value));
+  return { variables: named, ca: isSecure ? trustedCertificates() : undefined };
 }
 
 /** The connections of a process that has ended are over, however much they have carried. */

@@ -4,6 +4,7 @@ import type { Server } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Rules } from '../outbound-rules.ts';
+import type { CorporateProxies } from './corporate.ts';
 import { ConnectionPlaces, EgressGateway, type GatewaySockets } from './gateway.ts';
 import type { FromGateways, GatewayToOpen, SocketKind, ToGateways } from './gateway-messages.ts';
 import { GatewayReports } from './gateway-reports.ts';
@@ -27,6 +28,7 @@ interface Open {
 class Gateways {
   readonly #resolve: Resolve;
   readonly #places: ConnectionPlaces;
+  readonly #proxies: CorporateProxies;
   readonly #shared: SharedListeners;
   readonly #arriving = new Map<number, Arriving>();
   readonly #open = new Map<number, Open>();
@@ -34,9 +36,10 @@ class Gateways {
   readonly #switching = new Map<number, (worked: boolean) => void>();
   #tickets = 0;
 
-  constructor({ nameServers, limits, openFiles }: Extract<ToGateways, { type: 'settings' }>) {
+  constructor({ nameServers, limits, openFiles, proxies }: Extract<ToGateways, { type: 'settings' }>) {
     this.#resolve = openResolver(nameServers);
     this.#places = new ConnectionPlaces(openFiles);
+    this.#proxies = proxies;
     this.#shared = new SharedListeners(limits);
   }
 
@@ -62,6 +65,7 @@ class Gateways {
         names,
         onName: reports.addName,
         places: this.#places,
+        proxies: this.#proxies,
       });
       resources.use(opened);
       if (source === undefined) return;

@@ -6,7 +6,9 @@ import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
-import { ConnectionEnded, Refused, addressesOf, join, reach, requireNamed, verdictOn } from './outbound.ts';
+import { type CorporateProxies, isBehindProxy, passOnThrough, proxyOf, quickly } from './corporate.ts';
+import { ConnectionEnded, Refused, addressesOf, join, reach, requireNamed } from './outbound.ts';
+import { tellAtEnd, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
 /** The sockets that the programs of one server reach. */
@@ -74,6 +76,8 @@ export interface GatewayOptions {
   /** Receives each new name. */
   onName?: (name: string, address: string) => void;
   places?: ConnectionPlaces;
+  /** By default, there are none. */
+  proxies?: CorporateProxies | undefined;
 }
 
 /**
@@ -87,17 +91,20 @@ export class EgressGateway implements Disposable {
   readonly #sockets: GatewaySockets;
   readonly #onFault: GatewayOptions['onFault'];
   readonly #places: ConnectionPlaces;
+  readonly #proxies: CorporateProxies;
   readonly #connections = new Map<Socket, string | undefined>();
   readonly #names: Names;
   #lookups = 0;
   #isClosed = false;
 
-  constructor({ sockets, egress, resolve, onFault, names, onName, places }: GatewayOptions) {
+  constructor(options: GatewayOptions) {
+    const { sockets, egress, resolve, onFault, names, onName, places, proxies } = options;
     this.#sockets = sockets;
     this.#egress = egress;
     this.#resolve = resolve;
     this.#onFault = onFault;
     this.#places = places ?? new ConnectionPlaces(Number.POSITIVE_INFINITY);
+    this.#proxies = proxies ?? { variables: {} };
     this.#names = new Names((name) => this.#isInUse(name), { known: names, onName });
     const { datagrams, lookups, listeners } = sockets;
     // The kernel reports errors of single datagrams or connections. The socket goes on, or closes.
@@ -171,7 +178,7 @@ export class EgressGateway implements Disposable {
       return responseTo(query, responseCode.noSuchName);
     }
     try {
-      await this.#resolve(name);
+      if (!isBehindProxy(name, this.#proxies)) await this.#resolve(name);
     } catch (error) {
       const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOTFOUND';
       return responseTo(query, isMissing ? responseCode.noSuchName : responseCode.failed);
@@ -236,7 +243,8 @@ export class EgressGateway implements Disposable {
       if (!verdict.isAllowed) throw new Refused(verdict.reason, verdict.missing);
       const outer = await this.#connect(inner, { destination, port, verdict });
       const ended = this.#egress.record({ host, port, verdict: 'allowed', rule: verdict.rule });
-      join(inner, outer, (traffic) => ended?.(traffic));
+      if (outer === undefined) tellAtEnd(inner, (traffic) => ended?.(traffic));
+      else join(inner, outer, (traffic) => ended?.(traffic));
     } catch (error) {
       // An orderly end would look like an empty response.
       inner.resetAndDestroy();
@@ -254,13 +262,29 @@ export class EgressGateway implements Disposable {
     return verdictOn(this.#egress.rules, destination, port);
   }
 
-  async #connect(inner: Socket, { destination, port, verdict }: Connection): Promise<Socket> {
+  /** Returns the connection to the host, or undefined if requests are passed on one by one. */
+  async #connect(inner: Socket, { destination, port, verdict }: Connection): Promise<Socket | undefined> {
     if ('name' in destination) await requireNamed(inner, destination.name, port);
+    const proxy = proxyOf(destination, port, this.#proxies);
+    if (proxy !== undefined) {
+      await this.#checkKnown(destination, verdict);
+      return passOnThrough(inner, { destination, port, proxy, ca: this.#proxies.ca });
+    }
     const addresses = await addressesOf(destination, verdict, {
       rules: this.#egress.rules,
       resolve: this.#resolve,
     });
     return reach(inner, { destination, port, addresses });
+  }
+
+  /** Refuses names that lead inside, as far as this machine can resolve them. Only the proxy knows the rest. */
+  async #checkKnown(destination: Destination, verdict: Connection['verdict']): Promise<void> {
+    const { rules } = this.#egress;
+    try {
+      await addressesOf(destination, verdict, { rules, resolve: quickly(this.#resolve) });
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+    }
   }
 
   #isInUse(name: string): boolean {

@@ -164,7 +164,7 @@ function untilReadable(inner: Socket): Promise<void> {
 }
 
 /** An error on one side becomes an error on the other side. A half-closed side stays half-closed. */
-function breakTogether(one: Socket, other: Socket): void {
+export function breakTogether(one: Socket, other: Socket): void {
   one.on('error', () => {});
   one.on('close', (hasFailed) => {
     if (hasFailed) other.resetAndDestroy();
@@ -172,14 +172,20 @@ function breakTogether(one: Socket, other: Socket): void {
   });
 }
 
-/** Forwards bytes between both sockets until both directions have ended. */
-export function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
-  // An accepted socket does not remember for which gateway it is.
-  const bound = <F extends (...args: never[]) => unknown>(handler: F): F => AsyncLocalStorage.bind(handler);
+// An accepted socket does not remember for which gateway it is.
+const bound = <F extends (...args: never[]) => unknown>(handler: F): F => AsyncLocalStorage.bind(handler);
+
+/** Tells the traffic of a connection when it is over. */
+export function tellAtEnd(inner: Socket, onEnd: (traffic: Traffic) => void): void {
   inner.on(
     'close',
     bound(() => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten })),
   );
+}
+
+/** Forwards bytes between both sockets until both directions have ended. */
+export function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
+  tellAtEnd(inner, onEnd);
   outer.on('end', () => inner.end());
   inner.on(
     'data',

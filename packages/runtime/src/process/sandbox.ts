@@ -10,6 +10,8 @@ import { exitOf } from '../spawn.ts';
 
 export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;
+  /** Receives the standard output, from the first byte on: a short command ends before its start is known. */
+  output?: (chunk: Buffer) => void;
   /**
    * Called with the sandbox's first process while it is in the user namespace that owns all others. Bubblewrap later
    * enters another user namespace, from which nothing can be configured.
@@ -120,10 +122,16 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  async #watch({ speaks, log }: SandboxOptions): Promise<Exit> {
+  async #watch({ speaks, log, output }: SandboxOptions): Promise<Exit> {
     const { stdin, stdout, stderr } = this.bwrap;
-    const logs = [stderr, ...(speaks ? [] : [stdout])].filter((stream) => stream !== null);
-    for (const stream of logs) stream.on('data', log);
+    const reader = output ?? (speaks ? undefined : log);
+    const read = [
+      { stream: stderr, reader: log },
+      { stream: stdout, reader },
+    ];
+    const logs = read.flatMap(({ stream, reader: to }) =>
+      to === undefined ? [] : (stream?.on('data', to) ?? []),
+    );
     stdin?.on('error', () => {}); // the server has closed its input, and its exit reports the end
     const { code, signal } = await exitOf(this.bwrap);
     const init = this.#init;

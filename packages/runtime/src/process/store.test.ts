@@ -1,11 +1,11 @@
 // @suite system
 import { access, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { type ServerResponse, createServer, request as ask } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import type { PackageSource } from '../source.ts';
@@ -111,6 +111,54 @@ describe('the package store', () => {
       install: { command: 'node', args: ['node_modules/@example/server/main.js'] },
     });
     expect(await readdir(join(cacheDir, '.staging', 'other'))).toEqual([]);
+  });
+
+  describe('when the registry is slow', () => {
+    /** The registry, behind a server that fails a number of times first. */
+    async function failing(times: number, fail: (response: ServerResponse) => void): Promise<string> {
+      let left = times;
+      const server = createServer((request, response) => {
+        if (left > 0) {
+          left -= 1;
+          fail(response);
+          return;
+        }
+        const { method, headers, url = '/' } = request;
+        const forwarded = ask(new URL(url, registry.url), { method, headers }, (answer) => {
+          response.writeHead(answer.statusCode ?? 500, answer.headers);
+          answer.pipe(response);
+        });
+        request.pipe(forwarded);
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      onTestFinished(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`; // it listens on TCP
+    }
+
+    test.each<[string, (response: ServerResponse) => void]>([
+      ['answers that the service is unavailable', (response) => response.writeHead(503).end()],
+      ['answers for a gateway that waited too long', (response) => response.writeHead(504).end()],
+      ['closes the connection', (response) => response.destroy()],
+    ])('and %s, the whole installation is tried again once', async (_title, fail) => {
+      const { store } = aStore({ url: await failing(1, fail) });
+
+      const preparing = prepare(store, example);
+
+      expect(await preparing).toMatchObject({ version: '2.0.0' });
+      expect(preparing.messages).toContainEqual(expect.stringMatching(/: trying again$/));
+    });
+
+    test('for long, an installation fails after the second attempt', async () => {
+      const { store } = aStore({ url: await failing(Infinity, (response) => response.writeHead(503).end()) });
+
+      const preparing = prepare(store, example);
+
+      await expect(preparing).rejects.toMatchObject({ kind: 'unavailable' });
+      expect(preparing.messages.filter((message) => message.endsWith(': trying again'))).toHaveLength(1);
+    });
   });
 
   test('replaces what is no installation', async () => {

@@ -12,6 +12,7 @@ import type { Installer } from './installers/installers.ts';
 import type { InstallContext } from './installers/tool.ts';
 import { certificateBundle } from './installers/trust.ts';
 import { copyLocal } from './local-source.ts';
+import { Places } from './places.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
@@ -36,6 +37,8 @@ export class PackageStore {
   readonly #options: StoreOptions;
   readonly #machine: () => Promise<Machine>;
   readonly #flights = new SingleFlight<PackageSource>();
+  /** Packages that are installed at the same time share the network, and slow registries then answer too late. */
+  readonly #places = new Places(INSTALLATIONS);
   /** One after the other: each of them starts programs. */
   readonly #lookUps = new SerialQueue();
 
@@ -57,8 +60,8 @@ export class PackageStore {
 
   /** Finds the newest release of a package. Throws `unsupported` if only an installation can find it. */
   async newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     const { version: _, ...unversioned } = source;
     const release = isLocalPath(source)
       ? undefined
@@ -74,8 +77,8 @@ export class PackageStore {
 
   /** Lists the content of an exact version. Undefined if only an installation can find it. */
   async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     return this.#lookUps.run(() => {
       options.signal.throwIfAborted();
       return this.#staged(source, installer, options, (context) => installer.preview(source, context));
@@ -102,16 +105,18 @@ export class PackageStore {
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { report, granted } = options;
     // Loaded with the first package, because the libraries use megabytes of an idle daemon's memory.
-    const { installers } = await import('./installers/installers.ts');
-    const installer = installers[source.scheme];
+    const { installerOf } = await import('./installers/installers.ts');
+    const installer = installerOf(source);
     const isLocal = isLocalPath(source);
     if (!isLocal && installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     try {
-      return await this.#staged(source, installer, options, (context, staged) =>
-        isLocal
-          ? this.#installLocal(source, staged, context, granted)
-          : this.#install(installer, source, staged, context),
-      );
+      const install = (): Promise<PackageSource> =>
+        this.#staged(source, installer, options, (context, staged) =>
+          isLocal
+            ? this.#installLocal(source, staged, context, granted)
+            : this.#install(installer, source, staged, context),
+        );
+      return await this.#places.run(() => onceMore(install, options), options);
     } catch (error) {
       const fallback = await this.#newest(source);
       if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
@@ -255,9 +260,9 @@ export class PackageStore {
 
   /** The newest installed version, for a source that does not insist on one. */
   async #newest(source: PackageSource): Promise<string | undefined> {
-    // Other options may need other versions.
-    if (isLocalPath(source) || source.options !== undefined || (source.version ?? 'latest') !== 'latest')
-      return undefined;
+    // Other options may need other versions, and commits have no order.
+    if (isLocalPath(source) || source.git !== undefined || optionsMark(source) !== '') return undefined;
+    if ((source.version ?? 'latest') !== 'latest') return undefined;
     const parent = this.#shelfOf(source);
     const entries = (await readdir(parent).catch(() => [])).filter((entry) => !entry.includes('~'));
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
@@ -294,12 +299,32 @@ export function compareVersions(a: string, b: string): number {
 }
 
 /** Keeps installations with different options apart. */
-function optionsMark({ options }: PackageSource): string {
-  if (options === undefined) return '';
-  const { with: others = [], python = '', allowScripts = [] } = options;
-  const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted()]);
+function optionsMark({ options, extras, program, git }: PackageSource): string {
+  const parts = Object.entries({ extras, program, ref: git?.ref, subdirectory: git?.subdirectory });
+  const chosen = parts.filter(([, value]) => value !== undefined);
+  if (options === undefined && chosen.length === 0) return '';
+  const { with: others = [], python = '', allowScripts = [] } = options ?? {};
+  // Like the marks of earlier versions, as far as those have the same options.
+  const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted(), ...chosen]);
   return `~${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
+
+/** Repeats the whole installation once if the registry answered too late or not completely. */
+async function onceMore<Result>(
+  install: () => Promise<Result>,
+  { report, signal }: Pick<PrepareOptions, 'report' | 'signal'>,
+): Promise<Result> {
+  try {
+    return await install();
+  } catch (error) {
+    const { isTransient } = await import('./installers/registry-failure.ts');
+    if (!isTransient(error) || signal.aborted) throw error;
+    report(`${error.message}: trying again`);
+    return install();
+  }
+}
+
+const INSTALLATIONS = 3;
 
 const KEPT_CHANGES = 5;
 

@@ -8,6 +8,8 @@ export interface Wheel {
   version: string;
   /** Files by path; a `.dist-info` is added. */
   files: Record<string, string>;
+  /** The limits of the Python version, such as `>=3.12`. */
+  requiresPython?: string;
   /** `Requires-Dist` lines. */
   requires?: readonly string[];
   /** Programs as `NAME = MODULE:FUNCTION`. */
@@ -22,9 +24,11 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
     return new Map<string, string | Buffer>([
       ...files.map(({ file, content }) => [`/files/${file}`, content] as const),
       ...[...projects].map(([name, all]) => {
-        const links = all.map(({ file, content }) => {
+        const links = all.map(({ file, content, wheel }) => {
           const hash = createHash('sha256').update(content).digest('hex');
-          return `<a href="${origin}/files/${file}#sha256=${hash}">${file}</a>`;
+          const python = wheel.requiresPython?.replaceAll('>', '&gt;').replaceAll('<', '&lt;');
+          const limits = python === undefined ? '' : ` data-requires-python="${python}"`;
+          return `<a href="${origin}/files/${file}#sha256=${hash}"${limits}>${file}</a>`;
         });
         return [`/simple/${name}/`, `<!DOCTYPE html><html><body>${links.join('\n')}</body></html>`] as const;
       }),
@@ -35,7 +39,14 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
 const fileName = ({ name, version }: Wheel) => `${name.replaceAll('-', '_')}-${version}-py3-none-any.whl`;
 
 /** The archive of a wheel. */
-export function wheelOf({ name, version, files, requires = [], scripts = [] }: Wheel): Buffer {
+export function wheelOf({
+  name,
+  version,
+  files,
+  requiresPython,
+  requires = [],
+  scripts = [],
+}: Wheel): Buffer {
   const info = `${name.replaceAll('-', '_')}-${version}.dist-info`;
   const all: Record<string, string> = {
     ...files,
@@ -43,6 +54,7 @@ export function wheelOf({ name, version, files, requires = [], scripts = [] }: W
       'Metadata-Version: 2.1',
       `Name: ${name}`,
       `Version: ${version}`,
+      ...(requiresPython === undefined ? [] : [`Requires-Python: ${requiresPython}`]),
       ...requires.map((one) => `Requires-Dist: ${one}`),
       '',
     ].join('\n'),

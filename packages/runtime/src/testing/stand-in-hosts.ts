@@ -11,6 +11,8 @@ export const canMakeNetworks = process.getuid?.() === 0 && iproute !== undefined
 
 /** Another network as far as this machine can tell: a namespace behind a cable, with a program that listens in it. */
 export interface StandInHosts extends AsyncDisposable {
+  /** The name of the namespace of the hosts. */
+  namespace: string;
   /** The address of this machine at the cable. */
   near: string;
   /** The addresses of the hosts. */
@@ -63,7 +65,13 @@ export async function openStandInHosts(program: string, count: number): Promise<
   ]);
   if (line !== 'ready') throw new Error(String(line));
   const resources = undo.move();
-  return { near, far, private: [privateHost], [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return {
+    namespace: name,
+    near,
+    far,
+    private: [privateHost],
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }
 
 const devicesAt = (place: number) => [`thv${place}near`, `thv${place}far`] as const;

@@ -1,3 +1,4 @@
+import { throughProxy } from './through-proxy.ts';
 import { ThvError, invalid, notFound, timedOut } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import { McpClient } from '@toolhive/proxy/client';
@@ -46,7 +47,7 @@ async function callTool(call: CommandCall, { server, tool, texts, input }: Asked
   const { flags, out, signal } = call;
   const transport = flags.text('transport') as 'auto' | 'sse' | 'streamable-http'; // its choices were checked
   const url = await endpointOf(server, call, transport === 'sse' ? '/sse' : '/mcp');
-  await using client = await McpClient.connect({ url, transport, version, signal });
+  await using client = await McpClient.connect({ url, transport, open: throughProxy, version, signal });
   const tools = await client.list('tools', signal);
   const found = tools.find(({ name }) => name === tool);
   if (found === undefined) {

@@ -1,3 +1,4 @@
+import { throughProxy } from './through-proxy.ts';
 import { timedOut } from '@toolhive/contract/failure';
 import { McpClient } from '@toolhive/proxy/client';
 import type { ListName } from '@toolhive/proxy/client';
@@ -47,7 +48,7 @@ async function ask(call: CommandCall, wanted: readonly Offer[]): Promise<Map<Lis
   const { flags, signal } = call;
   const transport = flags.text('transport') as 'auto' | 'sse' | 'streamable-http'; // its choices were checked
   const url = await endpointOf(flags.text('server') ?? '', call, transport === 'sse' ? '/sse' : '/mcp');
-  await using client = await McpClient.connect({ url, transport, version, signal });
+  await using client = await McpClient.connect({ url, transport, open: throughProxy, version, signal });
   const lists = new Map<ListName, Listed[]>();
   // One after the other: not every server can do two things at once.
   for (const name of wanted.flatMap((offer) => listsOf[offer]))

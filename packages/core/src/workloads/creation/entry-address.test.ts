@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import { draftOf } from './draft.ts';
 import { refusePrivateEntry, withRegistryHosts } from './entry-address.ts';
 import type { RemoteSource } from './source.ts';

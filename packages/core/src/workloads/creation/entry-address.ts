@@ -5,7 +5,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { refusalOf } from '@toolhive/runtime/addresses';
 import type { PrivateReach } from '@toolhive/runtime/addresses';
-import type { Lookup } from '@toolhive/outgoing/guarded-fetch';
+import type { Lookup } from '@toolhive/outgoing/way-out';
 import type { Settings } from '@toolhive/state/settings-file';
 import type { Draft } from './draft.ts';
 import type { RemoteSource } from './source.ts';

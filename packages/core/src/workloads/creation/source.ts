@@ -47,7 +47,7 @@ export interface RemoteSource {
 export async function findSource(
   core: Core,
   draft: Draft,
-  call: { report: Progress; signal: AbortSignal },
+  call: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<WorkloadSource> {
   if (draft.builtIn !== undefined) return builtInOf(draft, draft.builtIn);
   const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
@@ -72,7 +72,7 @@ function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSour
 async function resolveLocal(
   core: Core,
   { image, registryGroup, caCertificate }: Draft,
-  { report, signal }: { report: Progress; signal: AbortSignal },
+  { report, signal, isNew }: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<LocalSource> {
   if (image === undefined) {
     throw invalid('nothing to run', {
@@ -80,7 +80,9 @@ async function resolveLocal(
     });
   }
   const runtime = await core.runtimes.choose(signal);
-  const resolved = await core.registry.resolve(image, runtime.capabilities, registryGroup);
+  const { described, ...found } = await core.registry.resolve(image, runtime.capabilities, registryGroup);
+  // An edited workload has all settings, and its user may have removed one.
+  const resolved: Resolved = isNew && described !== undefined ? { ...found, described } : found;
   if (resolved.insteadOf !== undefined)
     report(packageNote(formatSource(resolved.source), resolved.insteadOf));
   return {

@@ -3,7 +3,7 @@ import type { WorkloadUpdate } from '@toolhive/contract/update';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
-import { formatSource, isLocalPath } from '@toolhive/runtime/source';
+import { formatSource, isLocalPath, isRepository } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
 import { isYoung } from '@toolhive/registry/package-age';
@@ -30,7 +30,8 @@ export async function findUpdate(
     const { version: current = '' } = source;
     const { runtime, options } = await lookUpWith(core, runConfig, source, call);
     const { version: newest, publishedAt } = await runtime.newest(source, options);
-    const outdated = isNewer(newest, current);
+    // Commits have no order.
+    const outdated = isRepository(source) ? newest !== current : isNewer(newest, current);
     const upgrade = { id, runtime, runConfig, from: source, to: { ...source, version: newest } };
     return {
       ...common,

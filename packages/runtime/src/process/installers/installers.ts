@@ -1,5 +1,7 @@
 import type { PackageContents, Release } from '../../runtime.ts';
 import type { PackageScheme, PackageSource } from '../../source.ts';
+import { isRepository } from '../../source.ts';
+import { gitInstaller } from './git.ts';
 import { goInstaller } from './go.ts';
 import type { Install } from './install.ts';
 import { npmInstaller } from './npm.ts';
@@ -25,7 +27,11 @@ export interface Installer {
   install(source: PackageSource, context: InstallContext): Promise<Install>;
 }
 
-export const installers: Record<PackageScheme, Installer> = {
+/** What installs a package: by its ecosystem, or from its repository. */
+export const installerOf = (source: PackageSource): Installer =>
+  isRepository(source) ? gitInstaller : installers[source.scheme];
+
+const installers: Record<PackageScheme, Installer> = {
   npx: npmInstaller,
   uvx: uvInstaller,
   go: goInstaller,

@@ -22,7 +22,10 @@ export async function installLocalUv(
   }
   const place = join(context.folder, 'source');
   await rename(copy, place);
-  const path = `${inside.package}/source${isFile ? `/${basename(source.name)}` : ''}`;
+  // All of a repository, because its packages can depend on each other.
+  const { subdirectory } = source.git ?? {};
+  const inner = isFile ? basename(source.name) : (subdirectory ?? '');
+  const path = join(`${inside.package}/source`, inner);
   const install = await installTool(source, context, path);
   await rm(place, { recursive: true });
   return install;

@@ -59,10 +59,12 @@ function refuseIn(name: string, entry: Entry, allowed: readonly string[]): numbe
   return all.length;
 }
 
-export function otherSource(name: string, reason: string): ThvError {
-  return unsupported(`package ${name} does not come entirely from a package registry: ${reason}`, {
-    hint: 'if you trust that source, allow it with thv config set-package-sources HOST/PATH',
-  });
+export function otherSource(
+  name: string,
+  reason: string,
+  hint = 'if you trust that source, allow it with thv config set-package-sources HOST/PATH',
+): ThvError {
+  return unsupported(`package ${name} does not come entirely from a package registry: ${reason}`, { hint });
 }
 
 /** Where a dependency comes from, as `HOST/PATH`, if that is not a registry. */

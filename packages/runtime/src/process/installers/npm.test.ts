@@ -10,19 +10,37 @@ describe('the program of a package', () => {
     ['the one without a name of its own', 'dist/main.js', 'dist/main.js'],
     ['the one named like the package', { cli: 'cli.js', server: 'server.js' }, 'server.js'],
   ])('is %s', (_name, bin, expected) => {
-    expect(chooseBin('@scope/server', bin)).toBe(expected);
+    expect(chooseBin(source, bin)).toBe(expected);
   });
 
   test('is not guessed among several', () => {
     const bin = { cli: 'cli.js', http: 'http.js' };
 
-    expect(() => chooseBin('@scope/server', bin)).toThrow(
+    expect(() => chooseBin(source, bin)).toThrow(
       expect.objectContaining({ kind: 'unsupported', hint: expect.stringContaining('cli, http') }),
     );
   });
 
+  test('is the one that the user names', () => {
+    const bin = { cli: 'cli.js', server: 'server.js' };
+
+    expect(chooseBin({ ...source, program: 'cli' }, bin)).toBe('cli.js');
+  });
+
+  test.each([
+    ['several', { cli: 'cli.js', server: 'server.js' }],
+    ['one', { server: 'server.js' }],
+  ])(
+    'is not replaced by another one when the package has %s, but not the one that the user names',
+    (_name, bin) => {
+      expect(() => chooseBin({ ...source, program: 'http' }, bin)).toThrow(
+        'package @scope/server has no program http',
+      );
+    },
+  );
+
   test.each([[undefined], [{}], [null], [{ server: 7 }]])('is missing in %j', (bin) => {
-    expect(() => chooseBin('@scope/server', bin)).toThrow('package @scope/server has no program to run');
+    expect(() => chooseBin(source, bin)).toThrow('package @scope/server has no program to run');
   });
 });
 

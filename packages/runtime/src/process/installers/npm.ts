@@ -15,19 +15,20 @@ import { npmSourceOptions } from '../../npm-source-options.ts';
 import { npmContents } from '../../contents/npm.ts';
 import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
+import { toolEnvironment } from '../../version-managers.ts';
 import { inside } from '../plan.ts';
-import { requireNode } from '../../programs.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
+import { missingCompilers, nodeHeaders } from './node-headers.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
+import { registryFailure } from './registry-failure.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { field, readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
 import {
   type InstallContext,
   type ToolCall,
   type ToolResult,
   distrustIn,
-  readIfThere,
   requireProgram,
   runTool,
 } from './tool.ts';
@@ -132,7 +133,7 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
   }
   if (allowed.length === 0) return;
   context.report(`running the install scripts of ${allowed.join(', ')}`);
-  const headers = await nodeHeaders(context);
+  const headers = await nodeHeaders(context, installHeaders);
   const args = ['rebuild', '--ignore-scripts=false', '--foreground-scripts', '--loglevel=http'];
   const result = await npm([...args, '--prefix', inside.package, ...allowed], context, {
     registriesOnly: true,
@@ -141,11 +142,8 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
     readOnlyPaths: headers === undefined ? [] : [join(headers, 'include', 'node')],
   });
   if (result.code === 0) return;
-  const needsHeaders = headers === undefined && /node-gyp|gyp ERR/.test(result.stderr);
   throw unsupported(`the install scripts of ${allowed.join(', ')} failed: ${scriptFailure(result)}`, {
-    hint: needsHeaders
-      ? `install Node.js ${process.versions.node} with its headers (include/node), as in the archives of https://nodejs.org`
-      : 'install the compiler or library that they need on this machine, or run the package with a container engine',
+    hint: await scriptHint(result, headers),
   });
 }
 
@@ -169,22 +167,32 @@ async function packagesWithScripts(folder: string): Promise<string[]> {
   return [...new Set(found)].filter((name) => packageName.test(name));
 }
 
-const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
+export const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
-/** The Node.js installation if it includes the headers for native modules. */
-async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
-  const { path } = requireNode(machine);
-  const root = dirname(dirname(path));
-  const { stdout: used } = await promisify(execFile)(path, ['--version'], { env: {} });
-  const header = await readIfThere(join(root, 'include', 'node', 'node_version.h'));
-  const version = ['MAJOR', 'MINOR', 'PATCH'].map(
-    (part) => new RegExp(`#define NODE_${part}_VERSION (\\d+)`).exec(header)?.[1],
+/** Installs the npm package with the headers of Node.js, of which nothing runs. */
+async function installHeaders(source: PackageSource, context: InstallContext): Promise<void> {
+  const result = await npm([...installCommand(context), '--no-bin-links', specOf(source)], context);
+  if (result.code !== 0) throw npmFailure(source, result);
+  await context.inspect(source, await contentsOf(source, undefined, context));
+}
+
+/** What helps an install script that failed. */
+async function scriptHint(result: ToolResult, headers: string | undefined): Promise<string> {
+  const compiles = /node-gyp|gyp ERR|prebuild-install|node-pre-gyp|cmake-js/.test(
+    `${result.stdout}${result.stderr}`,
   );
-  return `v${version.join('.')}` === used.trim() ? root : undefined;
+  const missing = compiles ? await missingCompilers() : [];
+  if (missing.length > 0) {
+    return `the package has no prebuilt binary, and compiling it needs programs of this machine: apt install ${missing.join(' ')}`;
+  }
+  if (compiles && headers === undefined) {
+    return `install Node.js ${process.versions.node} with its headers (include/node), as in the archives of https://nodejs.org`;
+  }
+  return 'install the compiler or library that they need on this machine, or run the package with a container engine';
 }
 
 /** The last line in which a script names an error. */
-function scriptFailure({ stdout, stderr }: ToolResult): string {
+export function scriptFailure({ stdout, stderr }: ToolResult): string {
   const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
   const found =
     lines.findLast((line) => /error/i.test(line) && !/^npm |^gyp ERR! (?:stack|not ok)|"/.test(line)) ??
@@ -206,16 +214,14 @@ export const installCommand = (context: InstallContext): string[] => [
 ];
 
 const installOptions =
-  '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http --no-update-notifier'.split(
-    ' ',
-  );
+  '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http'.split(' ');
 
 /** Without a source besides the registry, npm has no use for git, which runs programs that a repository names. */
 const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--git=/dev/null'] : []);
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
-interface NpmCall extends Pick<ToolCall, 'registriesOnly' | 'env' | 'readOnlyPaths'> {
+interface NpmCall extends Pick<ToolCall, 'registriesOnly' | 'env' | 'readOnlyPaths' | 'cwd'> {
   /** Whether scripts of packages run. */
   isScript?: boolean;
 }
@@ -240,9 +246,11 @@ export async function npm(
       env: {
         npm_config_cache: inside.downloads,
         npm_config_prefix: `${inside.home}/global`,
+        npm_config_update_notifier: 'false',
         ...call.env,
       },
       registriesOnly: call.registriesOnly === true,
+      ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
       files: {
         // Without a local package.json, npm would use the nearest parent directory that has one.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
@@ -262,12 +270,14 @@ export async function npm(
 }
 
 /** The directory that npm consists of. Version managers put a launcher on PATH, which knows where that is. */
-async function findNpm(context: InstallContext): Promise<string> {
+export async function findNpm(context: Pick<InstallContext, 'env'>): Promise<string> {
   const missing = 'install Node.js, which includes npm: https://nodejs.org';
-  const program = await realpath(await requireProgram('npm', context, missing));
-  if (program.endsWith('/bin/npm-cli.js')) return dirname(dirname(program));
-  const { PATH, HOME } = context.env;
-  const asked = promisify(execFile)(program, ['root', '--global'], { cwd: '/', env: { PATH, HOME } });
+  const program = await requireProgram('npm', context, missing);
+  const real = await realpath(program);
+  if (real.endsWith('/bin/npm-cli.js')) return dirname(dirname(real));
+  // By its name on PATH, from which launchers of version managers know what to start.
+  const options = { cwd: '/', env: toolEnvironment(context.env) };
+  const asked = promisify(execFile)(program, ['root', '--global'], options);
   const { stdout } = await asked.catch((error: unknown) => {
     const reason = /^\w*Error: .*/m.exec(messageOf(error))?.[0] ?? 'it ended with an error';
     throw unavailable(`${program} does not work: ${reason}`, { hint: missing, cause: error });
@@ -288,13 +298,10 @@ function newestOf(versions: unknown): string | undefined {
 }
 
 /** How the package in a directory of the folder is started. Reads its manifest, and runs nothing. */
-export async function describeInstall(
-  { name, version }: PackageSource,
-  folder: string,
-  root: string,
-): Promise<Install> {
+export async function describeInstall(source: PackageSource, folder: string, root: string): Promise<Install> {
+  const { name, version } = source;
   const manifest = await readPackageJson(folder, `${root}/package.json`);
-  const file = `${root}/${innerPath(name, chooseBin(name, field(manifest, 'bin')))}`;
+  const file = `${root}/${innerPath(name, chooseBin(source, field(manifest, 'bin')))}`;
   const beginning = await requireProgramFile(name, folder, file);
   return { version: version ?? '', ...startOf(file, beginning), readOnlyPaths: [] };
 }
@@ -304,24 +311,23 @@ export function startOf(file: string, beginning: Buffer): Pick<Install, 'command
   return isScriptOfNode(beginning) ? { command: 'node', args: [file] } : { command: file, args: [] };
 }
 
-/** Which of a package's programs is the server: the only one, or the one named like the package. */
-export function chooseBin(name: string, bin: unknown): string {
+/** Which of a package's programs is the server: the one that the source names, the only one, or the one named like the package. */
+export function chooseBin(source: PackageSource, bin: unknown): string {
+  const { name, program } = source;
   const unscoped = name.replace(/^@[^/]*\//, '');
   const all = typeof bin === 'object' && bin !== null ? bin : { [unscoped]: bin };
   const bins = new Map(
     Object.entries(all).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
   const [only] = bins.values();
-  const chosen = bins.size === 1 ? only : bins.get(unscoped);
+  const chosen = program === undefined && bins.size === 1 ? only : bins.get(program ?? unscoped);
   if (chosen !== undefined) return chosen;
   if (bins.size === 0) {
     throw unsupported(`package ${name} has no program to run`, {
       hint: 'the package is a library rather than a server',
     });
   }
-  throw unsupported(`package ${name} has several programs and none is called ${unscoped}`, {
-    hint: `the package has ${[...bins.keys()].join(', ')}. Ask its author to give one of them the name of the package`,
-  });
+  throw severalPrograms(source, [...bins.keys()]);
 }
 
 /** A few packages ship a native binary or a shell script as their program. */
@@ -353,9 +359,13 @@ export function npmFailure(
   if (/^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/.test(code)) return otherSource(source.name, summary);
   if (code === 'E404') return notFound(`package ${missing}${dependent} not found`);
   if (network.test(code)) {
-    return unavailable(`cannot reach the package registry: ${summary}`, {
-      hint: 'check the network, the proxy settings and the registry in your .npmrc',
-    });
+    return registryFailure(
+      { reason: summary, said: `${code} ${summary}` },
+      {
+        check: 'check the network, the proxy settings and the registry in your .npmrc',
+        timeouts: 'npm_config_fetch_timeout (300000 milliseconds)',
+      },
+    );
   }
   if (code === 'ENOSPC') return unavailable(`no space left to install ${source.name}`);
   return unavailable(`npm could not install ${source.name}: ${summary}`);

@@ -1,5 +1,6 @@
-import { unsupported } from '@toolhive/contract/failure';
+import { type ThvError, unsupported } from '@toolhive/contract/failure';
 import { openInner } from '../../inner-file.ts';
+import { type PackageSource, formatSource } from '../../source.ts';
 
 /** Larger than any manifest that is not an attack. */
 const MANIFEST_LIMIT = 16 * 1024 * 1024;
@@ -45,6 +46,19 @@ export async function requireProgramFile(
   throw unsupported(`package ${name} names the program ${JSON.stringify(path)}, but does not contain it`, {
     hint,
   });
+}
+
+/** A package of which no program is the server, because it has several, or not the one that the source names. */
+export function severalPrograms(source: PackageSource, programs: readonly string[]): ThvError {
+  const { name, program, version: _version, ...rest } = source;
+  const [first = 'NAME'] = programs;
+  const example = formatSource({ ...rest, name, program: first });
+  return unsupported(
+    program === undefined
+      ? `package ${name} has several programs and none is called ${name.replace(/^@[^/]*\//, '')}`
+      : `package ${name} has no program ${program}`,
+    { hint: `the package has ${programs.join(', ')}. Choose one, for example ${example}` },
+  );
 }
 
 /** A string field of an untrusted object. Undefined if it is missing or not a string. */

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
+import { toolEnvironment } from '../../version-managers.ts';
 import { originsIn } from './registries.ts';
 import { type InstallContext, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
@@ -22,8 +23,15 @@ export interface Python {
  * directory, so no package may influence the choice. If this machine has no suitable interpreter, uv downloads one in
  * a sandbox.
  */
-export async function findPython(request: string | undefined, context: InstallContext): Promise<Python> {
-  const path = (await ownPython(request, context)) ?? (await downloadedPython(request, context));
+export async function findPython(
+  request: string | undefined,
+  context: InstallContext,
+  { orNewer = false }: { orNewer?: boolean } = {},
+): Promise<Python> {
+  const path =
+    (await ownPython(request, context)) ??
+    (orNewer ? await ownPython(`>=${request}`, context) : undefined) ??
+    (await downloadedPython(request, context));
   const prefix = dirname(dirname(path));
   const isSystem = prefix === '/usr' || prefix.startsWith('/usr/');
   if (!isSystem) await refuseLargePrefix(path, prefix, context);
@@ -32,8 +40,13 @@ export async function findPython(request: string | undefined, context: InstallCo
 
 /** The user's own interpreter. uv starts the interpreters on PATH to read their versions, as it does for the user. */
 async function ownPython(request: string | undefined, context: InstallContext): Promise<string | undefined> {
-  const { PATH, HOME, UV_PYTHON } = context.env;
-  const env = { PATH, HOME, UV_PYTHON, UV_PYTHON_PREFERENCE: 'only-system', UV_PYTHON_DOWNLOADS: 'never' };
+  const { UV_PYTHON } = context.env;
+  const env = {
+    ...toolEnvironment(context.env),
+    UV_PYTHON,
+    UV_PYTHON_PREFERENCE: 'only-system',
+    UV_PYTHON_DOWNLOADS: 'never',
+  };
   const args = ['python', 'find', '--no-project', '--no-config', '--system', ...(request ? [request] : [])];
   const uv = await findUv(context);
   const { stdout } = await run(uv, args, { cwd: '/', env }).catch(() => ({ stdout: '' }));
@@ -45,23 +58,21 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   const folder = join(context.cacheDir, '.python');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const uv = await findUv(context);
+  const mirror = context.env['UV_PYTHON_INSTALL_MIRROR'];
   const call = {
     name: 'uv',
     env: {
       UV_PYTHON_INSTALL_DIR: folder,
       UV_CACHE_DIR: `${folder}/.cache`,
       UV_PYTHON_BIN_DIR: `${folder}/.bin`,
+      ...(mirror === undefined ? {} : { UV_PYTHON_INSTALL_MIRROR: mirror }),
     },
     readOnlyPaths: [uv],
     writable: { [folder]: folder },
   };
   const version = request === undefined ? [] : [request];
   context.report(`installing Python ${request ?? ''}`.trimEnd());
-  const registries = originsIn([
-    'https://github.com',
-    'https://releases.astral.sh',
-    context.env['UV_PYTHON_INSTALL_MIRROR'],
-  ]);
+  const registries = originsIn(['https://github.com', 'https://releases.astral.sh', mirror]);
   const installing = await runTool(
     {
       ...call,
@@ -82,7 +93,7 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   throw unavailable(
     `no suitable Python ${request ?? ''} is installed, and uv could not install one: ${reason}`,
     {
-      hint: `install Python ${request ?? '3'} and add it to PATH`,
+      hint: `install Python ${request ?? '3'} and add it to PATH. If https://github.com is blocked, set UV_PYTHON_INSTALL_MIRROR for the daemon instead`,
     },
   );
 }

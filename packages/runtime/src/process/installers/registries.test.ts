@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { corporateProxyFor } from '../../corporate-proxy.ts';
 import { netrcFor, originsIn } from './registries.ts';
 
 test('finds the registries among settings', () => {
@@ -30,23 +29,4 @@ test('hands over the credentials of the registries and no others', () => {
   const kept = netrcFor(netrc, new Set(['index.example.com:443']));
 
   expect(kept).toBe('machine index.example.com login reader password secret\n');
-});
-
-const proxies = {
-  HTTPS_PROXY: 'http://proxy:3128',
-  http_proxy: 'proxy:8080',
-  NO_PROXY: 'intern.example, .corp:443',
-};
-
-test.each([
-  ['registry.example.com', 443, false, 'http://proxy:3128'],
-  ['registry.example.com', 80, true, 'http://proxy:8080'],
-  ['intern.example', 443, false, undefined],
-  ['npm.intern.example', 443, false, undefined],
-  ['npm.corp', 443, false, undefined],
-  ['npm.corp', 8443, false, 'http://proxy:3128'],
-  ['localhost', 443, false, undefined],
-  ['127.0.0.2', 443, false, undefined],
-])('the corporate proxy for %s:%i', (host, port, isHttp, proxy) => {
-  expect(corporateProxyFor({ host, port, isHttp }, proxies)).toBe(proxy);
 });

@@ -62,6 +62,15 @@ test('a tool sees neither the home directory nor the environment of the daemon',
   expect(JSON.parse(stdout)).toEqual([['HOME', 'PATH', 'PWD'], []]);
 });
 
+test('a tool that ends at once loses nothing of its output', async () => {
+  const context = await aContext();
+  const call = { name: 'tool', command: ['/bin/echo', 'all of it'] };
+
+  const results = await Promise.all(Array.from({ length: 24 }, () => runTool(call, context)));
+
+  expect(new Set(results.map(({ stdout }) => stdout))).toEqual(new Set(['all of it\n']));
+});
+
 test.each(['/usr', '/etc', '/opt/toolhive', '/opt/toolhive/bin', '/'])(
   'a tool cannot write to %s',
   async (folder) => {

@@ -106,12 +106,14 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     },
   });
   const stderr = new Capture(call.onLine);
+  const stdout = new Capture();
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const started = Sandbox.start({
     bwrap: machine.bwrap,
     plan,
     speaks: true,
     log: (chunk) => stderr.add(chunk),
+    output: (chunk) => stdout.add(chunk),
     beforeStart: async (pid) => {
       await cgroup.add(pid);
       await setLimits(machine, limits, pid);
@@ -122,8 +124,6 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const kill = () => sandbox.kill();
   signal.addEventListener('abort', kill);
   if (signal.aborted) kill();
-  const stdout = new Capture();
-  sandbox.bwrap.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
   sandbox.bwrap.stdin?.end();
   const watched = watchLimits(sandbox, machine, limits);
   const { code } = await sandbox.ended;

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { open, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
 import { findProgram } from '../../programs.ts';
+import { toolEnvironment, versionManagers } from '../../version-managers.ts';
 import type { InstallContext } from './tool.ts';
 
 const run = promisify(execFile);
@@ -15,16 +16,18 @@ export async function findUv({ env }: Pick<InstallContext, 'env'>): Promise<stri
   const program = await findProgram('uv', env, defaultLocations(env));
   if (program === undefined) throw unavailable('uv is not installed', { hint: missing });
   const found = await realpath(program);
-  if (!(await isScript(found))) return found;
-  for (const name of ['pyenv', 'asdf', 'mise']) {
-    const manager = await findProgram(name, env);
+  if (!(await isLauncher(found))) return found;
+  for (const name of versionManagers) {
+    const manager = await findProgram(name, env, [dirname(found)]);
     if (manager === undefined) continue;
-    const options = { cwd: '/', env: { PATH: env['PATH'], HOME: env['HOME'] } };
-    const { stdout } = await run(manager, ['which', 'uv'], options).catch(() => ({ stdout: '' }));
+    const options = { cwd: '/', env: toolEnvironment(env) };
+    const { stdout } = await run(manager, [name === 'proto' ? 'bin' : 'which', 'uv'], options).catch(() => ({
+      stdout: '',
+    }));
     const real = await realpath(stdout.trim()).catch(() => undefined);
-    if (stdout.trim() !== '' && real !== undefined && !(await isScript(real))) return real;
+    if (stdout.trim() !== '' && real !== undefined && !(await isLauncher(real))) return real;
   }
-  throw unavailable(`cannot find the uv binary: ${found} is a script that starts it`, { hint: missing });
+  throw unavailable(`cannot find the uv binary: ${program} is a launcher that starts it`, { hint: missing });
 }
 
 /**
@@ -40,6 +43,11 @@ function defaultLocations({ HOME = homedir(), XDG_BIN_HOME, CARGO_HOME }: NodeJS
     '/usr/local/bin',
     '/home/linuxbrew/.linuxbrew/bin',
   ];
+}
+
+/** Whether a file starts uv rather than being uv: a script, or a link to the program of a version manager. */
+async function isLauncher(path: string): Promise<boolean> {
+  return versionManagers.includes(basename(path)) || (await isScript(path));
 }
 
 async function isScript(path: string): Promise<boolean> {

@@ -1,16 +1,35 @@
 import { expect, test } from 'vitest';
+import type { PackageSource } from '../../source.ts';
 import { chooseExecutable, uvFailure } from './uv.ts';
 
+const time: PackageSource = { kind: 'package', scheme: 'uvx', name: 'mcp-server-time' };
+
+test('the executable that the user names is the server', () => {
+  const programs = ['mcp_server_time', 'tiny-agents', 'hf'];
+
+  expect(chooseExecutable({ ...time, program: 'tiny-agents' }, programs)).toBe('tiny-agents');
+  expect(chooseExecutable({ ...time, program: 'hf' }, programs)).toBe('hf');
+});
+
+test('an executable that the user names is not replaced by the only one', () => {
+  expect(() => chooseExecutable({ ...time, program: 'other' }, ['start'])).toThrow(
+    expect.objectContaining({
+      message: 'package mcp-server-time has no program other',
+      hint: 'the package has start. Choose one, for example uvx://mcp-server-time#program=start',
+    }),
+  );
+});
+
 test('the executable named like the package is the server, however it is spelled', () => {
-  expect(chooseExecutable('mcp-server-time', ['mcp', 'mcp_server_time'])).toBe('mcp_server_time');
+  expect(chooseExecutable(time, ['mcp', 'mcp_server_time'])).toBe('mcp_server_time');
 });
 
 test('the only executable is the server', () => {
-  expect(chooseExecutable('mcp-server-time', ['start'])).toBe('start');
+  expect(chooseExecutable(time, ['start'])).toBe('start');
 });
 
 test('none is guessed among several', () => {
-  expect(() => chooseExecutable('mcp-server-time', ['one', 'two'])).toThrow(
+  expect(() => chooseExecutable(time, ['one', 'two'])).toThrow(
     expect.objectContaining({ kind: 'unsupported', hint: expect.stringContaining('one, two') }),
   );
 });

@@ -4,14 +4,16 @@ import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
-import type { PackageSource } from '../../source.ts';
+import { type PackageSource, isLocalPath, pythonRequirement } from '../../source.ts';
+import { recorded } from '../../contents/recorded.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
-import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { readPackageFile, requireProgramFile, severalPrograms } from './package-files.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
+import { registryFailure } from './registry-failure.ts';
 import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
 
@@ -29,7 +31,10 @@ export const uvInstaller: Installer = {
 
   /** Resolves the dependencies too, because the newest version may have some that cannot be installed here. */
   async resolve(source, context) {
-    const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+    const locked = await resolvedLock(source, context);
+    const own = locked?.find(({ name }) => normalized(name) === normalized(source.name));
+    if (own !== undefined && exactVersion.test(own.version)) return own.version;
+    const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
     const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
     const { result } = await withPython(source, context, (python) =>
       fromWheels(source, context, (build) =>
@@ -85,7 +90,7 @@ export const uvInstaller: Installer = {
         lock = downloaded.lock;
         const offline = lock === undefined ? [] : ['--offline'];
         const args = ['tool', 'install', ...build, ...offline, '--python', found.path, ...others];
-        return uv([...args, requirementOf(source)], context, { python: found });
+        return uv([...args, pythonRequirement(source)], context, { python: found });
       }),
     );
     if (result.code !== 0) throw uvFailure(source, result);
@@ -96,7 +101,7 @@ export const uvInstaller: Installer = {
       folder: context.folder,
       python,
     });
-    return { ...install, contents };
+    return { ...install, contents: recorded(contents) };
   },
 };
 
@@ -145,7 +150,10 @@ async function lockOf(
   context: InstallContext,
   { python, build }: { python: Python; build: readonly string[] },
 ): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
-  const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+  const known = resolved.get(context);
+  if (known?.python.path === python.path && build.includes(NO_BUILD))
+    return { result: nothing, lock: known.lock };
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
   const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
   const compiled = await uv(
     [
@@ -166,6 +174,25 @@ async function lockOf(
   if (compiled.code !== 0) return { result: compiled };
   const lock = readPylock((await readPackageFile(context.downloads, LOCK))?.toString() ?? '');
   return lock === undefined ? { result: nothing } : { result: compiled, lock };
+}
+
+/** What the resolution of a version already found out about its dependencies, for the installation that follows. */
+const resolved = new WeakMap<InstallContext, { python: Python; lock: LockedPackage[] }>();
+
+/** Resolves a package and its dependencies to wheels. Undefined if that is impossible, for example without hashes. */
+async function resolvedLock(
+  source: PackageSource,
+  context: InstallContext,
+): Promise<LockedPackage[] | undefined> {
+  let lock: LockedPackage[] | undefined;
+  const { python, result } = await withPython(source, context, async (found) => {
+    const locked = await lockOf(source, context, { python: found, build: [NO_BUILD] });
+    lock = locked.lock;
+    return locked.result;
+  });
+  if (result.code !== 0 || lock === undefined) return undefined;
+  resolved.set(context, { python, lock });
+  return lock;
 }
 
 async function contentsOf(
@@ -205,27 +232,50 @@ const needsBuild = /no usable wheels|building (?:from )?source distributions? is
 
 const REQUIREMENTS = `${inside.home}/requirements.in`;
 
-/** A plain version means exactly that version, as in `uvx NAME@VERSION`. Any other text is Python's own notation. */
-function requirementOf({ name, version }: PackageSource): string {
-  if (version === undefined || version === 'latest') return name;
-  return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
-}
-
 /** Runs uv with the usual Python, and once more with one that the package requires. */
 export async function withPython(
-  { name, options }: PackageSource,
+  source: PackageSource,
   context: InstallContext,
   run: (python: Python) => Promise<ToolResult>,
 ): Promise<{ result: ToolResult; python: Python }> {
+  const { name, options } = source;
   const python = await findPython(options?.python, context);
   const result = await run(python);
   const required = /Python\s*((?:[<>=!~]=?\s*\d[\d.*]*,?\s*)+)/.exec(result.stderr)?.[1];
   const isPythonMissing = result.code !== 0 && required !== undefined && options?.python === undefined;
   if (!isPythonMissing) return { result, python };
-  const request = required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
-  context.report(`${name} requires Python ${request}`);
-  const other = await findPython(request, context);
+  const newer = await newerPython(source, context, { python, said: result.stderr });
+  const request = newer ?? required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
+  context.report(`${name} requires Python ${request}${newer === undefined ? '' : ' or newer'}`);
+  const other = await findPython(request, context, { orNewer: newer !== undefined });
   return other.path === python.path ? { result, python } : { result: await run(other), python: other };
+}
+
+/** Versions of Python that exist or that packages already ask for. */
+const NEWEST_MINOR = 16;
+
+/**
+ * The first Python version, newer than the present one, for which the package and all its dependencies have releases.
+ * uv names only the first requirement that is not met, and a dependency may need an even newer version.
+ */
+async function newerPython(
+  source: PackageSource,
+  context: InstallContext,
+  { python, said }: { python: Python; said: string },
+): Promise<string | undefined> {
+  const current = Number(/current Python version \(3\.(\d+)/.exec(said)?.[1]);
+  if (Number.isNaN(current) || isLocalPath(source) || source.git !== undefined) return undefined;
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
+  for (let minor = current + 1; minor <= NEWEST_MINOR; minor += 1) {
+    const version = `3.${minor}`;
+    const args = ['pip', 'compile', REQUIREMENTS, '--quiet', NO_BUILD, '--python', python.path];
+    const { code } = await uv([...args, '--python-version', version], context, {
+      python,
+      files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
+    });
+    if (code === 0) return version;
+  }
+  return undefined;
 }
 
 interface UvCall {
@@ -249,7 +299,7 @@ export async function uv(
       name: 'uv',
       command: [program, ...args, '--color', 'never', '--no-progress'],
       env: {
-        UV_HTTP_CONNECT_TIMEOUT: CONNECT_TIMEOUT_S,
+        ...defaults,
         ...settings.env,
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
@@ -270,8 +320,8 @@ export async function uv(
   );
 }
 
-/** Of a connection to an index, in seconds. The default of uv is too short for slow networks. */
-const CONNECT_TIMEOUT_S = '60';
+/** Limits of uv that are too short for slow networks, in seconds, and the number of simultaneous downloads. */
+const defaults = { UV_HTTP_CONNECT_TIMEOUT: '60', UV_HTTP_TIMEOUT: '120', UV_CONCURRENT_DOWNLOADS: '8' };
 
 const DEFAULT_INDEXES = ['https://pypi.org', 'https://files.pythonhosted.org'];
 
@@ -334,10 +384,14 @@ function withoutCredentials({ registries, env }: UvSettings): UvSettings {
  * package was unpacked.
  */
 export async function describeTool(
-  { name, version }: Pick<PackageSource, 'name' | 'version'>,
+  source: PackageSource,
   { tool, folder, python }: { tool: string; folder: string; python: Python },
 ): Promise<Install> {
-  const script = chooseExecutable(name, await readdir(join(folder, 'bin')).catch(() => []));
+  const { name, version } = source;
+  const script = chooseExecutable(
+    { ...source, name: tool },
+    await readdir(join(folder, 'bin')).catch(() => []),
+  );
   const path = innerPath(name, `tools/${tool}/bin/${script}`);
   await requireProgramFile(name, folder, path);
   return {
@@ -348,14 +402,14 @@ export async function describeTool(
   };
 }
 
-/** The executable named like the package, or else the only one. */
-export function chooseExecutable(name: string, executables: readonly string[]): string {
-  const same = executables.find((executable) => normalized(executable) === normalized(name));
-  const chosen = executables.length === 1 ? executables[0] : same;
+/** The executable that the source names, or the one named like the package, or else the only one. */
+export function chooseExecutable(source: PackageSource, executables: readonly string[]): string {
+  const { name, program } = source;
+  const same = executables.find((executable) => normalized(executable) === normalized(program ?? name));
+  const only = program === undefined && executables.length === 1 ? executables[0] : undefined;
+  const chosen = only ?? same;
   if (chosen !== undefined) return chosen;
-  throw unsupported(`package ${name} has several programs and none is called ${name}`, {
-    hint: `the package has ${executables.join(', ')}. Ask its author to give one of them the name of the package`,
-  });
+  throw severalPrograms(source, executables);
 }
 
 /** Summarizes uv's chain of causes in one line. */
@@ -363,6 +417,8 @@ export function uvFailure(
   { name, version }: PackageSource,
   { stderr }: Pick<ToolResult, 'stderr'>,
 ): ThvError {
+  const [, dependency, url] = /`([\w.-]+)(?:\[.*?\])? @ ((?:git\+|https?:|file:)[^`]+)`/.exec(stderr) ?? [];
+  if (dependency !== undefined) return elsewhere(name, `${dependency} comes from ${url}`);
   const failedBuild = /Failed to build `?([\w.-]+)/.exec(stderr)?.[1];
   if (failedBuild !== undefined) {
     return unsupported(`package ${failedBuild} could not be built from source: ${reasonOfBuild(stderr)}`, {
@@ -371,10 +427,7 @@ export function uvFailure(
   }
   if (/URL dependenc/i.test(stderr)) {
     const reason = /Package `([^`]+)`/.exec(stderr)?.[1];
-    return otherSource(
-      name,
-      reason === undefined ? 'the requirement is a URL' : `${reason} comes from a URL`,
-    );
+    return elsewhere(name, reason === undefined ? 'the requirement is a URL' : `${reason} comes from a URL`);
   }
   const missing = /(?:Because|and|╰─▶) ([\w.-]+) was not found in the package registry/.exec(stderr)?.[1];
   if (missing !== undefined) {
@@ -393,13 +446,23 @@ export function uvFailure(
   const error = reasonOf(stderr);
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
-  if (/Failed to fetch|error sending request|dns error|Network/i.test(stderr)) {
-    return unavailable(`cannot reach the package registry: ${error}`, {
-      hint: 'check the network, the proxy settings and the index that uv is set to',
-    });
+  if (
+    /Failed to (?:fetch|download)|error sending request|dns error|Network|timed out|timeout/i.test(stderr)
+  ) {
+    return registryFailure(
+      { reason: error, said: stderr },
+      {
+        check: 'check the network, the proxy settings and the index that uv is set to',
+        timeouts: `UV_HTTP_TIMEOUT (${defaults.UV_HTTP_TIMEOUT} seconds) and UV_HTTP_CONNECT_TIMEOUT (${defaults.UV_HTTP_CONNECT_TIMEOUT} seconds)`,
+      },
+    );
   }
   return unavailable(`uv could not install ${name}: ${error}`);
 }
+
+/** A Python package whose dependencies no index has. No setting allows them. */
+const elsewhere = (name: string, reason: string): ThvError =>
+  otherSource(name, reason, 'ask the author of the package to take its dependencies from a package index');
 
 const LONGEST_REASON = 600;
 

@@ -1,23 +1,26 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker, parentPort, workerData } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { SyncFailure, readSource, unreadable } from './registry-source.ts';
 import type { SourceContent, SourceRequest } from './registry-source.ts';
 
 type Answer = { content: SourceContent } | { failure: Pick<SyncFailure, 'type' | 'reason' | 'message'> };
 
-/** The heap of a thread. Transfers and files have limits of their own. */
-const LIMITS = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+/** The heap of a process. Transfers and files have limits of their own. */
+const HEAP_MB = 96;
+const HEAP = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4'];
 /** A source that takes longer waits for other slow sources only. */
 const QUICK_MS = 15_000;
 const SLOW_MS = 120_000;
 
 /**
- * Reads sources in two threads: one for quick sources and one for slow ones, each source after the other. Other people
- * write the sources: the threads keep a large or slow one from the event loop, which renews the lease, and end before the
+ * Reads sources in two processes: one for quick sources and one for slow ones, each source after the other. Other people
+ * write the sources: the processes keep a large or slow one from the event loop, which renews the lease, and end before the
  * memory of the pod does. A slow source delays quick ones only until it is known to be slow.
  */
 export class SourceReader {
@@ -61,46 +64,67 @@ export class SourceReader {
   ): Promise<SourceContent | undefined> {
     signal.throwIfAborted();
     const limit = AbortSignal.timeout(limitMs);
-    // A thread that is ended leaves its files behind.
+    // A process that is ended leaves its files behind.
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-source-'));
-    const env = { ...process.env, TMPDIR: folder.path };
-    const worker = new Worker(this.#program, {
-      workerData: request,
-      resourceLimits: LIMITS,
-      execArgv: [],
-      env,
+    const child = fork(fileURLToPath(this.#program), {
+      execArgv: HEAP,
+      env: { ...process.env, TMPDIR: folder.path },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    worker.on('error', () => {}); // reported below, or of no interest after the answer
+    const ended = endOf(child);
     try {
-      const [answer] = (await once(worker, 'message', { signal: AbortSignal.any([signal, limit]) })) as [
-        Answer,
-      ];
+      child.send(request, () => {}); // its end tells what went wrong
+      const message = once(child, 'message', { signal: AbortSignal.any([signal, limit]) });
+      message.catch(() => {}); // it rejects after the end, too
+      const answer = await Promise.race([message.then(([first]) => first as Answer), ended]);
+      if (typeof answer === 'string') throw unreadable(answer);
       if ('content' in answer) return answer.content;
-      const { type, reason, message } = answer.failure;
-      throw new SyncFailure(type, reason, message);
+      const { type, reason, message: text } = answer.failure;
+      throw new SyncFailure(type, reason, text);
     } catch (error) {
       signal.throwIfAborted();
       if (limit.aborted) return undefined;
-      if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY')
-        throw unreadable(`the source needs more memory than ${LIMITS.maxOldGenerationSizeMb} MiB`);
       throw error;
     } finally {
-      await worker.terminate();
+      child.kill('SIGKILL');
+      await ended;
     }
   }
 }
 
-/** Answers the request for which this thread was started. */
+/** Settles with the problem when a process has ended, or could not be started. Never rejects. */
+function endOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.once('error', ({ message }) => resolve(`no process could be started: ${message}`));
+  // Node.js aborts when its heap is full.
+  child.once('exit', (code, signal) =>
+    resolve(
+      signal === 'SIGABRT' || code === ABORTED
+        ? `the source needs more memory than ${HEAP_MB} MiB`
+        : `the process that reads it ended with ${signal ?? code}`,
+    ),
+  );
+  return promise;
+}
+
+/** How a shell and some systems report an abort. */
+const ABORTED = 134;
+
+/** Answers the request for which this process was started. */
 export async function answerSourceRequest(): Promise<void> {
-  let answer: Answer;
+  const [request] = (await once(process, 'message')) as [SourceRequest];
+  const answer = await answerTo(request);
+  process.send?.(answer, () => process.disconnect());
+}
+
+async function answerTo(request: SourceRequest): Promise<Answer> {
   try {
-    const endless = new AbortController().signal; // the other side ends the thread
-    answer = { content: await readSource(workerData as SourceRequest, endless) };
+    const endless = new AbortController().signal; // the other side ends the process
+    return { content: await readSource(request, endless) };
   } catch (error) {
     if (!(error instanceof SyncFailure)) throw error;
     const { type, reason, message } = error;
-    answer = { failure: { type, reason, message } };
+    return { failure: { type, reason, message } };
   }
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(answer);
 }

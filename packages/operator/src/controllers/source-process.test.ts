@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { SourceReader } from './source-thread.ts';
+import { SourceReader } from './source-process.ts';
 
 const program = new URL('../../../../apps/operator/src/source-reader-main.ts', import.meta.url);
 const reader = new SourceReader(program);
@@ -51,7 +51,7 @@ test('a registry is read, filtered, and counted', async () => {
   expect(Object.keys((JSON.parse(content.registry) as { servers: object }).servers)).toEqual(['one']);
 });
 
-test('a document that fills the memory ends the thread and not the operator', async () => {
+test('a document that fills the memory ends the process and not the operator', async () => {
   // Each pair of brackets is an array. A few packed bytes become 15 MB of text and hundreds of megabytes of arrays.
   const packed = gzipSync(`{"servers":{"a":[${'[],'.repeat(5_000_000)}1]}}`);
   using source = await openSource(packed, { 'content-encoding': 'gzip' });
@@ -67,7 +67,7 @@ test('a document that fills the memory ends the thread and not the operator', as
   expect((await reader.read('source', good.request, never)).servers).toBe(0);
 });
 
-test('the event loop does other work while a thread parses a large document', async () => {
+test('the event loop does other work while a process parses a large document', async () => {
   const description = 'a'.repeat(200);
   const servers = Object.fromEntries(
     Array.from({ length: 20_000 }, (_, at) => [`s${at}`, entry(description)]),
@@ -116,7 +116,7 @@ test('a source that does not answer delays others only until it is known to be s
   expect(await outcome).toBe('still reading');
 });
 
-test('an aborted reading ends the thread and leaves no files', async () => {
+test('an aborted reading ends the process and leaves no files', async () => {
   using source = await openSource('');
   const stop = new AbortController();
   const foldersOf = async (): Promise<string[]> =>

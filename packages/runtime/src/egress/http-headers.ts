@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Headers that end at a proxy (RFC 9110, section 7.6.1). */
+const hopHeaders = new Set([
+  'connection',
+  'host', // one that matches the URL is added to requests
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The headers of a request that is passed on. The body keeps its framing, so that a server reads exactly this one request. */
+export function requestHeaders({ rawHeaders, headers }: IncomingMessage, host: string): string[] {
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  return [
+    ...withoutHopHeaders(rawHeaders),
+    'Host',
+    host,
+    ...(isChunked ? ['Transfer-Encoding', 'chunked'] : []),
+  ];
+}
+
+/** The headers of a message that are for its receiver, as alternating names and values. */
+export function withoutHopHeaders(raw: readonly string[]): string[] {
+  const named = new Set(
+    raw.flatMap((name, index) =>
+      index % 2 === 0 && name.toLowerCase() === 'connection'
+        ? (raw[index + 1] ?? '').split(',').map((item) => item.trim().toLowerCase())
+        : [],
+    ),
+  );
+  const kept: string[] = [];
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] ?? '';
+    const folded = name.toLowerCase();
+    if (!hopHeaders.has(folded) && !named.has(folded)) kept.push(name, raw[index + 1] ?? '');
+  }
+  return kept;
+}

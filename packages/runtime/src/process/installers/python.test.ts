@@ -1,0 +1,69 @@
+// @suite system
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseSource } from '../../source.ts';
+import { type Wheel, openPythonIndex } from '../../testing/python-index.ts';
+import type { WebServer } from '../../testing/web-server.ts';
+import { openProcessRuntime } from '../process.ts';
+import { never } from '../test-rig.ts';
+
+const run = promisify(execFile);
+const files = { 'server.py': 'def main(): pass\n' };
+const scripts = ['server = server:main'];
+
+/** Packages that need a Python that no machine has, each through another dependency. */
+const wheels: readonly Wheel[] = [
+  { name: 'direct', version: '1.0.0', files, scripts, requiresPython: '>=3.15' },
+  { name: 'server', version: '1.0.0', files, scripts, requiresPython: '>=3.14', requires: ['middle'] },
+  { name: 'middle', version: '1.0.0', files: {}, requiresPython: '>=3.15', requires: ['last'] },
+  { name: 'last', version: '1.0.0', files: {}, requiresPython: '>=3.16' },
+];
+
+let folder: string;
+let index: WebServer;
+let hasUv: boolean;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'thv-python-'));
+  index = await openPythonIndex(wheels);
+  const installed = run('python3', ['-m', 'pip', 'install', '--quiet', '--target', join(folder, 'uv'), 'uv']);
+  hasUv = await installed.then(
+    () => true,
+    () => false,
+  );
+});
+afterAll(async () => {
+  await index[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test.for([
+  ['that the package needs', 'direct', '3.15'],
+  ['that a dependency of a dependency needs', 'server', '3.16'],
+] as const)('a Python version %s is named in one step', async ([, name, version], { skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openProcessRuntime({
+    daemonId: `python-${folder.slice(-6)}`,
+    cacheDir: join(folder, name, 'cache'),
+    tempDir: join(folder, name, 'tmp'),
+    homesDir: join(folder, name, 'homes'),
+    env: {
+      PATH: `${join(folder, 'uv', 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`,
+      HOME: folder,
+      UV_DEFAULT_INDEX: `${index.origin}/simple`,
+      UV_PYTHON_INSTALL_MIRROR: 'http://127.0.0.1:9',
+    },
+  });
+
+  const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
+
+  await expect(preparing).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining(`no suitable Python ${version} is installed`),
+    hint: expect.stringContaining(`install Python ${version} and add it to PATH`),
+  });
+});
