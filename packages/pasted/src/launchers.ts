@@ -5,6 +5,8 @@ import { isPath, readLocalPath } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
+import { readMcpRemote } from './mcp-remote.ts';
+import type { BridgedServer } from './mcp-remote.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
@@ -77,14 +79,40 @@ export function isCommandLine(words: readonly string[]): boolean {
 /** Translates a command line of another program. Throws `invalid`, if possible with the command to use instead. */
 export async function readCommandLine(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { words, env } = withoutAssignments(all);
+  const bridged = readMcpRemote(words);
+  if (bridged !== undefined) return remoteOf(bridged);
   const found = launcherOf(words);
   if (found === undefined) {
+    const [, engine] = /(?:^|[\\/])(docker|podman|nerdctl)(?:\.exe)?$/.exec(words[0] ?? '') ?? [];
+    if (engine !== undefined) {
+      const command = JSON.stringify([engine, ...words.slice(1, 2)].join(' '));
+      throw invalid(`${command} does not start a server that ToolHive can isolate`, {
+        hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
+      });
+    }
     throw invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
       hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
     });
   }
   const pasted = await found.read(words.slice(found.words.length), { ...from, env: { ...from.env, ...env } });
   return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+}
+
+function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
+  const given = Object.entries(headers).map(([name, value]) => ({
+    name,
+    description: '',
+    required: true,
+    secret: false,
+    default: value,
+  }));
+  const isSse = type === 'sse' || URL.parse(url)?.pathname.endsWith('/sse') === true;
+  const request = {
+    url,
+    ...(isSse ? { transport: 'sse' as const } : {}),
+    ...(given.length > 0 ? { headers: given } : {}),
+  };
+  return { request, notes: [note] };
 }
 
 function launcherOf(words: readonly string[]): Launcher | undefined {

@@ -117,7 +117,7 @@ describe('a server is understood that writes', () => {
 });
 
 describe('a server is not believed that', () => {
-  test.each<[string, (id: unknown) => string]>([
+  test.each<[string, (id: number) => string]>([
     ['quotes a message in a sentence', (id) => `sent ${bare({ id, result: { wrong: 1 } })} to the client\n`],
     [
       'answers with a result and an error',
@@ -128,7 +128,7 @@ describe('a server is not believed that', () => {
   ])('%s', async (_what, write) => {
     await using odd = await openOdd(line);
     odd.server.manners['tools/call'] = (server, { id }) => {
-      server.write(write(id));
+      server.write(write(Number(id)));
       server.send({ id, result: { right: 1 } });
     };
     await odd.connected;

@@ -239,13 +239,16 @@ function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
     : [skipped('the server was not reached')];
 }
 
-function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
+function protocolOf({ supervisor: { protocol, deviations } }: Subject): Found[] {
   if (protocol === undefined) return [skipped('the handshake is not over yet')];
   return [
     ok(
       protocol === 'modern'
         ? 'the server uses protocol version 2026-07-28'
         : 'the server uses a protocol version with sessions, and ToolHive translates for newer clients',
+    ),
+    ...deviations.map((deviation) =>
+      warning(deviation, 'ToolHive understands it. Tell the author of the server'),
     ),
   ];
 }

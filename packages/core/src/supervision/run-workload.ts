@@ -109,6 +109,7 @@ async function runContained(
         version: options.version,
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
+        onTolerance: (deviation) => log.note('info', { deviation }, 'the server deviates from the protocol'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
       });
       return live.proxy;

@@ -14,6 +14,8 @@ export interface Recovered {
 const maxMessages = 100;
 /** How many places a message may begin at. Each is read once, so a hostile text costs a few readings. */
 const maxStarts = 4;
+/** Every message contains one of these, and most other lines contain none. */
+const names = ['"method"', '"result"', '"error"'];
 const maxChars = 8 * 1024 * 1024;
 
 /**
@@ -21,7 +23,7 @@ const maxChars = 8 * 1024 * 1024;
  * several in one text, in an array, or with members that mean nothing. Undefined if there are none, or if it is not clear which.
  */
 export function recoverMessages(text: string): Recovered | undefined {
-  if (text.length > maxChars) return undefined;
+  if (text.length > maxChars || !names.some((name) => text.includes(name))) return undefined;
   const tolerances = new Set<Tolerance>();
   const bare = withoutControls(text);
   if (bare !== text) tolerances.add('controlBytes');
