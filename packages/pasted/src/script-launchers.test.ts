@@ -132,6 +132,14 @@ describe('a script of this machine', () => {
     expect(request.python_with).toEqual((expected as { python_with?: string[] }).python_with);
   });
 
+  test('may be a package although the project in the directory has other programs', async () => {
+    const own = await read('uv --directory project run --with serve serve');
+    const other = await read('uv --directory project run --with mcp-server-time mcp-server-time');
+
+    expect(own.request.image).toBe(`uvx://${directory}/project`);
+    expect(other.request.image).toBe('uvx://mcp-server-time');
+  });
+
   test('that mcp run starts keeps its way to start, and is all that the server can read', async () => {
     const { request } = await read('uv run --with mcp[cli] mcp run server.py:app');
 

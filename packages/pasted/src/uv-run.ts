@@ -90,10 +90,11 @@ async function readProgram(
   const others = settings.python_with ?? [];
   const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
   const isIsolated = given.some(([flag]) => flag === '--no-project' || flag === '--isolated');
-  const place =
-    isIsolated || named !== undefined ? projectAt(placeOf(project, from)) : placeOf(project, from);
-  // Without a project, the program comes from one of the packages.
-  if ((isIsolated || place === undefined) && named !== undefined) {
+  const own = placeOf(project, from);
+  const place = named === undefined ? own : isIsolated ? undefined : projectAt(own);
+  // Without a project that has the program, the program comes from one of the packages.
+  const isOwn = place !== undefined && named !== undefined && hasProgram(place, program);
+  if (named !== undefined && (place === undefined || (!isOwn && sameName(requirementName(named), program)))) {
     const image = packageImage('uvx', named, program);
     return { request: { image, cmd_arguments: args }, notes: [], source: named };
   }
@@ -133,6 +134,12 @@ async function readModule(
   if (projectAt(place) !== undefined && isProgram(place, module))
     return readLocalPath([place, ...args], from, 'uvx');
   return readLocalPath([file, ...args], from);
+}
+
+/** Whether the project file names a program, in `[project.scripts]`. */
+function hasProgram(place: string, program: string): boolean {
+  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  return text.split('\n').some((line) => line.trim().replace(/^["']/, '').startsWith(program));
 }
 
 /** Whether `[project.scripts]` starts this module. */
