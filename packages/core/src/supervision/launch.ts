@@ -4,7 +4,6 @@ import type { Egress } from '@toolhive/runtime/egress';
 import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
 import { parseSource, withOptions } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
-import { pinningModeOf } from '../pins/mode.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { networkOf } from '../permissions/network.ts';
 import type { NetworkGrant } from '../permissions/network.ts';
@@ -64,7 +63,7 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
     hidden: [],
-    refusesChangedCode: pinningModeOf(runConfig) === 'block',
+    refusesChangedCode: runConfig.tool_pinning === 'block',
     home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: launchNetwork(networkOf(runConfig), egress),
     limits: limitsOf(runConfig),

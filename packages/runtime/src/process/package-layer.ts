@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { conflict } from '@toolhive/contract/failure';
@@ -94,7 +94,8 @@ export class PackageLayers {
     const roots = own.map(({ path }) => path);
     const isSame = record?.source === source && JSON.stringify(record.roots) === JSON.stringify(roots);
     const notes = isSame ? [] : await this.#discard(workload, record, source);
-    const trash = isSame ? await mkdtemp(join(place, 'trash-')) : '';
+    const trash = join(place, 'trash');
+    await removeTree(trash); // of an interrupted start
     if (!isSame) await this.#copy(request, roots);
     const changed: string[] = [];
     for (const [index, { path, inner }] of own.entries()) {
@@ -105,7 +106,7 @@ export class PackageLayers {
       );
       changed.push(...found.map((file) => join(path, file)));
     }
-    if (trash !== '') await removeTree(trash);
+    await removeTree(trash);
     if (changed.length > 0 && refusesChanges) {
       throw conflict(`the server has changed its own program: ${listed(changed)}`, {
         hint: `check ${place}. To discard all files that the server stored beside its program, delete this directory. With tool_pinning warn, ToolHive restores the published files`,

@@ -13,7 +13,7 @@ interface Directories {
 }
 
 interface Restoration {
-  /** Receives everything that must not stay. */
+  /** The directory that receives everything that must not stay. Created when needed. */
   trash: string;
   /** Whether the changes are only reported. */
   isDry: boolean;
@@ -89,7 +89,9 @@ export async function restoreProgram(
   }
 
   async function discard({ place }: Entry): Promise<void> {
-    if (!isDry) await rename(place, join(trash, String((entries += 1))));
+    if (isDry) return;
+    await mkdir(trash, { recursive: true, mode: 0o700 });
+    await rename(place, join(trash, String((entries += 1))));
   }
 
   /** Copies a published entry that is missing. Data that the server deleted stays deleted, unless the change is known. */
