@@ -8,7 +8,7 @@ export interface OwnDirectory {
   /** The path in the package's folder. Empty for the folder itself. */
   path: string;
   /** The names of its directories that belong to dependencies. */
-  inner: readonly string[];
+  inner: string[];
 }
 
 /** The most that is copied for a workload. Larger packages stay read-only. */

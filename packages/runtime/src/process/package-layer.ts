@@ -8,7 +8,7 @@ import { removeTree } from './homes.ts';
 import type { Install } from './installers/install.ts';
 import { ownDirectories } from './own-directories.ts';
 import { measureFiles } from './measure.ts';
-import { restoreProgram } from './restored-program.ts';
+import { restoreProgram, stampsIn } from './restored-program.ts';
 
 /** A directory over a part of the package, in the order of the mounts. */
 export interface LayerMount {
@@ -35,7 +35,14 @@ interface LayerRequest {
 }
 
 const Content = z.object({ bytes: z.number(), files: z.number(), size: z.number() });
-const LayerRecord = z.object({ source: z.string(), roots: z.array(z.string()), content: Content });
+const LayerRecord = z.object({
+  source: z.string(),
+  own: z.array(z.object({ path: z.string(), inner: z.array(z.string()) })),
+  content: Content,
+  /** How each copied file was, by the number of its directory and its path. */
+  stamps: z.record(z.string(), z.string()),
+});
+type LayerRecord = z.infer<typeof LayerRecord>;
 
 type LayerContent = z.infer<typeof Content> & { excess?: string | undefined };
 
@@ -63,15 +70,15 @@ export class PackageLayers {
   async measure(workload: string): Promise<{ bytes: number; isEmpty: boolean; excess?: string | undefined }> {
     const record = await this.#record(workload);
     if (record === undefined) return { bytes: 0, isEmpty: true };
-    const { content, roots } = record;
-    const { bytes, files, size, excess } = await this.#content(workload, roots);
+    const { content, own } = record;
+    const { bytes, files, size, excess } = await this.#content(workload, own.length);
     const isEmpty = files === content.files && size === content.size;
     return { bytes: Math.max(0, bytes - content.bytes), isEmpty, excess };
   }
 
-  async #content(workload: string, roots: readonly string[]): Promise<LayerContent> {
+  async #content(workload: string, directories: number): Promise<LayerContent> {
     const total: LayerContent = { bytes: 0, files: 0, size: 0 };
-    for (const index of roots.keys()) {
+    for (let index = 0; index < directories; index += 1) {
       const { bytes, files, size, excess } = await measureFiles(join(this.#path(workload), String(index)));
       total.bytes += bytes;
       total.files += files;
@@ -86,46 +93,50 @@ export class PackageLayers {
   }
 
   async #prepare(request: LayerRequest): Promise<Layer> {
-    const { workload, source, folder, install, refusesChanges } = request;
-    const own = await ownDirectories(folder, install);
-    const record = await this.#record(workload);
-    if (own === undefined) return { mounts: [], notes: await this.#discard(workload, record, source) };
+    const { workload, source, folder } = request;
+    const known = await this.#record(workload);
+    const isSame = known?.source === source;
+    const notes = isSame ? [] : await this.#discard(workload, known, source);
+    const record = isSame ? known : await this.#copy(request);
+    if (isSame) notes.push(...(await this.#verify(request, record)));
     const place = this.#path(workload);
-    const roots = own.map(({ path }) => path);
-    const isSame = record?.source === source && JSON.stringify(record.roots) === JSON.stringify(roots);
-    const notes = isSame ? [] : await this.#discard(workload, record, source);
-    const trash = join(place, 'trash');
-    await removeTree(trash); // of an interrupted start
-    if (!isSame) await this.#copy(request, roots);
-    const changed: string[] = [];
-    for (const [index, { path, inner }] of own.entries()) {
-      if (!isSame) break;
-      const found = await restoreProgram(
-        { verified: join(folder, path), layer: join(place, String(index)), inner },
-        { trash, isDry: refusesChanges },
-      );
-      changed.push(...found.map((file) => join(path, file)));
-    }
-    await removeTree(trash);
-    if (changed.length > 0 && refusesChanges) {
-      throw conflict(`the server has changed its own program: ${listed(changed)}`, {
-        hint: `check ${place}. To discard all files that the server stored beside its program, delete this directory. With tool_pinning warn, ToolHive restores the published files`,
-      });
-    }
-    if (changed.length > 0)
-      notes.push(`the server had changed its own program, so ToolHive restored ${listed(changed)}`);
-    const mounts = own.flatMap(({ path, inner }, index) => [
+    const mounts = record.own.flatMap(({ path, inner }, index) => [
       { source: join(place, String(index)), path, readOnly: false },
       ...inner.map((name) => ({ source: join(folder, path, name), path: join(path, name), readOnly: true })),
     ]);
     return { mounts, notes };
   }
 
+  /** Puts the program files back to the verified ones. Throws `conflict` instead if changes are refused. */
+  async #verify({ workload, folder, refusesChanges }: LayerRequest, record: LayerRecord): Promise<string[]> {
+    const place = this.#path(workload);
+    const trash = join(place, 'trash');
+    await removeTree(trash); // of an interrupted start
+    const changed: string[] = [];
+    for (const [index, { path, inner }] of record.own.entries()) {
+      const layer = join(place, String(index));
+      const stampOf = (file: string): string | undefined => record.stamps[join(String(index), file)];
+      const found = await restoreProgram(
+        { verified: join(folder, path), layer, inner, stampOf },
+        { trash, isDry: refusesChanges },
+      );
+      changed.push(...found.map((file) => join(path, file)));
+    }
+    await removeTree(trash);
+    if (changed.length === 0) return [];
+    if (!refusesChanges)
+      return [`the server had changed its own program, so ToolHive restored ${listed(changed)}`];
+    throw conflict(`the server has changed its own program: ${listed(changed)}`, {
+      hint: `check ${place}. To discard all files that the server stored beside its program, delete this directory. With tool_pinning warn, ToolHive restores the published files`,
+    });
+  }
+
   /** Copies the verified content. The record comes last, so that an interrupted copy counts as none. */
-  async #copy({ workload, source, folder, install }: LayerRequest, roots: readonly string[]): Promise<void> {
+  async #copy({ workload, source, folder, install }: LayerRequest): Promise<LayerRecord> {
     const place = this.#path(workload);
     await mkdir(place, { recursive: true, mode: 0o700 });
     const own = (await ownDirectories(folder, install)) ?? [];
+    const stamps: Record<string, string> = {};
     for (const [index, { path, inner }] of own.entries()) {
       const from = join(folder, path);
       const to = join(place, String(index));
@@ -136,19 +147,18 @@ export class PackageLayers {
         filter: (file) => !inner.some((name) => file === join(from, name)),
       });
       for (const name of inner) await mkdir(join(to, name)); // where the read-only original is mounted
+      for (const [file, stamp] of await stampsIn(to)) stamps[join(String(index), file)] = stamp;
     }
+    const content = await this.#content(workload, own.length);
+    const record = { source, own, content, stamps };
     const staged = join(place, `${RECORD}.new`);
-    const content = await this.#content(workload, roots);
-    await writeFile(staged, JSON.stringify({ source, roots, content }));
+    await writeFile(staged, JSON.stringify(record));
     await rename(staged, join(place, RECORD));
+    return record;
   }
 
   /** Removes the layer of another version. Returns a note if the server had stored something there. */
-  async #discard(
-    workload: string,
-    record: z.infer<typeof LayerRecord> | undefined,
-    source: string,
-  ): Promise<string[]> {
+  async #discard(workload: string, record: LayerRecord | undefined, source: string): Promise<string[]> {
     const { isEmpty } = await this.measure(workload);
     await this.remove(workload);
     if (record === undefined || isEmpty) return [];
@@ -157,7 +167,7 @@ export class PackageLayers {
     ];
   }
 
-  async #record(workload: string): Promise<z.infer<typeof LayerRecord> | undefined> {
+  async #record(workload: string): Promise<LayerRecord | undefined> {
     const text = await readFile(join(this.#path(workload), RECORD), 'utf8').catch(() => '{}');
     try {
       return LayerRecord.safeParse(JSON.parse(text)).data;

@@ -1,6 +1,6 @@
-import { type Stats, constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import { conflict } from '@toolhive/contract/failure';
 
 interface Directories {
@@ -10,6 +10,8 @@ interface Directories {
   layer: string;
   /** The names in both that are mounted from elsewhere. */
   inner: readonly string[];
+  /** The stamp of a file in the copy when nothing had written to it. */
+  stampOf: (path: string) => string | undefined;
 }
 
 interface Restoration {
@@ -28,7 +30,7 @@ const DEEPEST = 64;
  * step starts from an open directory, because the server can put links into the copy in the meantime.
  */
 export async function restoreProgram(
-  { verified, layer, inner }: Directories,
+  { verified, layer, inner, stampOf }: Directories,
   { trash, isDry }: Restoration,
 ): Promise<string[]> {
   const changed: string[] = [];
@@ -53,8 +55,9 @@ export async function restoreProgram(
   }
 
   async function compare(entry: Entry): Promise<void> {
-    const [found, expected] = await Promise.all([entry.place, entry.original].map(statOf));
-    if (found === undefined) return;
+    const found = await statOf(entry.place);
+    if (found === undefined || stampFrom(found) === stampOf(entry.path)) return;
+    const expected = await statOf(entry.original);
     const isNew = expected === undefined;
     if (found.isDirectory() && (isNew || expected.isDirectory())) {
       // Python would take compiled files from here in place of the verified ones.
@@ -69,7 +72,11 @@ export async function restoreProgram(
   }
 
   /** Whether an entry is as published, or data. */
-  async function isUnchanged(entry: Entry, found: Stats, expected: Stats | undefined): Promise<boolean> {
+  async function isUnchanged(
+    entry: Entry,
+    found: BigIntStats,
+    expected: BigIntStats | undefined,
+  ): Promise<boolean> {
     if (found.isSymbolicLink()) {
       const isLink = expected?.isSymbolicLink() === true;
       return isLink && (await readlink(entry.place)) === (await readlink(entry.original));
@@ -116,7 +123,7 @@ export async function restoreProgram(
     if (!isKnown && !(await isProgram(entry.path, published))) return;
     if (!isKnown) changed.push(entry.path);
     if (isDry) return;
-    await using file = await open(entry.place, CREATE, (expected?.mode ?? 0o600) & 0o700);
+    await using file = await open(entry.place, CREATE, Number(expected?.mode ?? 0o600) & 0o700);
     await file.writeFile(await published.readFile());
   }
 
@@ -138,7 +145,27 @@ const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 const openDirectory = (path: string): Promise<FileHandle | undefined> =>
   open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(() => undefined);
 
-const statOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(() => undefined);
+const statOf = (path: string): Promise<BigIntStats | undefined> =>
+  lstat(path, { bigint: true }).catch(() => undefined);
+
+/**
+ * Changes with every write to a file and its attributes. Unlike the time of the last write, no program can set the time
+ * of the last change. Null for directories, whose entries are compared one by one.
+ */
+const stampFrom = (found: BigIntStats): string | null =>
+  found.isDirectory() ? null : `${found.ino} ${found.size} ${found.ctimeNs}`;
+
+/** The stamps of all files in a directory that nothing writes to now, by path. */
+export async function stampsIn(root: string): Promise<Map<string, string>> {
+  const stamps = new Map<string, string>();
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const place = join(entry.parentPath, entry.name);
+    const found = await statOf(place);
+    const stamp = found === undefined ? null : stampFrom(found);
+    if (stamp !== null) stamps.set(relative(root, place), stamp);
+  }
+  return stamps;
+}
 
 const tooMany = (layer: string) =>
   conflict(`the server stored too many files beside its program (${layer})`, {
