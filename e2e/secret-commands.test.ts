@@ -16,7 +16,6 @@ afterAll(() => user?.[Symbol.asyncDispose]());
 
 test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
-  [['set', 'token'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
   [['provider', 'vault'], 2, /"vault" not found\nHint: use encrypted, 1password, none/],
   [['provider', 'encrypted'], 2, /OS keyring is not available.*\nHint: set a password with thv secret setup/],
   [['setup'], 2, /no terminal available\nHint: select the provider with --provider/],
@@ -27,7 +26,26 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
+test('before the first setup, a secret without a value sets up nothing', async () => {
+  const { code, stderr } = await feed(user, '', 'secret', 'set', 'token');
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('a secret needs a value');
+  expect((await user.thv('secret', 'list')).stderr).toContain('secrets are not set up');
+});
+
 describe('without a terminal', () => {
+  test('the first secret sets up the encrypted file, which the next daemon opens', async () => {
+    await using newcomer = await makeUser();
+
+    const set = await feed(newcomer, `${value}\n`, 'secret', 'set', 'first');
+    process.kill(await newcomer.daemonPid(), 'SIGKILL');
+
+    expect(set).toMatchObject({ code: 0, stdout: 'stored the secret first\n' });
+    expect(set.stderr).toContain('This system has no keyring, so ToolHive generated the password');
+    expect(await newcomer.mustThv('secret', 'get', 'first')).toBe(`${value}\n`);
+  });
+
   test('the password comes from standard input, and so do values', async () => {
     proves('cli.secrets');
     const setup = await feed(user, `${password}\n`, 'secret', 'setup', '--provider', 'encrypted');

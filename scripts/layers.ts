@@ -36,6 +36,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/control': ['contract', 'proxy'],
   'packages/operator': ['contract', 'outgoing', 'kubernetes', 'registry', 'core'],
   'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core'],
+  'packages/daemon': ['contract', 'access', 'control', 'core', 'api', 'state'],
   'packages/cli': ['contract', 'pasted'],
   'apps/cli': ['cli', 'contract'],
   'apps/operator': [
@@ -105,8 +106,8 @@ const folders: Record<string, readonly string[]> = {
 /** Files and folders that may import more than their package, and why. At most eight. */
 export const exceptions: Record<string, { allowed: readonly string[]; why: string }> = {
   'packages/cli/src/commands/system/': {
-    allowed: ['access', 'control', 'core', 'api', 'state'],
-    why: 'contains the daemon',
+    allowed: ['access', 'core', 'api', 'state', 'daemon'],
+    why: 'starts the daemon, with the options of a command',
   },
   'packages/cli/src/commands/proxy/': {
     allowed: ['access', 'remote', 'secrets', 'proxy'],

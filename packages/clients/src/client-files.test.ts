@@ -89,6 +89,49 @@ describe('applications', () => {
     expect(await readFile(join(home, goose), 'utf8')).toContain('uri: http://localhost:8081/sse#fetch');
   });
 
+  test.each<[ClientName, NodeJS.Platform, NodeJS.ProcessEnv, string]>([
+    ['claude-code', 'linux', { CLAUDE_CONFIG_DIR: 'moved' }, 'moved/.claude.json'],
+    ['vscode', 'linux', { XDG_CONFIG_HOME: 'moved' }, 'moved/Code/User/mcp.json'],
+    [
+      'roo-code',
+      'linux',
+      { XDG_CONFIG_HOME: 'moved' },
+      'moved/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json',
+    ],
+    ['vscode', 'linux', { XDG_CONFIG_HOME: 'other', VSCODE_APPDATA: 'moved' }, 'moved/Code/User/mcp.json'],
+    ['vscode', 'darwin', { XDG_CONFIG_HOME: 'moved' }, 'Library/Application Support/Code/User/mcp.json'],
+    ['vscode', 'win32', { APPDATA: 'moved' }, 'moved/Code/User/mcp.json'],
+    ['amp-cli', 'darwin', { XDG_CONFIG_HOME: 'moved' }, 'moved/amp/settings.json'],
+    ['amp-cli', 'linux', { AMP_SETTINGS_FILE: 'moved/mine.json' }, 'moved/mine.json'],
+    ['goose', 'linux', { XDG_CONFIG_HOME: 'moved/' }, 'moved/goose/config.yaml'],
+    ['goose', 'linux', { GOOSE_PATH_ROOT: 'moved' }, 'moved/config/config.yaml'],
+    ['continue', 'linux', { CONTINUE_GLOBAL_DIR: 'moved' }, 'moved/config.yaml'],
+    ['cursor', 'linux', { XDG_CONFIG_HOME: 'moved' }, '.cursor/mcp.json'],
+  ])('are where their variables say: %s on %s with %j', (client, platform, variables, path) => {
+    const env = Object.fromEntries(
+      Object.entries(variables).map(([name, value = '']) => [name, join(home, value)]),
+    );
+
+    clients = new ClientFiles({ home, platform, env, record: recordFile(), log: pino({ level: 'silent' }) });
+
+    expect(clients.pathOf(client)).toBe(join(home, path));
+  });
+
+  test.each(['relative', '', './x'])('ignore a variable that is no absolute path: %j', (value) => {
+    const env = { XDG_CONFIG_HOME: value, CLAUDE_CONFIG_DIR: value };
+
+    clients = new ClientFiles({
+      home,
+      platform: 'linux',
+      env,
+      record: recordFile(),
+      log: pino({ level: 'silent' }),
+    });
+
+    expect(clients.pathOf('claude-code')).toBe(join(home, '.claude.json'));
+    expect(clients.pathOf('vscode')).toBe(join(home, '.config/Code/User/mcp.json'));
+  });
+
   test('that do not exist are reported, and no folder is made', async () => {
     await clients.reconcile(wanted('cursor', anEntry()));
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { clientApplications, pathOn } from '@toolhive/contract/client-application';
+import { dirname, normalize } from 'node:path';
+import { clientApplications, clientPath } from '@toolhive/contract/client-application';
 import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
@@ -18,6 +18,8 @@ export interface ClientFilesOptions {
   /** The home of the person whose applications these are. */
   home: string;
   platform: NodeJS.Platform;
+  /** The user's variables, which can move client files. */
+  env?: NodeJS.ProcessEnv;
   /** The file that remembers which entries are ours. */
   record: string;
   /** Called when a file cannot be updated, and with undefined when the update works again. */
@@ -51,6 +53,8 @@ export class ClientFiles {
   readonly #options: ClientFilesOptions;
   readonly #files = new TextFiles();
   readonly #problems = new Map<ClientName, string>();
+  /** The wanted names that belong to entries of others, by client. */
+  readonly #taken = new Map<ClientName, readonly string[]>();
   readonly #known = new Map<ClientName, { version: string; entries: Entries }>();
   readonly #runs = new Latest(() => this.#reconcileAll());
   #wanted: ReadonlyMap<ClientName, readonly Entry[]> = new Map();
@@ -65,11 +69,19 @@ export class ClientFiles {
     return this.#problems;
   }
 
+  /** Why a client's file does not have the entry of that name. Other entries do not matter. */
+  problemOf(client: ClientName, name: string): string | undefined {
+    const taken = this.#taken.get(client);
+    if (taken === undefined) return this.#problems.get(client);
+    return taken.includes(name) ? takenProblem(this.pathOf(client), [name]) : undefined;
+  }
+
   /** The applications that are on this machine. */
   async installed(): Promise<ReadonlySet<ClientName>> {
     const found = await Promise.all(
-      clientApplications.map(async ({ id, detection }) => {
-        const stats = await stat(this.#path(detection.path)).catch(() => {}); // an inaccessible file counts as missing
+      clientApplications.map(async (application) => {
+        const { id, detection } = application;
+        const stats = await stat(this.#path(application, detection.path)).catch(() => {}); // an inaccessible file counts as missing
         const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
         return isThere === true ? [id] : [];
       }),
@@ -79,13 +91,14 @@ export class ClientFiles {
 
   /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
-    return this.#path(applicationOf(client).config);
+    const application = applicationOf(client);
+    return this.#path(application, application.config);
   }
 
   /** Throws if a client's file exists but cannot be edited. */
   async check(client: ClientName): Promise<void> {
     const application = applicationOf(client);
-    const path = this.#path(application.config);
+    const path = this.#path(application, application.config);
     if (!(await isDirectory(dirname(path)))) return;
     await this.#files.requireWritable(path, limits[application.format]);
     await this.#files.read(path, limits[application.format], (text) =>
@@ -96,7 +109,7 @@ export class ClientFiles {
   /** Returns the content of a client's file with these entries. Changes nothing. */
   async preview(client: ClientName, wanted: readonly Entry[]): Promise<FilePreview> {
     const application = applicationOf(client);
-    const path = this.#path(application.config);
+    const path = this.#path(application, application.config);
     const exists = await stat(path).then(
       () => true,
       () => false, // an inaccessible file counts as missing
@@ -156,8 +169,9 @@ export class ClientFiles {
     return EntryRecord.open(record, log);
   }
 
-  async #sweep({ id, config }: ClientApplication): Promise<void> {
-    const path = this.#path(config);
+  async #sweep(application: ClientApplication): Promise<void> {
+    const { id, config } = application;
+    const path = this.#path(application, config);
     try {
       if (await isDirectory(dirname(path))) await this.#files.sweep(path);
     } catch (error) {
@@ -173,14 +187,17 @@ export class ClientFiles {
     wanted: readonly Entry[],
   ): Promise<string | undefined> {
     const { id, product, config } = application;
+    this.#taken.delete(id);
     if (wanted.length === 0 && record.of(id).size === 0) return undefined;
-    const path = this.#path(config);
+    const path = this.#path(application, config);
     try {
       if (!(await isDirectory(dirname(path)))) {
         return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} not found`;
       }
       const plan = await this.#bringUpToDate(record, application, path, wanted);
-      return plan.taken.length === 0 ? undefined : takenProblem(path, plan.taken);
+      if (plan.taken.length === 0) return undefined;
+      this.#taken.set(id, plan.taken);
+      return takenProblem(path, plan.taken);
     } catch (error) {
       if (error instanceof ThvError) return [error.message, error.hint].filter(Boolean).join('; ');
       this.#options.log.error({ client: id, err: error }, 'client configuration failed');
@@ -241,9 +258,9 @@ export class ClientFiles {
     this.#options.onProblem?.(client, problem);
   }
 
-  #path(paths: SystemPaths): string {
-    const { home, platform } = this.#options;
-    return join(home, ...pathOn(platform, paths).split('/'));
+  #path({ moves }: ClientApplication, paths: SystemPaths): string {
+    const { home, platform, env = {} } = this.#options;
+    return normalize(clientPath(paths, moves, { home, platform, env }));
   }
 }
 

@@ -1,95 +1,153 @@
-import { parse as parseJson } from 'jsonc-parser';
-import type { ParseError } from 'jsonc-parser';
-import { parse as parseToml } from 'smol-toml';
-import { parse as parseYaml } from 'yaml';
 import { invalid } from '@toolhive/contract/failure';
+import { uniqueNames } from './entry-names.ts';
+import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
+import type { Input } from './placeholders.ts';
 
-/** The unparsed entries of a client's configuration, by name. */
-export type RawEntries = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+/** The servers in a client's configuration. */
+export interface ClientDocument {
+  entries: RawEntry[];
+  /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
+  inputs: ReadonlyMap<string, Input>;
+}
+
+/** An entry that is not parsed yet. */
+export interface RawEntry {
+  /** The name in the configuration. Several entries can have the same. */
+  name: string;
+  /** A name for its workload, which no other entry has. */
+  workload: string;
+  notes: string[];
+  entry: Readonly<Record<string, unknown>>;
+}
 
 /**
- * Finds the servers in a client's configuration: JSON with comments, YAML, or TOML. `what` names the configuration in
- * errors, which never quote its content, because it may contain credentials. Throws `invalid` if it has no servers.
+ * Finds the servers in a client's configuration: JSON with comments, YAML, TOML, or a page with these in fences. `what`
+ * names the configuration in errors, which never quote its content, because it may contain credentials. Throws
+ * `invalid` if it has no servers.
  */
-export function readClientDocument(text: string, what: string): RawEntries {
-  const document = parseDocument(text.replace(/^\uFEFF/, ''), what);
-  const entries = entriesIn(document);
-  if (entries.size > 0) return entries;
-  throw invalid(`${what} has no MCP servers`, {
-    hint: `ToolHive looks for ${places.map((keys) => keys.join('.')).join(', ')}`,
+export function readClientDocument(text: string, what: string): ClientDocument {
+  const documents = parseDocuments(text, what);
+  if (documents.some((document) => isDeeper(document, maxDepth)))
+    throw invalid(`${what} is nested too deeply`);
+  const found = withoutRepeated(documents.flatMap(entriesIn));
+  if (found.length === 0) {
+    throw invalid(`${what} has no MCP servers`, {
+      hint: `ToolHive looks for ${[...everywhere, ...atTheTop, 'mcp.servers'].join(', ')}`,
+    });
+  }
+  return { entries: uniqueNames(found), inputs: new Map(documents.flatMap(inputsIn)) };
+}
+
+const maxDepth = 64;
+
+function isDeeper(value: unknown, than: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return than === 0 || Object.values(value).some((inner) => isDeeper(inner, than - 1));
+}
+
+export interface Found {
+  name: string;
+  /** The keys that lead to the entry. */
+  path: readonly string[];
+  entry: Readonly<Record<string, unknown>>;
+}
+
+/** The keys for sections with servers, at any place: clients have sections for projects, profiles, and extensions. */
+const everywhere = ['mcpServers', 'mcp_servers', 'context_servers', 'modelContextProtocolServers'];
+/** The same for keys that mean other things elsewhere. */
+const atTheTop = ['servers', 'mcp', 'extensions'];
+
+function isSection(key: string, path: readonly string[]): boolean {
+  // Some editors have dots in the names of their settings: `amp.mcpServers`, `mcp.servers`.
+  const [last = '', before = path.at(-1) ?? ''] = key.split('.').toReversed();
+  if (everywhere.includes(last)) return true;
+  return (last === 'servers' && /(?:^|\.)mcp$/.test(before)) || (path.length === 0 && atTheTop.includes(key));
+}
+
+function entriesIn(document: unknown): Found[] {
+  const found = sectionsIn(document, []);
+  if (found.length > 0) return found;
+  if (isEntry(document)) return [{ name: '', path: [], entry: document }];
+  return toEntries(document, []);
+}
+
+function sectionsIn(value: unknown, path: readonly string[]): Found[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => sectionsIn(item, path));
+  if (!isObject(value) || isEntry(value)) return [];
+  return Object.entries(value).flatMap(([written, inner]) => {
+    const key = writtenKey(written);
+    const here = [...path, key];
+    return [...(isSection(key, path) ? toEntries(inner, here) : []), ...sectionsIn(inner, here)];
   });
 }
 
-function parseDocument(text: string, what: string): unknown {
-  // A README may show a part of a file: "name": {…}.
-  const json = /^\s*"[^"]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, '')}}` : text;
-  if (/^\s*([{[]|\/[/*])/.test(json)) {
-    const errors: ParseError[] = [];
-    const value: unknown = parseJson(json, errors, { allowTrailingComma: true });
-    const [error] = errors;
-    if (error === undefined) return value;
-    if (!/^\s*\[/.test(json)) {
-      const line = json.slice(0, error.offset).split('\n').length;
-      throw invalid(`${what} is not JSON: syntax error in line ${line}`);
-    }
-  }
-  const parsers = [() => parseToml(text), (): unknown => parseYaml(text, { maxAliasCount: 100 })];
-  for (const parse of parsers) {
-    try {
-      const value = parse();
-      if (isObject(value)) return value;
-    } catch {
-      // The other format may fit.
-    }
-  }
-  throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
-}
-
-/** The keys that lead to the servers in the files of clients. */
-const places = [
-  ['mcpServers'],
-  ['servers'],
-  ['mcp', 'servers'],
-  ['amp.mcpServers'],
-  ['context_servers'],
-  ['mcp_servers'],
-  ['extensions'],
-  ['mcp'],
-] as const;
-
-function entriesIn(document: unknown): RawEntries {
-  for (const keys of places) {
-    const found = toEntries(keys.reduce(member, document));
-    if (found.size > 0) return found;
-  }
-  return toEntries(document);
-}
-
-function member(value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
 /** A map by name, or a list of objects with a name. Everything that does not start or reach a server is left out. */
-function toEntries(value: unknown): RawEntries {
+function toEntries(value: unknown, path: readonly string[]): Found[] {
   const all: (readonly [string, unknown])[] = Array.isArray(value)
     ? value.map((item: unknown) => [nameOf(item), item] as const)
     : isObject(value)
-      ? Object.entries(value)
+      ? Object.entries(value).map(([key, inner]) => [writtenKey(key), inner] as const)
       : [];
-  return new Map(
-    all.flatMap(([name, entry]) =>
-      isObject(entry) && entryKeys.some((key) => Object.hasOwn(entry, key)) ? [[name, entry] as const] : [],
-    ),
+  // In a section for servers only, an entry without a server is a mistake of its author, who should know.
+  const isStrict = /^(?:.*\.)?(?:mcpServers|mcp_servers)$/.test(path.at(-1) ?? '');
+  return all.flatMap(([name, entry]) =>
+    isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [],
   );
 }
 
 function nameOf(item: unknown): string {
-  const name = member(item, 'name');
-  return typeof name === 'string' ? name : '';
+  const { name, id } = isObject(item) ? item : {};
+  return typeof name === 'string' ? name : typeof id === 'string' ? id : '';
 }
 
 const entryKeys = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri'];
+/** Some clients put the command or the URL one level deeper. */
+export const innerKeys = ['command', 'transport', 'config', 'server'];
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isEntry(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const isFilled = (object: Record<string, unknown>): boolean =>
+    entryKeys.some((key) => {
+      const inner = Object.hasOwn(object, key) ? object[key] : undefined;
+      return typeof inner === 'string' || typeof inner === 'number' || Array.isArray(inner);
+    });
+  return (
+    isFilled(value) ||
+    innerKeys.some((key) => {
+      const inner = value[key];
+      return isObject(inner) && (isFilled(inner) || typeof inner['path'] === 'string');
+    })
+  );
+}
+
+/** The same server in two places is one server. */
+function withoutRepeated(found: readonly Found[]): Found[] {
+  const seen = new Set<string>();
+  return found.filter(({ name, entry }) => {
+    const key = JSON.stringify([name, entry]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function inputsIn(value: unknown): [string, Input][] {
+  if (Array.isArray(value)) return value.flatMap(inputsIn);
+  if (!isObject(value)) return [];
+  const { inputs, ...others } = value;
+  const own = Array.isArray(inputs)
+    ? inputs.flatMap((input: unknown): [string, Input][] => {
+        if (!isObject(input) || typeof input['id'] !== 'string') return [];
+        const { id, description, password, default: preset } = input;
+        return [
+          [
+            id,
+            {
+              description: typeof description === 'string' ? description : '',
+              secret: password === true,
+              default: typeof preset === 'string' && preset !== '' ? preset : undefined,
+            },
+          ],
+        ];
+      })
+    : [];
+  return [...own, ...Object.values(others).flatMap(inputsIn)];
 }

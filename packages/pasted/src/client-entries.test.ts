@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readClientDocument } from './client-document.ts';
 import { readClientEntry } from './client-entry.ts';
 
-const readEnvFile = async (): Promise<Record<string, string>> => ({});
+const readFile = async (): Promise<string> => '';
 
 const entry = { command: 'npx', args: ['-y', 'server'] };
 
@@ -24,15 +24,15 @@ describe('a client configuration', () => {
     ],
     ['TOML', '[mcp_servers.one]\ncommand = "npx"\nargs = ["-y", "server"]\n'],
   ])('is read: %s', async (_name, text) => {
-    const entries = readClientDocument(text, 'it');
+    const { entries } = readClientDocument(text, 'it');
+    const servers = await Promise.all(
+      entries.map((each) => readClientEntry(each, { env: {}, directory: '/', readFile })),
+    );
 
-    expect([...entries.keys()]).toEqual(['one']);
-    const { request } = await readClientEntry('one', entries.get('one') ?? {}, {
-      env: {},
-      directory: '/',
-      readEnvFile,
-    });
-    expect(request).toMatchObject({ name: 'one', image: 'npx://server', cmd_arguments: [] });
+    expect(entries.map(({ name }) => name)).toEqual(['one']);
+    expect(servers).toMatchObject([
+      { request: { name: 'one', image: 'npx://server', cmd_arguments: [] }, notes: [], needs: [] },
+    ]);
   });
 
   test.each([
@@ -46,7 +46,10 @@ describe('a client configuration', () => {
 
 describe('an entry', () => {
   const read = (raw: object, env = {}) =>
-    readClientEntry('name', { ...raw }, { env, directory: '/work', readEnvFile });
+    readClientEntry(
+      { name: 'name', workload: 'name', notes: [], entry: { ...raw } },
+      { env, directory: '/work', readFile },
+    );
 
   test('leaves open what only the user knows', async () => {
     const env = {

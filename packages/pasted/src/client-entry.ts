@@ -1,90 +1,183 @@
-import { homedir } from 'node:os';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import * as z from 'zod';
-import { readCommandLine } from './launchers.ts';
+import type { RawEntry } from './client-document.ts';
+import { readEntry } from './entry-fields.ts';
+import type { EntryFields } from './entry-fields.ts';
+import { readDotenv } from './env-file.ts';
+import { isCommandLine, readCommandLine } from './launchers.ts';
+import { readMcpRemote } from './mcp-remote.ts';
+import type { BridgedServer } from './mcp-remote.ts';
+import { absolutePath } from './paths.ts';
 import type { Need, Pasted, PastedFrom } from './pasted.ts';
+import { substitute, withoutPlaceholders } from './placeholders.ts';
+import type { Input, Open, Scope } from './placeholders.ts';
+import { splitValues } from './values.ts';
+import { wordsIn } from './words.ts';
 
-const Texts = z.record(z.string(), z.coerce.string()).nullish();
+/** Where an entry is read, with the questions of its configuration. */
+export interface EntryFrom extends PastedFrom {
+  inputs?: ReadonlyMap<string, Input>;
+}
 
-/** An entry in the clients' formats, which use different names for the same fields. */
-const Entry = z.object({
-  command: z.union([z.string(), z.array(z.string()).min(1)]).nullish(),
-  cmd: z.string().nullish(),
-  args: z.array(z.coerce.string()).nullish(),
-  env: Texts,
-  envs: Texts,
-  environment: Texts,
-  envFile: z.string().nullish(),
-  cwd: z.string().nullish(),
-  url: z.string().nullish(),
-  serverUrl: z.string().nullish(),
-  httpUrl: z.string().nullish(),
-  uri: z.string().nullish(),
-  headers: Texts,
-  http_headers: Texts,
-  type: z.string().nullish(),
-  transport: z.string().nullish(),
-});
-type Entry = z.infer<typeof Entry>;
-
-/** A server of a client's configuration, and the values that the configuration leaves open. */
+/** A server in a client's configuration, and the values that the configuration leaves open. */
 export interface ClientServer extends Pasted {
   needs: Need[];
+  /** Values that look like examples. The user decides whether they are. */
+  doubts: Need[];
 }
 
 /** Converts an entry in a client's configuration. Throws `invalid`, without quoting values. */
 export async function readClientEntry(
-  name: string,
-  raw: Readonly<Record<string, unknown>>,
-  from: PastedFrom,
+  { name, workload, notes, entry: raw }: RawEntry,
+  from: EntryFrom,
 ): Promise<ClientServer> {
-  const parsed = Entry.safeParse(raw);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(`invalid entry ${name}: ${issue?.path.join('.')} has the wrong type`);
-  }
-  const entry = parsed.data;
-  const workload = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replaceAll(/^[^A-Za-z0-9]+|-+$/g, '');
-  const server = isStarted(entry) ? await readStarted(entry, from) : readReached(entry, from);
-  return { ...server, request: { ...server.request, name: workload } };
-}
-
-function isStarted({ command, cmd }: Entry): boolean {
-  return (command ?? cmd ?? '') !== '';
-}
-
-async function readStarted(entry: Entry, from: PastedFrom): Promise<ClientServer> {
-  const { command, cmd, args, cwd, envFile } = entry;
-  const directory = cwd ? resolved('cwd', cwd, from) : from.directory;
-  const words = wordsOf(command ?? cmd ?? '', args ?? undefined).map((word) => resolved('args', word, from));
-  const given = {
-    ...(envFile ? await from.readEnvFile(resolved('envFile', envFile, from)) : {}),
-    ...(entry.env ?? entry.envs ?? entry.environment),
+  const entry = readEntry(name, raw);
+  const bridged = hasCommand(entry) ? readMcpRemote(wordsOf(entry)) : undefined;
+  const server =
+    bridged !== undefined
+      ? readBridged(name, entry, bridged, from)
+      : hasCommand(entry)
+        ? await readStarted(entry, from)
+        : readReached(name, entry, from);
+  const doubtful = server.doubts.map(
+    ({ name: doubt }) => `the value of ${doubt} may be an example. If it is, replace it`,
+  );
+  return {
+    ...server,
+    request: { ...server.request, name: workload },
+    notes: [...notes, ...server.notes, ...doubtful],
   };
-  const { values, needs } = split('variable', given, from);
+}
+
+function hasCommand({ command }: EntryFields): boolean {
+  return command !== undefined && command.length > 0 && command !== '';
+}
+
+function readBridged(
+  name: string,
+  entry: EntryFields,
+  { url, headers, type, note }: BridgedServer,
+  from: EntryFrom,
+): ClientServer {
+  const server = readReached(name, { ...entry, url, headers, type }, from);
+  return { ...server, notes: [...server.notes, note] };
+}
+
+async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientServer> {
+  const scope: Scope = { env: from.env, inputs: from.inputs ?? new Map(), directory: from.directory };
+  const directory = entry.cwd === undefined ? from.directory : pathOf(entry.cwd, scope);
+  const file = entry.envFile === undefined ? undefined : pathOf(entry.envFile, scope);
+  const given = {
+    ...(file === undefined ? {} : readDotenv(await from.readFile(file))),
+    ...entry.env,
+  };
+  const own = splitValues('variable', given, scope);
+  const open = new Set(own.needs.map((need) => need.name));
   // An empty variable must not count as a value: docker run -e NAME passes it through.
-  const env = { ...from.env, ...values, ...Object.fromEntries(needs.map(({ name }) => [name, undefined])) };
-  const { request, notes } = await readCommandLine(words, { ...from, env, directory });
-  const isDocker = /(^|[\\/])(docker|podman)(\.exe)?$/.test(words[0] ?? '');
+  const known = {
+    ...from.env,
+    ...own.values,
+    ...Object.fromEntries([...open].map((name) => [name, undefined])),
+  };
+  const inner: Scope = { ...scope, env: known, directory };
+  const found: Open[] = [];
+  const words = withNamedVariables(wordsOf(entry)).map((word) => {
+    const { text, open: places } = substitute(word, inner);
+    found.push(...places);
+    return text;
+  });
+  const passed = { ...known, ...Object.fromEntries([...open].map((name) => [name, `\${${name}}`])) };
+  const { request, notes } = await readCommandLine(words, { ...from, env: passed, directory });
+  const isDocker = /(^|[\\/])(docker|podman|nerdctl)(\.exe)?$/.test(words[0] ?? '');
+  const variables = splitValues('variable', request.env_vars ?? {}, inner);
   // Docker has all variables, but its container only the ones that -e names.
-  const env_vars = isDocker ? request.env_vars : { ...values, ...request.env_vars };
-  return { request: { ...request, env_vars }, notes, needs };
+  const env_vars = isDocker ? variables.values : { ...own.values, ...variables.values };
+  const needed = isDocker
+    ? own.needs.filter(({ name }) => variables.needs.some((need) => need.name === name))
+    : own.needs;
+  const needs = unique([...needed, ...variables.needs]);
+  const placeholders = placeholderNeeds(found, request);
+  const doubts = isDocker ? own.doubts.filter(({ name }) => Object.hasOwn(env_vars, name)) : own.doubts;
+  return { request: { ...request, env_vars }, notes, needs: [...needs, ...placeholders], doubts };
+}
+
+/** `docker run -e ${TOKEN}`: its author means the variable, not a variable with the name of its value. */
+function withNamedVariables(words: readonly string[]): string[] {
+  return words.map((word, index) => {
+    const [, name] = /^\$\{(?:env:)?([A-Za-z_]\w*)\}$/.exec(word) ?? [];
+    const before = words[index - 1] ?? '';
+    return name !== undefined && (before === '-e' || before === '--env') ? name : word;
+  });
 }
 
 /** Some clients take a command with its arguments in one text, and some take a list. */
-function wordsOf(command: string | string[], args: string[] | undefined): string[] {
-  if (Array.isArray(command)) return [...command, ...(args ?? [])];
-  return args === undefined && !command.startsWith('/')
-    ? command.trim().split(/\s+/)
-    : [command, ...(args ?? [])];
+function wordsOf({ command = '', args: given = [] }: EntryFields): string[] {
+  const args = given.length === 1 ? splitArguments(given[0] ?? '') : given;
+  if (Array.isArray(command)) return [...command, ...args];
+  const whole = [command, ...args];
+  // The path of a program can contain spaces.
+  if (!/\s/.test(command.trim()) || isCommandLine(whole)) return [command.trim(), ...args];
+  const split = wordsIn(command);
+  return split !== undefined && (args.length === 0 || isCommandLine(split)) ? [...split, ...args] : whole;
 }
 
-function readReached(entry: Entry, from: PastedFrom): ClientServer {
-  const url = resolved('url', entry.url ?? entry.serverUrl ?? entry.httpUrl ?? entry.uri ?? '', from);
-  const type = entry.type ?? entry.transport ?? '';
-  const { values, needs } = split('header', entry.headers ?? entry.http_headers ?? {}, from);
-  const isSse = type === 'sse' || (type === '' && new URL(url, 'http://none').pathname.endsWith('/sse'));
+/** All arguments in one text: `"-y package /folder"`. No flag contains a space before its value. */
+function splitArguments(only: string): string[] {
+  return /^--?\w[\w-]*\s+\S/.test(only) ? (wordsIn(only) ?? [only]) : [only];
+}
+
+function pathOf(text: string, scope: Scope): string {
+  return absolutePath(substitute(text, scope).text, scope);
+}
+
+/** The placeholders that are left in the request, and that only the user can replace. */
+function placeholderNeeds(found: readonly Open[], request: CreateWorkload): Need[] {
+  const { image = '', url = '', cmd_arguments, volumes } = request;
+  const texts = [image, url, ...(cmd_arguments ?? []), ...(volumes ?? [])];
+  const left = found.filter(({ token }) => texts.some((text) => text.includes(token)));
+  return [...new Map(left.map((open) => [open.token, open])).values()].map(needOf);
+}
+
+function needOf({ token, name, description, secret }: Open): Need {
+  return {
+    kind: 'placeholder',
+    name,
+    description,
+    required: true,
+    secret: secret ?? /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri/i.test(name),
+    token,
+  };
+}
+
+function unique(needs: readonly Need[]): Need[] {
+  return [...new Map(needs.toReversed().map((need) => [need.name, need])).values()].toReversed();
+}
+
+function readReached(entryName: string, entry: EntryFields, from: EntryFrom): ClientServer {
+  const scope: Scope = { env: from.env, inputs: from.inputs ?? new Map(), directory: from.directory };
+  // The variables of an entry can be the values of its placeholders.
+  const own = splitValues('variable', entry.env, scope);
+  const known: Scope = { ...scope, env: { ...from.env, ...own.values } };
+  if (entry.url === undefined) {
+    throw invalid(`the entry ${entryName} has neither a command nor a URL`, {
+      hint: 'add "command" with the program that starts the server, or "url"',
+    });
+  }
+  const { text: url, open } = substitute(entry.url, known);
+  const braces: Open[] = [...url.matchAll(/(?<!\$)\{([\w-]{1,100})\}/g)].map(([token, name = '']) => ({
+    token,
+    name,
+    description: '',
+  }));
+  requireUrl(url, [...open, ...braces]);
+  const type = (entry.type ?? '').toLowerCase();
+  if (/^(ws|websocket)/.test(type)) {
+    throw invalid(`the transport ${type} of the entry ${entryName} is not supported`, {
+      hint: 'use the URL of the server for streamable HTTP or SSE',
+    });
+  }
+  const { values, needs, doubts } = splitValues('header', entry.headers, known);
+  const isSse = type === 'sse' || (type === '' && URL.parse(url)?.pathname.endsWith('/sse') === true);
   const headers = Object.entries(values).map(([name, value]) => ({
     name,
     description: '',
@@ -97,60 +190,24 @@ function readReached(entry: Entry, from: PastedFrom): ClientServer {
     ...(isSse ? { transport: 'sse' } : {}),
     ...(headers.length > 0 ? { headers } : {}),
   };
-  return { request, notes: [], needs };
+  return { request, notes: [], needs: [...needs, ...[...open, ...braces].map(needOf)], doubts };
 }
 
-/** The known values, and the placeholders that only the user can replace. */
-function split(
-  kind: Need['kind'],
-  given: Readonly<Record<string, string>>,
-  from: PastedFrom,
-): { values: Record<string, string>; needs: Need[] } {
-  const values: Record<string, string> = {};
-  const needs: Need[] = [];
-  for (const [name, text] of Object.entries(given)) {
-    const value = substituted(text, from);
-    if (value !== undefined && !isExample(value)) values[name] = value;
-    else
-      needs.push({
-        kind,
-        name,
-        description: text.includes(' ') ? `written as ${text}` : '',
-        required: true,
-        secret: true,
-      });
-  }
-  return { values, needs };
-}
-
-/** Typical placeholders in examples. */
-function isExample(value: string): boolean {
-  return /^(<[^<>]+>|\[[^[\]]+\]|\{[^{}]+\}|your[-_ ].*|.*[-_ ]here|x{3,}|\.{3}|…|change[-_]?me|replace[-_ ].*)$/i.test(
-    value,
-  );
-}
-
-/** Replaces variables: `${NAME}`, `${env:NAME}`, `${userHome}`. Undefined if a variable is unknown. */
-function substituted(text: string, { env, directory }: PastedFrom): string | undefined {
-  let isKnown = true;
-  const result = text.replaceAll(
-    /\$\{(?:(\w+):(?!-))?([^}:]+)(?::-([^}]*))?\}/g,
-    (_all, kind?: string, name = '', preset?: string) => {
-      if (name === 'userHome' || (kind === 'env' && name === 'HOME')) return homedir();
-      if (kind === undefined && name === 'workspaceFolder') return directory;
-      const value = kind === undefined || kind === 'env' ? (env[name] ?? preset) : undefined;
-      isKnown &&= value !== undefined;
-      return value ?? '';
-    },
-  );
-  return isKnown ? result : undefined;
-}
-
-function resolved(what: string, text: string, from: PastedFrom): string {
-  const value = substituted(text, from);
-  if (value !== undefined) return value;
-  const names = [...text.matchAll(/\$\{(?:\w+:(?!-))?([^}:]+)/g)].map(([, name]) => name);
-  throw invalid(`${what} contains ${names.join(', ')}, which is not set`, {
-    hint: `set the environment variable ${names.join(', ')}, or replace the placeholder in the configuration`,
+/** Throws for anything but an http URL, without quoting it: a URL can contain credentials. */
+function requireUrl(text: string, open: readonly Open[]): void {
+  const plain = open.reduce((url, { token }) => url.replaceAll(token, '1'), text);
+  const url = URL.parse(withoutPlaceholders(plain, '1'));
+  // A placeholder can be the beginning of the URL.
+  if (url === null && open.some(({ token }) => text.startsWith(token))) return;
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return;
+  const examples = [...text.matchAll(/<[^<>/@]{1,60}>/g)].map(([example]) => example);
+  const [, port] = /^\w+:\/\/[^/@]*:(\d{1,10})(?:\/|$)/.exec(text) ?? [];
+  throw invalid('the URL is not a valid http or https URL', {
+    hint:
+      examples.length > 0
+        ? `replace ${examples.join(', ')} in the configuration`
+        : port !== undefined && Number(port) > 65_535
+          ? `use a port up to 65535 instead of ${port}`
+          : 'use a URL such as https://mcp.example.com/mcp',
   });
 }

@@ -1,14 +1,17 @@
-import { resolve } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { readDockerEnv } from './env-file.ts';
 import { readOtherFlags } from './other-flags.ts';
 import type { KnownFlags } from './other-flags.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
+import { absolutePath } from './paths.ts';
+import { hasPlaceholder } from './placeholders.ts';
 
 interface Part {
   settings?: CreateWorkload;
   env?: Record<string, string>;
   volume?: string;
+  resources?: NonNullable<CreateWorkload['resources']>;
   label?: readonly [string, string];
   note?: string;
 }
@@ -17,6 +20,12 @@ interface Part {
 type Translate = (value: string, from: PastedFrom) => Part | Promise<Part>;
 
 const ignored: Translate = () => ({});
+/** Ignores a flag that changes the server's environment, and says so. */
+const ignoredBecause =
+  (reason: string): Translate =>
+  () => ({ note: reason });
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /** The arguments of `docker run` that ToolHive understands. All others are refused by name. */
 const translations: Record<string, { kind: 'switch' | 'value'; names: readonly string[]; read: Translate }> =
@@ -24,40 +33,64 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
     // ToolHive attaches to the container, removes it, and restarts it.
     session: {
       kind: 'switch',
-      names: ['--rm', '-i', '--interactive', '-t', '--tty', '-d', '--detach', '--init', '-q', '--quiet'],
+      names:
+        words(`--rm -i --interactive -t --tty -d --detach --init -q --quiet --read-only --sig-proxy --replace
+        --no-healthcheck --disable-content-trust --tls-verify --rmi --oom-kill-disable`),
       read: ignored,
     },
-    // ToolHive pulls missing images, writes its own logs, and always drops these privileges.
+    // ToolHive pulls missing images, writes its own logs, sets its own limits, and always drops these privileges.
     defaults: {
       kind: 'value',
-      names: [
-        '--pull',
-        '--restart',
-        '--log-driver',
-        '--log-opt',
-        '-h',
-        '--hostname',
-        '--cap-drop',
-        '-a',
-        '--attach',
-      ],
+      names: words(`--pull --restart --log-driver --log-opt -h --hostname --cap-drop -a --attach --domainname
+        --stop-signal --stop-timeout --detach-keys --cidfile --isolation --expose --annotation --label-file --systemd
+        --health-cmd --health-interval --health-retries --health-timeout --health-start-period --health-start-interval
+        --memory-swap --memory-swappiness --memory-reservation --kernel-memory --oom-score-adj --pids-limit --ulimit
+        -c --cpu-shares --cpu-period --cpu-quota --cpuset-cpus --cpuset-mems --blkio-weight --storage-opt
+        --network-alias --net-alias --mac-address --ip --ip6 --sysctl`),
       read: ignored,
     },
-    readOnly: { kind: 'switch', names: ['--read-only'], read: ignored },
+    platform: {
+      kind: 'value',
+      names: ['--platform'],
+      read: (platform) => ({
+        note: `--platform ${platform}: the container engine chooses the platform of the image`,
+      }),
+    },
+    user: { kind: 'value', names: ['-u', '--user'], read: readUser },
+    directory: {
+      kind: 'value',
+      names: ['-w', '--workdir'],
+      read: ignoredBecause('--workdir has no effect: the server starts in the directory of its image'),
+    },
+    tmpfs: {
+      kind: 'value',
+      names: ['--tmpfs', '--shm-size'],
+      read: ignoredBecause('--tmpfs and --shm-size have no effect: the server has a private /tmp'),
+    },
+    dns: {
+      kind: 'value',
+      names: words('--dns --dns-search --dns-option --dns-opt'),
+      read: ignoredBecause('the DNS flags have no effect: ToolHive resolves the names of hosts'),
+    },
+    memory: {
+      kind: 'value',
+      names: ['-m', '--memory'],
+      read: (memory) => ({ resources: { memory } }),
+    },
+    cpus: { kind: 'value', names: ['--cpus'], read: (cpus) => ({ resources: { cpus: Number(cpus) } }) },
     env: { kind: 'value', names: ['-e', '--env'], read: readVariable },
     envFile: {
       kind: 'value',
       names: ['--env-file'],
-      read: async (file, { directory, readEnvFile }) => ({
-        env: await readEnvFile(resolve(directory, file)),
-      }),
+      read: async (file, from) => ({ env: readDockerEnv(await from.readFile(absolutePath(file, from))) }),
     },
     volume: {
       kind: 'value',
       names: ['-v', '--volume'],
-      read: (value, { directory }) => {
-        const [source = '', target, mode = ''] = value.split(':');
-        return mountOf(source, target, /(^|,)ro(,|$)/.test(mode), directory);
+      read: (value, from) => {
+        // A placeholder can contain a colon: ${env:DATA}.
+        const [source = '', target, mode = ''] = value.match(/(?:\$\{[^}]*\}|\$\([^)]*\)|[^:])+/g) ?? [];
+        return mountOf(source, target, /(^|,)ro(,|$)/.test(mode), from);
       },
     },
     mount: { kind: 'value', names: ['--mount'], read: readMount },
@@ -80,18 +113,26 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
     },
   };
 
-/** Flags that give a container more access to the machine than ToolHive grants. */
-const dangerous =
-  '--cap-add --security-opt --device --device-cgroup-rule --gpus --group-add --pid --ipc --uts --userns --cgroupns --cgroup-parent --volumes-from --link --add-host --runtime'.split(
-    ' ',
-  );
+/** Flags that give a container more access to the machine than ToolHive grants, except with these values. */
+const dangerous: Readonly<Record<string, RegExp | undefined>> = {
+  ...Object.fromEntries(
+    words(`--cap-add --device --device-cgroup-rule --gpus --group-add --cgroup-parent --volumes-from --link --add-host
+      --runtime`).map((flag) => [flag, undefined]),
+  ),
+  '--security-opt': /^(?:no-new-privileges(?:[:=]true)?|apparmor[:=]docker-default|seccomp[:=]builtin)$/,
+  '--ipc': /^(?:private|none)$/,
+  '--pid': /^private$/,
+  '--uts': /^private$/,
+  '--cgroupns': /^private$/,
+  '--userns': /^(?:keep-id|auto|nomap)$/,
+};
 
 const readers = new Map(
   Object.values(translations).flatMap(({ names, read }) => names.map((name) => [name, read])),
 );
 const known: KnownFlags = Object.fromEntries([
   ...Object.values(translations).flatMap(({ names, kind }) => names.map((name) => [name, kind] as const)),
-  ...dangerous.map((name) => [name, 'value'] as const),
+  ...Object.keys(dangerous).map((name) => [name, 'value'] as const),
 ]);
 
 /** Parses the arguments of `docker run`. Refuses flags that weaken the isolation, and names ToolHive's equivalent. */
@@ -102,6 +143,7 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
   const parts: Part[] = [];
   for (const [flag, value] of given) {
     const read = readers.get(flag);
+    if (read === undefined && dangerous[flag]?.test(value) === true) continue;
     if (read === undefined) {
       throw invalid(
         `Docker's ${flag} gives the server more access to this machine, so ToolHive does not accept it`,
@@ -112,17 +154,29 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
     }
     parts.push(await read(value, from));
   }
+  const resources = Object.assign({}, ...parts.map((part) => part.resources)) as object;
   return {
     request: {
       ...(Object.assign({}, ...parts.map((part) => part.settings)) as CreateWorkload),
+      ...(Object.keys(resources).length === 0 ? {} : { resources }),
       image,
       cmd_arguments: args,
       env_vars: Object.assign({}, ...parts.map((part) => part.env)) as Record<string, string>,
       volumes: parts.flatMap((part) => part.volume ?? []),
       labels: Object.fromEntries(parts.flatMap((part) => (part.label ? [part.label] : []))),
     },
-    notes: parts.flatMap((part) => part.note ?? []),
+    notes: [...new Set(parts.flatMap((part) => part.note ?? []))],
   };
+}
+
+/** A server that asks for root is refused, because its author expects more access than ToolHive grants. */
+function readUser(user: string): Part {
+  if (!/^(?:0|root)(?:$|:)/.test(user)) {
+    return { note: '--user has no effect: the server runs as the user that its image names' };
+  }
+  throw invalid(`Docker's --user ${user} runs the server as root, so ToolHive does not accept it`, {
+    hint: `omit --user ${user}`,
+  });
 }
 
 /** `NAME=value`, or `NAME` for the value that the variable has where docker runs. */
@@ -133,7 +187,7 @@ function readVariable(text: string, { env }: PastedFrom): Part {
   return value === undefined ? {} : { env: { [text]: value } };
 }
 
-function readMount(text: string, { directory }: PastedFrom): Part {
+function readMount(text: string, from: PastedFrom): Part {
   const fields = new Map(
     text.split(',').map((field) => {
       const [key = '', ...value] = field.split('=');
@@ -147,12 +201,13 @@ function readMount(text: string, { directory }: PastedFrom): Part {
   if (type !== 'bind') throw namedVolume(text);
   const readOnly = first('readonly', 'ro');
   const isReadOnly = readOnly !== undefined && readOnly !== 'false';
-  return mountOf(first('source', 'src') ?? '', first('target', 'destination', 'dst'), isReadOnly, directory);
+  return mountOf(first('source', 'src') ?? '', first('target', 'destination', 'dst'), isReadOnly, from);
 }
 
-function mountOf(source: string, target: string | undefined, isReadOnly: boolean, directory: string): Part {
-  if (target === undefined || !/^[./~]/.test(source)) throw namedVolume(source);
-  const path = resolve(directory, source);
+function mountOf(source: string, target: string | undefined, isReadOnly: boolean, from: PastedFrom): Part {
+  if (target === undefined || !/^(?:[./~`]|\$)/.test(source)) throw namedVolume(source);
+  // The user has yet to say which directory that is.
+  const path = hasPlaceholder(source) ? source : absolutePath(source, from);
   const volume = `${path}:${target}${isReadOnly ? ':ro' : ''}`;
   if (/\/(docker|podman|containerd|crio)[\w.-]*\.sock$/.test(path)) {
     throw invalid(

@@ -7,32 +7,41 @@ import type { PastedFrom } from './pasted.ts';
 /** The document is external, so it can use neither the daemon's variables nor its files. */
 const from: PastedFrom = {
   env: {},
-  directory: '/',
-  readEnvFile() {
+  directory: undefined,
+  readFile() {
     throw invalid('environment files are not supported here', { hint: 'add its variables to the server' });
   },
 };
 
 /** Converts a client's configuration. A problem with one server does not affect the others. */
 export async function previewImport(document: string): Promise<ImportPreview> {
-  const entries = readClientDocument(document, 'the document');
-  const servers = [...entries].map(async ([name, entry]) => {
+  const { entries, inputs } = readClientDocument(document, 'the document');
+  const servers = entries.map(async (entry) => {
+    const { name, workload, notes: named } = entry;
     try {
-      const { request, notes, needs } = await readClientEntry(name, entry, from);
+      const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
       return {
-        name,
+        name: name === '' ? workload : name,
         request,
         notes,
-        needs: needs.map(({ name: variable, description, secret }) => ({
-          name: variable,
+        needs: needs.map(({ kind, name: need, description, secret, token }) => ({
+          kind,
+          name: need,
           description,
           secret,
+          ...(token === undefined ? {} : { token }),
         })),
       };
     } catch (thrown) {
       if (!(thrown instanceof ThvError)) throw thrown;
       const { message: problem, hint } = thrown;
-      return { name, notes: [], needs: [], problem, ...(hint === undefined ? {} : { hint }) };
+      return {
+        name: name === '' ? workload : name,
+        notes: named,
+        needs: [],
+        problem,
+        ...(hint === undefined ? {} : { hint }),
+      };
     }
   });
   return { servers: await Promise.all(servers) };

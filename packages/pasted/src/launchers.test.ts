@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isCommandLine, readCommandLine } from './launchers.ts';
@@ -24,11 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-const readEnvFile = async (path: string): Promise<Record<string, string>> =>
-  Object.fromEntries([(await readFile(path, 'utf8')).trim().split('=')]) as Record<string, string>;
-
 const read = (text: string, env: NodeJS.ProcessEnv = {}) =>
-  readCommandLine(text.split(' '), { env, directory, readEnvFile });
+  readCommandLine(text.split(' '), { env, directory, readFile: (path) => readFile(path, 'utf8') });
 
 describe('a pasted command', () => {
   test.each([
@@ -174,10 +171,73 @@ describe('a pasted docker run', () => {
     ['--pid host', 'omit --pid host'],
     ['--device /dev/kvm', 'omit --device'],
     ['--user 0', 'omit --user'],
+    ['--user root:root', 'omit --user'],
+    ['--security-opt no-new-privileges:false', 'omit --security-opt'],
+    ['--security-opt apparmor=unconfined', 'omit --security-opt'],
+    ['--ipc=host', 'omit --ipc host'],
+    ['--add-host host.docker.internal:host-gateway', 'omit --add-host'],
+    ['--entrypoint /bin/sh', 'omit --entrypoint'],
+    ['-v $HOME/.docker/docker.sock:/s', `add --volume ${homedir()}/.docker/docker.sock:/s after`],
+    ['-v ~/../../var/run/docker.sock:/s', 'add --volume /'],
   ])('does not take over %s', async (flags, hint) => {
     await expect(read(`docker run -i ${flags} example/server`)).rejects.toMatchObject({
       kind: 'invalid',
       hint: expect.stringContaining(hint),
     });
+  });
+
+  test.each([
+    '--platform linux/amd64',
+    '--security-opt no-new-privileges',
+    '--security-opt=no-new-privileges:true',
+    '--security-opt seccomp=builtin --cap-drop ALL --ulimit nofile=1024 --pids-limit=100',
+    '--user 1000:1000 -w /app --shm-size=1g --tmpfs /run:rw',
+    '--stop-timeout 5 --health-cmd none --no-healthcheck --dns 1.1.1.1 --expose 80',
+    '--userns=keep-id --ipc private --replace',
+  ])('runs without the effect of %s', async (flags) => {
+    const { request } = await read(`docker run -i --rm ${flags} example/server a`);
+
+    expect(request).toEqual({
+      image: 'example/server',
+      cmd_arguments: ['a'],
+      env_vars: {},
+      volumes: [],
+      labels: {},
+    });
+  });
+
+  test('says which flags have no effect on the server', async () => {
+    const { notes } = await read(
+      'podman run --platform linux/arm64 -u 1000 --workdir /x --rm -i example/server',
+    );
+
+    expect(notes.map((note) => note.split(' ')[0])).toEqual(['--platform', '--user', '--workdir']);
+  });
+
+  test('keeps its limits', async () => {
+    const { request } = await read('docker run -m 512m --cpus=1.5 example/server');
+
+    expect(request.resources).toEqual({ memory: '512m', cpus: 1.5 });
+  });
+
+  test.each([
+    ['~/data:/data', `${homedir()}/data:/data`],
+    ['$HOME/data:/data:ro,z', `${homedir()}/data:/data:ro`],
+    ['~:/data', `${homedir()}:/data`],
+    ['$(pwd):/data', 'DIRECTORY:/data'],
+    ['$PWD/x:/data', 'DIRECTORY/x:/data'],
+    ['.:/data', 'DIRECTORY:/data'],
+  ])('mounts the directory that a shell would read: %s', async (volume, expected) => {
+    const { request } = await read(`docker run -v ${volume} example/server`);
+
+    expect(request.volumes).toEqual([expected.replace('DIRECTORY', directory)]);
+  });
+
+  test('reads its environment file as docker does', async () => {
+    await writeFile(join(directory, 'docker.env'), '# comment\nA="a b" # x\n\nB = c\n');
+
+    const { request } = await read('docker run --env-file docker.env example/server');
+
+    expect(request.env_vars).toEqual({ A: '"a b" # x', B: ' c' });
   });
 });

@@ -1,38 +1,74 @@
-import { resolve, win32 } from 'node:path';
+import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
-import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerRun } from './docker-run.ts';
-import { readLocalPath } from './local-path.ts';
-import { type OtherFlags, readOtherFlags } from './other-flags.ts';
+import { isPath, readLocalPath } from './local-path.ts';
+import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
+import { absolutePath } from './paths.ts';
+import { readMcpRemote } from './mcp-remote.ts';
+import type { BridgedServer } from './mcp-remote.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
+import { pythonSettings } from './python-settings.ts';
+import type { PythonSettings } from './python-settings.ts';
+import { readBun, readDeno, readNode, readPython } from './script-launchers.ts';
+import { readMcpRun, readUv } from './uv-run.ts';
+import { wordsIn } from './words.ts';
 
 /** A program that starts servers. */
 interface Launcher {
   /** The words with which its command lines begin. */
   words: readonly string[];
-  /** The word after them, where only some mean a server. */
-  next?: RegExp;
+  /** Whether the following words start a server, where only some do. */
+  accepts?: (words: readonly string[]) => boolean;
   /** Parses the words that follow. */
   read: (words: readonly string[], from: PastedFrom) => Pasted | Promise<Pasted>;
 }
 
+/** A script, maybe after flags. The names of programs can be names of registry entries, too. */
+function beforeScript(pattern: RegExp): Launcher['accepts'] {
+  return (words) => {
+    const [first = ''] = words;
+    const end = words.indexOf('--');
+    const before = end === -1 ? words : words.slice(0, end);
+    return pattern.test(first) || (first.startsWith('-') && before.some((word) => pattern.test(word)));
+  };
+}
+
+const javaScript = beforeScript(/\.[cm]?[jt]sx?$/);
+const python = beforeScript(/\.pyw?$/);
+const servedFile = beforeScript(/\.py(?::\w+)?$/);
+
 const launchers: readonly Launcher[] = [
-  ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
-  ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
-  ...['docker run', 'docker container run', 'podman run', 'podman container run'].map(
-    launcher(readDockerRun),
+  ...['npx', 'npx -y', 'npx --yes', 'bunx', 'pnpm dlx', 'yarn dlx'].flatMap((program) =>
+    [`${program} tsx`, `${program} ts-node`].map(launcher(readNode, javaScript)),
   ),
-  ...['python -m', 'python3 -m'].map(launcher(readPythonModule)),
-  ...['node', 'bun', 'tsx', 'deno run'].map(launcher(readLocalPath, /\.[cm]?[jt]s$/)),
-  ...['python', 'python3'].map(launcher(readLocalPath, /\.py$/)),
-  launcher(readUvRun)('uv run'),
-  launcher(readUvDirectory, /^--(?:directory|project)(?:=|$)/)('uv'),
-  launcher(readGoRun)('go run'),
+  ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
+  ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
+  ...['docker', 'podman', 'nerdctl'].flatMap((program) =>
+    [`${program} run`, `${program} container run`].map(launcher(readDockerRun)),
+  ),
+  ...['python', 'python3', 'py'].flatMap((program) => [
+    launcher(readPythonModule, ([module = '']) => module !== '')(`${program} -m`),
+    launcher(readPythonModule, ([module = '']) => module !== '')(`${program} -u -m`),
+    launcher(readPython, python)(program),
+  ]),
+  ...['node', 'nodejs', 'tsx', 'ts-node'].map(launcher(readNode, javaScript)),
+  ...['bun run', 'bun'].map(launcher(readBun, javaScript)),
+  launcher(readDeno)('deno run'),
+  launcher((words, from) => readMcpRun('mcp', words, from), servedFile)('mcp run'),
+  launcher((words, from) => readMcpRun('fastmcp', words, from), servedFile)('fastmcp run'),
+  launcher(
+    readUv,
+    ([first = '', ...rest]) => first === 'run' || (first.startsWith('-') && rest.includes('run')),
+  )('uv'),
+  ...['go run', 'go install'].map(launcher(readGoRun)),
+  ...['bash', 'sh', 'zsh'].flatMap((shell) =>
+    [`${shell} -c`, `${shell} -lc`, `${shell} -l -c`].map(launcher(readShell)),
+  ),
 ];
 
-function launcher(read: Launcher['read'], next?: RegExp): (words: string) => Launcher {
-  return (words) => ({ words: words.split(' '), read, ...(next === undefined ? {} : { next }) });
+function launcher(read: Launcher['read'], accepts?: Launcher['accepts']): (words: string) => Launcher {
+  return (words) => ({ words: words.split(' '), read, ...(accepts === undefined ? {} : { accepts }) });
 }
 
 /** Whether words are a command line that starts a server with another program. */
@@ -43,8 +79,17 @@ export function isCommandLine(words: readonly string[]): boolean {
 /** Translates a command line of another program. Throws `invalid`, if possible with the command to use instead. */
 export async function readCommandLine(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { words, env } = withoutAssignments(all);
+  const bridged = readMcpRemote(words);
+  if (bridged !== undefined) return remoteOf(bridged);
   const found = launcherOf(words);
   if (found === undefined) {
+    const [, engine] = /(?:^|[\\/])(docker|podman|nerdctl)(?:\.exe)?$/.exec(words[0] ?? '') ?? [];
+    if (engine !== undefined) {
+      const command = JSON.stringify([engine, ...words.slice(1, 2)].join(' '));
+      throw invalid(`${command} does not start a server that ToolHive can isolate`, {
+        hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
+      });
+    }
     throw invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
       hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
     });
@@ -53,38 +98,74 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
 }
 
+function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
+  const given = Object.entries(headers).map(([name, value]) => ({
+    name,
+    description: '',
+    required: true,
+    secret: false,
+    default: value,
+  }));
+  const isSse = type === 'sse' || URL.parse(url)?.pathname.endsWith('/sse') === true;
+  const request = {
+    url,
+    ...(isSse ? { transport: 'sse' as const } : {}),
+    ...(given.length > 0 ? { headers: given } : {}),
+  };
+  return { request, notes: [note] };
+}
+
 function launcherOf(words: readonly string[]): Launcher | undefined {
   // Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too.
   const program = win32.basename(words[0] ?? '').replace(/\.(cmd|exe)$/i, '');
   const normalized = [program, ...words.slice(1)];
   return launchers.find(
-    ({ words: expected, next }) =>
+    ({ words: expected, accepts }) =>
       expected.every((word, index) => normalized[index] === word) &&
-      (next === undefined || next.test(normalized[expected.length] ?? '')),
+      accepts?.(normalized.slice(expected.length)) !== false,
   );
 }
 
-/** Removes the parts for a shell: `env NAME=value`, `NAME=value`, and `cmd /c`. */
+/** Removes the parts for a shell: `env NAME=value`, `NAME=value`, `sudo`, and `cmd /c`. */
 function withoutAssignments(all: readonly string[]): {
   words: readonly string[];
   env: Record<string, string>;
 } {
   const env: Record<string, string> = {};
-  let start = /^cmd(\.exe)?$/i.test(all[0] ?? '') && /^\/c$/i.test(all[1] ?? '') ? 2 : 0;
-  if (all[start] === 'env') start += 1;
-  for (; start < all.length; start += 1) {
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(all[start] ?? '') ?? [];
+  const before = lengthOfPrefix(all);
+  const [only = '', ...more] = all.slice(before);
+  // `cmd /c "npx -y package"` has the command in one word.
+  const words = before > 0 && more.length === 0 ? (wordsIn(only) ?? [only]) : [only, ...more];
+  let start = words[0] === 'env' ? 1 : 0;
+  for (; start < words.length; start += 1) {
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(words[start] ?? '') ?? [];
     if (name === undefined || value === undefined) break;
     env[name] = value;
   }
-  return { words: all.slice(start), env };
+  return { words: words.slice(start), env };
+}
+
+/** The number of words that only say where the following command runs. */
+function lengthOfPrefix([program = '', ...rest]: readonly string[]): number {
+  switch (program.replace(/\.exe$/i, '').toLowerCase()) {
+    case 'cmd': {
+      const end = rest.findIndex((word) => !/^\/[a-z]$/i.test(word));
+      return end > 0 ? end + 1 : 0;
+    }
+    case 'wsl':
+      return 1;
+    case 'sudo':
+      return rest[0] === '-E' ? 2 : 1;
+    default:
+      return 0;
+  }
 }
 
 function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
   const { given, words } = readOtherFlags('npx', all, {
     ...switches('-y', '--yes', '-q', '--quiet', '--silent', '--prefer-offline', '--prefer-online', '--bun'),
-    '-p': 'value',
-    '--package': 'value',
+    ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
+    ...withValues('-p', '--package', '--loglevel', '--cache'),
   });
   const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
   if (packages.length > 1)
@@ -94,60 +175,23 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
 
 function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
   const { given, words } = readOtherFlags('uvx', all, {
-    ...switches(
-      '-q',
-      '--quiet',
-      '-n',
-      '--no-cache',
-      '--isolated',
-      '--refresh',
-      '-U',
-      '--upgrade',
-      '--native-tls',
+    ...switches('-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--no-config'),
+    ...switches('--isolated', '--refresh', '--reinstall', '-U', '--upgrade', '--native-tls', '--offline'),
+    ...withValues(
+      '--from',
+      '--spec',
+      '-w',
+      '--with',
+      '-p',
+      '--python',
+      '--color',
+      '--cache-dir',
+      '--link-mode',
     ),
-    '--from': 'value',
-    '--spec': 'value',
-    '-w': 'value',
-    '--with': 'value',
-    '-p': 'value',
-    '--python': 'value',
+    ...withValues('--python-preference', '--refresh-package'),
   });
   const named = valuesOf(given, '--from', '--spec').at(-1);
   return readPackage('uvx', { from, words, named, settings: pythonSettings(given) });
-}
-
-type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version'>;
-
-/** What the flags of uv say about packages and Python. */
-function pythonSettings(given: OtherFlags['given']): PythonSettings {
-  const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
-  const python = valuesOf(given, '-p', '--python').at(-1);
-  return {
-    ...(others.length === 0 ? {} : { python_with: others }),
-    ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
-  };
-}
-
-const valuesOf = (given: OtherFlags['given'], ...flags: string[]): string[] =>
-  given.flatMap(([flag, value]) => (flags.includes(flag) ? [value] : []));
-
-/** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
-function requirementsIn(text: string): string[] {
-  return text
-    .split(/,(?=\s*[A-Za-z0-9])(?![^[]*\])/)
-    .map((requirement) => requirement.trim())
-    .filter((requirement) => requirement !== '');
-}
-
-/**
- * The version from the forms that uv and pipx accept: `3.12`, `python3.12`, `cpython@3.12`, or an interpreter's path.
- */
-function pythonVersion(request: string): string {
-  const version = /^(?:\S*\/)?(?:(?:c?python)[@-]?)?(\d+(?:\.\d+){0,2})$/.exec(request)?.[1];
-  if (version !== undefined) return version;
-  throw invalid(`${JSON.stringify(request)} is not a Python version`, {
-    hint: 'use a version such as 3.12, for example --python 3.12',
-  });
 }
 
 interface PackageCommand {
@@ -165,12 +209,30 @@ function readPackage(
   const [first, ...args] = words;
   const spec = named ?? first;
   if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
-  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) return readLocalPackage([spec, ...args], from, settings);
+  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) {
+    return readLocalPackage([spec, ...args], from, scheme, settings);
+  }
   const program = named === undefined ? undefined : first;
   return {
     request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
     notes: [],
   };
+}
+
+/** A command in one text. A directory before it is where its relative paths start. */
+function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const [, directory, command = text] = /^\s*cd\s+("[^"]*"|'[^']*'|[^\s"']+)\s*&&\s*(.*)$/s.exec(text) ?? [];
+  const words = others.length === 0 ? wordsIn(command.replace(/^\s*exec\s+/, '')) : undefined;
+  if (words === undefined || !isCommandLine(words)) {
+    throw invalid('a shell command that is more than one program cannot be run in isolation', {
+      hint: 'use npx, uvx, go run, or docker run without the shell',
+    });
+  }
+  const place = directory?.replace(/^(["'])(.*)\1$/, '$2');
+  return readCommandLine(
+    words,
+    place === undefined ? from : { ...from, directory: absolutePath(place, from) },
+  );
 }
 
 /** A module is mostly the program of the package with its name. */
@@ -181,37 +243,14 @@ function readPythonModule([module = '', ...args]: readonly string[]): Pasted {
   });
 }
 
-/** `uv --directory DIR run …` */
-function readUvDirectory(all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const run = all.indexOf('run');
-  if (run === -1) throw invalid('uv runs a server with uv run', { hint: 'use uv run, or uvx' });
-  return readUvRun([...all.slice(0, run), ...all.slice(run + 1)], from);
-}
-
-function readUvRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const { given, words } = readOtherFlags('uv run', all, {
-    ...switches('-q', '--quiet', '--isolated', '--frozen', '--no-project'),
-    '--directory': 'value',
-    '--project': 'value',
-    '-w': 'value',
-    '--with': 'value',
-    '-p': 'value',
-    '--python': 'value',
-  });
-  const directory = resolve(from.directory, valuesOf(given, '--directory').at(-1) ?? '.');
-  const project = resolve(directory, valuesOf(given, '--project').at(-1) ?? '.');
-  const [program = '', ...args] = words;
-  const path = program.endsWith('.py') ? program : project;
-  return readLocalPackage([path, ...args], { ...from, directory }, pythonSettings(given));
-}
-
 /** A path with its installation flags. */
 async function readLocalPackage(
   words: readonly string[],
   from: PastedFrom,
+  scheme: 'npx' | 'uvx',
   settings: PythonSettings = {},
 ): Promise<Pasted> {
-  const { request, notes } = await readLocalPath(words, from);
+  const { request, notes } = await readLocalPath(words, from, scheme);
   const python_with = [...(request.python_with ?? []), ...(settings.python_with ?? [])];
   const added = { ...settings, ...(python_with.length === 0 ? {} : { python_with }) };
   return { request: { ...request, ...added }, notes };
@@ -221,17 +260,6 @@ function readGoRun(all: readonly string[], from: PastedFrom): Pasted | Promise<P
   const { words } = readOtherFlags('go run', all, switches('-v', '-x'));
   const [module, ...args] = words;
   if (module === undefined) throw invalid('the module for go run is missing');
-  if (isPath(module)) return readLocalPath([module, ...args], from);
+  if (isPath(module)) return readLocalPath([module, ...args], from, 'go');
   return { request: { image: `go://${module}`, cmd_arguments: args }, notes: [] };
-}
-
-function switches(...names: string[]): Record<string, 'switch'> {
-  return Object.fromEntries(names.map((name) => [name, 'switch']));
-}
-
-/** Whether a word is a path of this machine rather than a name. */
-export function isPath(word: string): boolean {
-  return (
-    /^(\.{1,2}(\/|\\|$)|\/|~\/|[A-Za-z]:[\\/])/.test(word) || /\.(tgz|tar\.gz|whl|[cm]?js|ts|py)$/.test(word)
-  );
 }

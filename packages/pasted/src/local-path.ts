@@ -3,24 +3,34 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
-/** Converts the path of a directory, script, wheel, or archive on this machine. Throws if the path is not a server. */
+/** Whether a word is a path of this machine rather than a name. */
+export function isPath(word: string): boolean {
+  return (
+    /^(\.{1,2}(\/|\\|$)|\/|~\/|\$HOME\/|[A-Za-z]:[\\/])/.test(word) ||
+    /\.(tgz|tar\.gz|whl|[cm]?js|tsx?|[cm]ts|py)$/.test(word)
+  );
+}
+
+/**
+ * Converts the path of a directory, script, wheel, or archive on this machine. Throws if the path is not a server. The
+ * scheme is that of the program in the command, because a directory can belong to several.
+ */
 export async function readLocalPath(
   [word = '', ...args]: readonly string[],
-  { directory }: PastedFrom,
+  from: Pick<PastedFrom, 'directory'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
-  const path = resolve(directory, word.replace(/^~(?=\/)/, homedir()));
+  const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
   const {
     image,
     notes = [],
     ...settings
-  } = statSync(path).isDirectory()
-    ? { image: `${scheme ?? schemeOfDirectory(path)}://${path}` }
-    : await readFile(path, scheme);
+  } = statSync(path).isDirectory() ? readDirectory(path, scheme) : await readFile(path, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
 }
 
@@ -39,12 +49,20 @@ const manifests: [file: string, scheme: LocalScheme][] = [
   ['setup.py', 'uvx'],
 ];
 
-function schemeOfDirectory(path: string): LocalScheme {
-  const found = manifests.find(([file]) => existsSync(join(path, file)));
-  if (found !== undefined) return found[1];
-  throw invalid(`${path} has no package.json, pyproject.toml, or go.mod`, {
-    hint: 'specify the package directory, or the script to run',
-  });
+function readDirectory(path: string, scheme?: LocalScheme): Local {
+  if (scheme !== undefined) return { image: `${scheme}://${path}` };
+  const [found, ...others] = manifests.filter(([file]) => existsSync(join(path, file)));
+  if (found === undefined) {
+    throw invalid(`${path} has no package.json, pyproject.toml, or go.mod`, {
+      hint: 'specify the package directory, or the script to run',
+    });
+  }
+  const other = others.find(([, its]) => its !== found[1]);
+  const notes =
+    other === undefined
+      ? []
+      : [`${path} has a ${found[0]} and a ${other[0]}. To run the ${other[0]}, use ${other[1]}://${path}`];
+  return { image: `${found[1]}://${path}`, notes };
 }
 
 async function readFile(path: string, scheme?: LocalScheme): Promise<Local> {

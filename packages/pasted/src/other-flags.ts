@@ -10,8 +10,16 @@ export interface OtherFlags {
   words: string[];
 }
 
-/** Reads the flags before the first other word, as most programs do. Throws `invalid` for an unknown flag. */
-export function readOtherFlags(program: string, all: readonly string[], known: KnownFlags): OtherFlags {
+/**
+ * Reads the flags before the first other word, as most programs do. Throws `invalid` for an unknown flag, unless the
+ * flag matches `others`: these have a value only after an equals sign.
+ */
+export function readOtherFlags(
+  program: string,
+  all: readonly string[],
+  known: KnownFlags,
+  others?: RegExp,
+): OtherFlags {
   const given: (readonly [string, string])[] = [];
   for (let index = 0; index < all.length; index += 1) {
     const word = all[index] ?? '';
@@ -19,6 +27,10 @@ export function readOtherFlags(program: string, all: readonly string[], known: K
     if (!/^-./.test(word)) return { given, words: all.slice(index) };
     for (const [flag, attached] of flagsIn(word, known)) {
       const kind = Object.hasOwn(known, flag) ? known[flag] : undefined;
+      if (kind === undefined && others?.test(flag) === true) {
+        given.push([flag, attached ?? '']);
+        continue;
+      }
       if (kind === undefined) {
         throw invalid(`the flag ${flag} of ${program} is not supported`, {
           hint: `omit ${flag}, or use a flag of thv run before ${program}`,
@@ -49,4 +61,16 @@ function flagsIn(word: string, known: KnownFlags): [flag: string, attached: stri
     flags.push([flag, undefined]);
   }
   return flags;
+}
+
+export function switches(...names: string[]): Record<string, 'switch'> {
+  return Object.fromEntries(names.map((name) => [name, 'switch']));
+}
+
+export function withValues(...names: string[]): Record<string, 'value'> {
+  return Object.fromEntries(names.map((name) => [name, 'value']));
+}
+
+export function valuesOf(given: OtherFlags['given'], ...flags: string[]): string[] {
+  return given.flatMap(([flag, value]) => (flags.includes(flag) ? [value] : []));
 }

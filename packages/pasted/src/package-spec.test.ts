@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readCommandLine } from './launchers.ts';
 
 const read = (words: readonly string[]) =>
-  readCommandLine(words, { env: {}, directory: '/', readEnvFile: async () => ({}) });
+  readCommandLine(words, { env: {}, directory: '/', readFile: async () => '' });
 
 const commit = 'c0ffee'.padEnd(40, '0');
 

@@ -10,17 +10,27 @@ export interface Pasted {
 /** The environment that the other program would see, and where its relative paths start. */
 export interface PastedFrom {
   env: Readonly<Record<string, string | undefined>>;
-  directory: string;
-  /** Reads a file of environment variables. Throws if that is not possible here. */
-  readEnvFile: (path: string) => Promise<Record<string, string>>;
+  /** Undefined if it is not known, as for a document without a file. */
+  directory: string | undefined;
+  /** Reads a file that the user's own command or configuration names. Throws if that is not possible here. */
+  readFile: (path: string) => Promise<string>;
 }
 
-/** A server's environment variable, or a remote server's header. */
+/** A value that a server needs from the user. */
 export interface Need {
-  kind: 'variable' | 'header';
+  kind: 'variable' | 'header' | 'placeholder';
   name: string;
   description: string;
   required: boolean;
   secret: boolean;
   default?: string | undefined;
+  /** The placeholder in the request: `${input:org}`. Undefined for a variable in the URL of a registry entry. */
+  token?: string | undefined;
+  /** The value as its author wrote it, with the placeholders that the user fills. May contain secrets. */
+  template?: Template | undefined;
+}
+
+export interface Template {
+  text: string;
+  open: readonly { token: string; name: string }[];
 }

@@ -159,7 +159,6 @@ describe('a server that writes', () => {
   test.each([
     ['broken JSON', '"result":{"text":oops}}'],
     ['an error that is none', '"error":null}'],
-    ['an error that is a text', '"error":"no"}'],
     ['neither a result nor an error', '"more":1}'],
     ['a result nested without end', `"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
   ])('%s in place of an answer is told to the waiting client', async (_title, rest) => {
@@ -500,7 +499,7 @@ describe('a server over HTTP', () => {
     [
       'answers with a page',
       (_m, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>'),
-      'status 200: <h1>Hello</h1>',
+      'status 200 with text/html: <h1>Hello</h1>',
     ],
     ['answers with nothing', (_m, response) => response.writeHead(200, json).end(), 'status 200'],
     ['hangs up', (_m, response) => response.destroy(), 'gave no answer'],
@@ -572,7 +571,7 @@ describe('a server over HTTP', () => {
     await using test = await openRemote(server.url);
     const session = await RawSession.open(test.url);
 
-    await expect(session.call('any')).rejects.toThrow('the server ended the session');
+    expect(await session.call('any')).toBe('fine');
     expect(await session.call('any')).toBe('fine');
     expect(server.seen.findLast(({ said }) => said.method === 'tools/call')?.session).toBe('session3');
   });
@@ -611,9 +610,9 @@ describe('a server over HTTP', () => {
     const call = async (): Promise<Received> =>
       answerOf(await postModern(test.url, 'tools/call', { name: 'any' }));
 
-    const [refused, answered] = [await call(), await call()];
+    const [first, second] = [await call(), await call()];
 
-    expect([refused.error?.code, answered.result]).toEqual([-32000, expect.anything()]);
+    expect([first.result, second.result]).toEqual([expect.anything(), expect.anything()]);
     await expect
       .poll(() => server.seen.filter(({ method }) => method === 'GET').length, quick)
       .toBeGreaterThan(1);
@@ -621,17 +620,19 @@ describe('a server over HTTP', () => {
   });
 
   test('that names another server as its endpoint is not believed', async () => {
-    await using foreign = await openHttpServer((_m, response) => response.end());
     await using server = await openHttpServer(
       (_m, response) => response.end(),
-      (_m, response) => response.writeHead(200, events).write(`event: endpoint\ndata: ${foreign.url}\n\n`),
+      (_m, response) =>
+        response.writeHead(200, events).write('event: endpoint\ndata: https://other.example/messages\n\n'),
     );
     await using test = await openRemote(server.url, 'sse');
 
     const response = await new RawSession(test.url).post({ id: 1, method: 'initialize', params: {} });
 
-    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32000 } });
-    expect(foreign.seen).toEqual([]);
+    expect(await response.json()).toMatchObject({
+      id: 1,
+      error: { code: -32000, message: expect.stringContaining('another origin: https://other.example') },
+    });
   });
 
   /** Writes until the other end has enough. */

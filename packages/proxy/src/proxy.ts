@@ -20,6 +20,7 @@ import { Audit } from './middleware/audit.ts';
 import type { AuditOptions } from './middleware/audit.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
+import { tolerances } from './jsonrpc/tolerances.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
@@ -91,6 +92,8 @@ export interface ProxyOptions {
   now?: () => number;
   /** Receives server output that is not a message. */
   onInvalidOutput: (line: string) => void;
+  /** Told once of each deviation from the protocol that the proxy understands anyway. */
+  onTolerance?: (deviation: string) => void;
   /** Told that the server has exceeded a limit and must be stopped. The reason continues "the server". */
   onExcess: (reason: string) => void;
   /** Told of bugs in the proxy. */
@@ -119,6 +122,7 @@ export class WorkloadProxy implements AsyncDisposable {
   readonly #audit: Audit | undefined;
   readonly #traffic: Traffic | undefined;
   readonly #upstream: Upstream;
+  readonly #input: WorkloadInput;
   readonly #server: Server;
   /** Open responses to relayed requests. */
   readonly #relayed = new Set<ServerResponse>();
@@ -154,7 +158,11 @@ export class WorkloadProxy implements AsyncDisposable {
     const middlewares = [...createMiddleware(configured), ...more];
     this.#audit = middlewares.find((one) => one instanceof Audit);
     this.#traffic = middlewares.find((one) => one instanceof Traffic);
-    const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
+    const input = new WorkloadInput({
+      onInvalid: options.onInvalidOutput,
+      onTolerance: (tolerance) => options.onTolerance?.(`the server ${tolerances[tolerance]}`),
+    });
+    this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
     const settings = { ...options, files, workload, input, messages };
     this.#upstream =
@@ -244,6 +252,11 @@ export class WorkloadProxy implements AsyncDisposable {
   /** The protocol version that the server speaks, if that is known. Clients may speak another one. */
   get serverVersion(): string | undefined {
     return this.#upstream.serverVersion;
+  }
+
+  /** How the server deviates from the protocol, as far as the proxy understands it anyway. */
+  get deviations(): string[] {
+    return [...this.#input.tolerated].map((tolerance) => `the server ${tolerances[tolerance]}`);
   }
 
   /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */

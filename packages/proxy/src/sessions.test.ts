@@ -611,7 +611,7 @@ describe('several messages at once', () => {
     const response = await session.postText(batch([{ id: 1, method: 'ping' }]));
 
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32600 } });
   });
 });
 

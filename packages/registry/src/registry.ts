@@ -1,8 +1,9 @@
 import type { Registry, RegistryServer } from '@toolhive/contract/registry';
-import { formatSource, parseSource } from '@toolhive/runtime/source';
+import { formatSource, isLocalPath, parseSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
+import { entriesOf } from './server-of.ts';
 
 type Runs = Pick<RuntimeCapabilities, 'runs'>;
 
@@ -11,10 +12,30 @@ export interface Resolved {
   source: ServerSource;
   /** The registry's entry, if the word is the name of one. */
   entry?: RegistryServer & { name: string };
+  /** The registry's entry about a package, if the word is the package. */
+  described?: Description;
   /** Arguments for this way of running the server, which precede all others. */
   sourceArgs: string[];
   /** The requested image, if its package runs instead because no container engine is available. */
   insteadOf?: string;
+}
+
+/** A registry entry about a package that the user named by itself. */
+export interface Description {
+  entry: RegistryServer & { name: string };
+  /** Whether the entry belongs to ToolHive. Others write all other registries. */
+  isBuiltIn: boolean;
+  /** Arguments for this way of running the server. */
+  sourceArgs: string[];
+}
+
+/** The entry about a package. Undefined if there is none, or more than one. */
+export function descriptionOf(registry: Registry, word: string, isBuiltIn: boolean): Description | undefined {
+  const source = parseSource(word);
+  if (source.kind !== 'package' || isLocalPath(source)) return undefined;
+  const [entry, ...others] = entriesOf(registry, word);
+  if (entry === undefined || others.length > 0) return undefined;
+  return { entry, isBuiltIn, sourceArgs: entry.package?.args ?? [] };
 }
 
 /** Says that a package runs in place of the image that was asked for. */

@@ -9,13 +9,19 @@ export function serverOf(text = ''): string {
   return source.image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 }
 
+type Entry = RegistryServer & { name: string };
+
 /** The registry entry of a source, in whichever version. */
-export function entryOf({ servers }: Registry, text = ''): (RegistryServer & { name: string }) | undefined {
+export function entryOf(registry: Registry, text = ''): Entry | undefined {
+  return entriesOf(registry, text)[0];
+}
+
+/** All registry entries of a source. */
+export function entriesOf({ servers }: Registry, text = ''): Entry[] {
   const server = serverOf(text);
-  const found = Object.entries(servers).find(
-    ([, { image, package: source }]) => isServer(image, server) || isServer(source?.source, server),
+  return Object.entries(servers).flatMap(([name, entry]) =>
+    isServer(entry.image, server) || isServer(entry.package?.source, server) ? [{ ...entry, name }] : [],
   );
-  return found === undefined ? undefined : { ...found[1], name: found[0] };
 }
 
 /** A registry can contain sources that cannot be read. */

@@ -21,7 +21,7 @@ import { dropCopy } from './copy.ts';
 import type { FetchOptions } from './fetch-registry.ts';
 import { FileSource } from './file-source.ts';
 import type { FileSourceOptions } from './file-source.ts';
-import { resolveSource } from './registry.ts';
+import { descriptionOf, resolveSource } from './registry.ts';
 import type { Resolved } from './registry.ts';
 import type { Source } from './source.ts';
 import { UrlSource } from './url-source.ts';
@@ -89,7 +89,11 @@ export class RegistryStore implements AsyncDisposable {
   /** Resolves a word, optionally in one group of the registry. Only words that can be entry names need the registry. */
   async resolve(word: string, runtime: Pick<RuntimeCapabilities, 'runs'>, group?: string): Promise<Resolved> {
     if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
-    return resolveSource(await this.catalogueFor(word, group), word, runtime);
+    const resolved = resolveSource(await this.catalogueFor(word, group), word, runtime);
+    if (group !== undefined || !word.includes('://')) return resolved;
+    // From the content that is known now: a package does not need the registry.
+    const described = descriptionOf(this.current, word, this.#source.type === 'default');
+    return described === undefined ? resolved : { ...resolved, described };
   }
 
   /** The entries for a lookup: those in a group, which must contain the word, or those outside groups. */

@@ -10,6 +10,8 @@ export interface CallbackAnswer {
   parameters: URLSearchParams;
   /** Shows the user the result in the browser. Returns when the response is sent. */
   show: (outcome: 'signed-in' | 'failed') => Promise<void>;
+  /** Sends the browser to another page instead. */
+  goTo: (url: string) => Promise<void>;
 }
 
 const path = '/callback';
@@ -23,8 +25,8 @@ const maxConnections = 32;
  */
 export class CallbackListener implements AsyncDisposable {
   readonly #server: Server;
-  readonly #state: string;
-  readonly #answer = Promise.withResolvers<CallbackAnswer>();
+  #state: string;
+  #answer = Promise.withResolvers<CallbackAnswer>();
   #isTaken = false;
 
   private constructor(server: Server, state: string) {
@@ -62,12 +64,21 @@ export class CallbackListener implements AsyncDisposable {
     return `http://${name}:${this.#port}${path}`;
   }
 
+  /** Waits for another answer after the first. */
+  expect(state: string): void {
+    this.#state = state;
+    this.#answer = Promise.withResolvers();
+    this.#answer.promise.catch(() => {});
+    this.#isTaken = false;
+  }
+
   async answer(signal: AbortSignal): Promise<CallbackAnswer> {
-    const stop = (): void => this.#answer.reject(signal.reason);
+    const expected = this.#answer;
+    const stop = (): void => expected.reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
-      return await this.#answer.promise;
+      return await expected.promise;
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -102,6 +113,18 @@ export class CallbackListener implements AsyncDisposable {
         if (response.closed) return;
         const closed = once(response, 'close');
         send(response, outcome === 'failed' ? 400 : 200, pages[outcome]);
+        await closed;
+      },
+      async goTo(location) {
+        if (response.closed) return;
+        const closed = once(response, 'close');
+        response.writeHead(303, {
+          location,
+          'cache-control': 'no-store',
+          'referrer-policy': 'no-referrer',
+          connection: 'close',
+        });
+        response.end();
         await closed;
       },
     });

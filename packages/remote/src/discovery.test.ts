@@ -74,9 +74,91 @@ describe('what a server says about itself', () => {
     expect(await failureOf(world)).toMatchObject({ kind: 'forbidden' });
   });
 
+  test.each([
+    ['is relative', () => 'Bearer resource_metadata="/.well-known/oauth-protected-resource/mcp"'],
+    [
+      'is relative to the server',
+      () => 'Bearer resource_metadata=".well-known/oauth-protected-resource/mcp"',
+    ],
+    ['has two kinds of quotes', (own: string) => `Bearer resource_metadata="'${own}'"`],
+    ['has angle brackets', (own: string) => `Bearer resource_metadata="<${own}>"`],
+    ['has no quotes', (own: string) => `Bearer resource_metadata=${own}, error=invalid_token`],
+    ['does not exist', (own: string) => `Bearer resource_metadata="${own}/gone"`],
+    ['is empty', () => 'Bearer resource_metadata=""'],
+    ['is of another environment', () => 'Bearer resource_metadata="http://mcp.internal:8000/about"'],
+    ['is no URL', () => 'Bearer resource_metadata="https://"'],
+  ])('is at the well-known address when the one in its challenge %s', async (_what, challenge) => {
+    await using world = await openWorld({
+      server: { challenge: (origin) => challenge(`${origin}/.well-known/oauth-protected-resource/mcp`) },
+    });
+
+    await world.auth.authorize();
+
+    expect(world.authority.asked[0]?.get('resource')).toBe(`${world.remote.origin}/mcp`);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('is at the well-known address when the one in its challenge describes another server', async () => {
+    await using elsewhere = await serveRoutes((origin) => ({
+      'GET /about': ({ reply }) => reply(200, { resource: origin, authorization_servers: [origin] }),
+    }));
+    await using world = await openWorld({
+      server: { challenge: () => `Bearer resource_metadata="${elsewhere.origin}/about"` },
+    });
+
+    await world.auth.authorize();
+
+    expect(elsewhere.seen).toEqual(['GET /about']);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('is its description as an authorization server when its challenge names nothing that exists', async () => {
+    await using world = await openWorld();
+    await world.auth.challenged({
+      status: 401,
+      wwwAuthenticate: `Bearer resource_metadata="${world.authority.origin}/gone"`,
+    });
+    await using auth = await world.open({ serverUrl: `${world.authority.origin}/mcp` });
+    await auth.challenged({
+      status: 401,
+      wwwAuthenticate: `Bearer resource_metadata="${world.authority.origin}/gone"`,
+    });
+
+    await auth.authorize();
+
+    expect(auth.state).toMatchObject({ kind: 'authorized' });
+  });
+
+  test.each([
+    ['null for what it does not have', (all: object) => ({ ...all, scopes_supported: null, jwks_uri: null })],
+    ['null in a list', (all: object) => ({ ...all, scopes_supported: [null, 'read'] })],
+    ['empty texts', (all: object) => ({ ...all, resource_documentation: '', scopes_supported: [''] })],
+  ])('may contain %s', async (_what, metadata) => {
+    await using world = await openWorld({ server: { metadata } });
+
+    await world.auth.authorize();
+
+    expect(await world.ask()).toBe(200);
+  });
+
+  test.each(['text/plain', 'text/html; charset=utf-8', 'application/octet-stream'])(
+    'may be JSON that is called %s',
+    async (type) => {
+      await using world = await openWorld({ server: { type } });
+
+      await world.auth.authorize();
+
+      expect(world.authority.asked[0]?.get('resource')).toBe(`${world.remote.origin}/mcp`);
+      expect(world.remote.seen).toContain('GET /.well-known/oauth-protected-resource/mcp');
+    },
+  );
+
   test('is missed when the challenge names it and it does not exist', async () => {
     await using world = await openWorld({
-      server: { challenge: (origin) => `Bearer resource_metadata="${origin}/gone"` },
+      server: {
+        metadata: () => undefined,
+        challenge: (origin) => `Bearer resource_metadata="${origin}/gone"`,
+      },
     });
 
     expect(await failureOf(world)).toMatchObject({
@@ -86,8 +168,8 @@ describe('what a server says about itself', () => {
   });
 
   test('is not taken from where it redirects', async () => {
-    await using world = await openWorld();
-    const location = `${world.remote.origin}/.well-known/oauth-protected-resource/mcp`;
+    await using world = await openWorld({ server: { wellKnown: '/moved' } });
+    const location = `${world.remote.origin}/moved`;
     await using redirecting = await serveRoutes(() => ({
       'GET /about': ({ reply }) => reply(302, '', { location }),
     }));
@@ -99,7 +181,7 @@ describe('what a server says about itself', () => {
     expect(await failureOf(world)).toMatchObject({
       message: expect.stringContaining('the resource metadata of the server was not found'),
     });
-    expect(world.remote.seen).not.toContain('GET /.well-known/oauth-protected-resource/mcp');
+    expect(world.remote.seen).not.toContain('GET /moved');
   });
 
   test('may be missing, with all other metadata: then its host has endpoints at fixed paths, as in 2025-03-26', async () => {
@@ -163,7 +245,7 @@ describe('an address that a server names', () => {
     ],
     ['plain http', 'http://mcp.example/about', 'the resource metadata is not https'],
     ['a file', 'file:///etc/passwd', 'the resource metadata is not https'],
-    ['nothing', 'about', 'the resource metadata is not a usable URL'],
+    ['nothing', 'https://', 'the resource metadata is not a usable URL'],
     ['someone with a password', 'https://a:b@mcp.example/about', 'is not a usable URL'],
     [
       'anywhere else, which is looked up with care',
@@ -287,6 +369,23 @@ describe('an authorization server', () => {
     await world.auth.authorize();
 
     expect(world.authority.seen.filter((key) => key.includes('well-known'))).toHaveLength(tries);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test.each([
+    [
+      'null for what it does not have',
+      { scopes_supported: null, jwks_uri: null, service_documentation: null },
+    ],
+    ['null for its flags', { client_id_metadata_document_supported: null }],
+    ['null for the methods of the token endpoint', { token_endpoint_auth_methods_supported: null }],
+  ])('may write %s', async (_what, nulls) => {
+    await using world = await openWorld({
+      authority: { metadata: (metadata) => ({ ...metadata, ...nulls }) },
+    });
+
+    await world.auth.authorize();
+
     expect(await world.ask()).toBe(200);
   });
 

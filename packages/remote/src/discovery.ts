@@ -33,12 +33,23 @@ export async function discover(options: DiscoveryOptions, challenge: Challenge):
   });
   const server = isConfigured
     ? await findServer(options, settings.issuer)
-    : await firstServer(options, described?.authorization_servers ?? [serverUrl.origin]);
+    : await firstServer(options, described?.authorization_servers ?? (await itself(options, challenge)));
   return {
     server,
     resource: described?.resource ?? canonical(serverUrl),
     scopes: described?.scopes_supported,
   };
+}
+
+/**
+ * A server without resource metadata is its own authorization server, as in 2025-03-26. If it names metadata that does not
+ * exist, only its own description as an authorization server proves that.
+ */
+async function itself(options: DiscoveryOptions, { resourceMetadata }: Challenge): Promise<string[]> {
+  const { origin } = options.serverUrl;
+  if (resourceMetadata !== undefined && (await lookUpServer(options, new URL(origin))) === undefined)
+    throw unavailable('the resource metadata of the server was not found', { hint: configureIssuer });
+  return [origin];
 }
 
 const text = z.string().nullish().transform(orUndefined);
@@ -73,26 +84,48 @@ export type AuthorizationServer = z.infer<typeof AuthorizationServer>;
 
 const resourcePath = '/.well-known/oauth-protected-resource';
 
-/** The document that the challenge names and no other, or else the well-known ones. */
+/**
+ * The document that the challenge names, or else the well-known ones. An address in a challenge is often relative, of another
+ * environment, or gone, while the well-known document is right.
+ */
 async function describeResource(
-  { serverUrl, requests, signal }: DiscoveryOptions,
+  options: DiscoveryOptions,
   { resourceMetadata }: Challenge,
 ): Promise<ProtectedResource | undefined> {
+  const { serverUrl } = options;
+  const named = resourceMetadata === undefined ? [] : [absolute(resourceMetadata, serverUrl)];
   const wellKnown = [
     withPath(serverUrl, `${resourcePath}${slashless(serverUrl.pathname)}`),
     withPath(serverUrl, resourcePath),
   ];
-  for (const address of new Set(resourceMetadata === undefined ? wellKnown : [resourceMetadata])) {
-    const response = await requests.metadata(address, 'the resource metadata', signal);
-    if (response !== undefined)
-      return checkResource(await parsed(ProtectedResource, response, address), {
-        response,
-        address,
-        serverUrl,
-      });
+  const failures: unknown[] = [];
+  for (const address of new Set([...named, ...wellKnown])) {
+    try {
+      const described = await resourceAt(address, options);
+      if (described !== undefined) return described;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (named.length === 0) throw error;
+      failures.push(error);
+    }
   }
-  if (resourceMetadata === undefined) return undefined; // servers of 2025-03-26 are their own authorization servers
-  throw unavailable('the resource metadata of the server was not found', { hint: configureIssuer });
+  if (failures.length > 0) throw failures[0];
+  return undefined;
+}
+
+/** The address in a challenge, which may be relative to the server or have further quotes. */
+function absolute(address: string, serverUrl: URL): string {
+  const bare = address.trim().replace(/^['"<]{1,2}|['">]{1,2}$/g, '');
+  return URL.parse(bare, serverUrl.href)?.href ?? bare;
+}
+
+async function resourceAt(
+  address: string,
+  { serverUrl, requests, signal }: DiscoveryOptions,
+): Promise<ProtectedResource | undefined> {
+  const response = await requests.metadata(address, 'the resource metadata', signal);
+  if (response === undefined) return undefined;
+  return checkResource(await parsed(ProtectedResource, response, address), { response, address, serverUrl });
 }
 
 async function checkResource(

@@ -14,6 +14,8 @@ const Client = z.object({
   /** The client authentication method, if the registration specified one. */
   authentication: z.string().optional(),
   redirectUri: z.string(),
+  /** The last sign-in got no answer, perhaps because the authorization server has forgotten the client. */
+  isDoubtful: z.boolean().optional(),
 });
 export type Client = z.infer<typeof Client>;
 
@@ -22,6 +24,8 @@ const Tokens = z.object({
   refresh: z.string().optional(),
   issuedAtMs: z.number(),
   expiresAtMs: z.number().optional(),
+  /** The granted scopes, if the authorization server named them. */
+  scope: z.string().optional(),
 });
 export type Tokens = z.infer<typeof Tokens>;
 

@@ -46,7 +46,7 @@ export function clientKind({ server, settings, clientDocument, known }: Registra
 
 /** The stored registration, if it is valid for this server. */
 export function stillRegistered({ server, known }: RegistrationOptions, nowMs: number): Client | undefined {
-  if (known?.kind !== 'dynamic' || known.issuer !== server.issuer) return undefined;
+  if (known?.kind !== 'dynamic' || known.issuer !== server.issuer || known.isDoubtful) return undefined;
   return known.secretExpiresAtMs !== undefined && known.secretExpiresAtMs <= nowMs ? undefined : known;
 }
 
@@ -97,8 +97,12 @@ async function asRequired(answer: Response): Promise<Response> {
     .json()
     .catch(() => undefined);
   if (typeof registered !== 'object' || registered === null) return answer;
-  const { client_secret_expires_at: expiresAt } = registered as { client_secret_expires_at?: unknown };
-  const complete = { ...registered, client_secret_expires_at: typeof expiresAt === 'number' ? expiresAt : 0 };
+  const { client_secret_expires_at: expiresAt, client_id: id } = registered as Record<string, unknown>;
+  const complete = {
+    ...registered,
+    ...(typeof id === 'number' && { client_id: String(id) }),
+    client_secret_expires_at: Number(expiresAt) > 0 ? Number(expiresAt) : 0,
+  };
   return new Response(JSON.stringify(complete), { status: 201, headers: answer.headers });
 }
 

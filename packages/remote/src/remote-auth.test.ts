@@ -426,6 +426,39 @@ describe('a client', () => {
     });
   });
 
+  test.each<[string, object]>([
+    ['null for its secret', { client_secret: null }],
+    ['null for when its secret expires', { client_secret: null, client_secret_expires_at: null }],
+    ['an empty secret', { client_secret: '', client_secret_expires_at: '' }],
+    ['null for its method', { token_endpoint_auth_method: null, scope: null, logo_uri: null }],
+    ['null in lists', { contacts: [null], redirect_uris: null }],
+  ])('may be registered with %s', async (_what, nulls) => {
+    await using world = await openWorld({
+      authority: {
+        register: ({ json, reply }) => reply(201, { ...json, ...nulls, client_id: 'https://given.example' }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(await world.ask()).toBe(200);
+  });
+
+  test.each<[string, object]>([
+    ['null scopes', { scope: null }],
+    ['null for all it does not have', { refresh_token: null, id_token: null, scope: null, expires_in: null }],
+    ['empty texts', { refresh_token: '', id_token: '', scope: '' }],
+    ['null as its type, which can only be Bearer', { token_type: null }],
+    ['a list of scopes', { scope: ['read', null] }],
+  ])('may get a token with %s', async (_what, nulls) => {
+    await using world = await openWorld({ authority: { given: (tokens) => ({ ...tokens, ...nulls }) } });
+
+    await world.auth.authorize();
+
+    expect(await world.ask()).toBe(200);
+    expect(world.auth.state).toMatchObject({ kind: 'authorized' });
+  });
+
   test('may be registered with 200 and a secret, which it then shows', async () => {
     await using world = await openWorld({
       authority: {
@@ -744,6 +777,82 @@ describe('a token that expires', () => {
     await world.auth.headers();
 
     expect(world.authority.redeemed).toHaveLength(1);
+  });
+
+  test.each<[string, object]>([
+    ['a lifetime of 0', { expires_in: 0 }],
+    ['a lifetime of 0 as text', { expires_in: '0' }],
+    ['a negative lifetime', { expires_in: -1 }],
+    ['a short lifetime as text', { expires_in: '30' }],
+  ])('soon, because it has %s, is renewed soon', async (_what, given) => {
+    await using world = await openWorld({ authority: { given: (tokens) => ({ ...tokens, ...given }) } });
+    await world.signIn();
+    await world.auth.headers();
+    const atOnce = world.authority.redeemed.length;
+    world.clock.ms += 25_000;
+
+    const headers = await world.auth.headers();
+
+    expect(atOnce).toBe(1);
+    expect(world.authority.redeemed).toHaveLength(2);
+    expect(await world.ask(headers)).toBe(200);
+  });
+
+  test.each<[string, object]>([
+    ['0 and cannot be renewed', { expires_in: 0, refresh_token: null }],
+    ['null', { expires_in: null }],
+    ['an empty text', { expires_in: '' }],
+    ['a word', { expires_in: 'never' }],
+  ])('after %s is used until the server refuses it', async (_what, given) => {
+    await using world = await openWorld({ authority: { given: (tokens) => ({ ...tokens, ...given }) } });
+    await world.signIn();
+    world.clock.ms += 86_400_000;
+
+    const headers = await world.auth.headers();
+
+    expect(world.authority.redeemed).toHaveLength(1);
+    expect(await world.ask(headers)).toBe(200);
+  });
+
+  test.each<[string, (reply: Reply) => void]>([
+    ['an error', (reply) => reply(400, { error: 'invalid_request', error_description: 'scope is required' })],
+    ['a wrong error', (reply) => reply(400, { error: 'invalid_grant' })],
+    ['invalid_scope and 401', (reply) => reply(401, { error: 'invalid_scope' })],
+    ['a text', (reply) => reply(400, 'scope is missing', { 'content-type': 'text/plain' })],
+  ])('is renewed with its scopes where a request without them gets %s', async (_what, refuse) => {
+    await using world = await openSignedIn({
+      authority: { expiresIn: 3600 },
+      server: { metadata: (metadata) => ({ ...metadata, scopes_supported: ['api://example/.default'] }) },
+    });
+    const scopes: (string | null)[] = [];
+    world.authority.changes.token = ({ body, reply }) => {
+      scopes.push(body.get('scope'));
+      if (body.get('scope') === null) return refuse(reply);
+      return reply(200, { access_token: 'next', token_type: 'Bearer', expires_in: 3600 });
+    };
+    world.clock.ms += 3_600_000;
+
+    expect(await world.auth.headers()).toEqual({ authorization: 'Bearer next' });
+
+    expect(scopes).toEqual([null, 'api://example/.default']);
+    expect(world.auth.state).toMatchObject({ kind: 'authorized' });
+  });
+
+  test('is renewed with the scopes that were granted instead of those that were asked for', async () => {
+    await using world = await openSignedIn({
+      authority: { expiresIn: 3600, given: (tokens) => ({ ...tokens, scope: ['read'] }) },
+      config: { scopes: ['read', 'write'] },
+    });
+    const scopes: (string | null)[] = [];
+    world.authority.changes.token = ({ body, reply }) => {
+      scopes.push(body.get('scope'));
+      return reply(400, { error: 'invalid_scope' });
+    };
+    world.clock.ms += 3_600_000;
+
+    await world.auth.headers();
+
+    expect(scopes).toEqual([null, 'read']);
   });
 
   test('and cannot be renewed needs the user', async () => {

@@ -210,6 +210,7 @@ export class RemoteAuth implements AsyncDisposable {
     try {
       await this.#signIn(either);
     } catch (error) {
+      if (either.aborted && this.#status.url !== undefined) await this.#doubtClient();
       throw this.#notSignedIn(error, { limit, stopped: either.aborted });
     }
   }
@@ -227,13 +228,20 @@ export class RemoteAuth implements AsyncDisposable {
       known: this.#client,
       earlierScopes: this.#scopes,
       secretOf: (client) => this.#secretOf(client),
-      show: (url) => this.#show(url),
+      show: (url, { isInBrowser }) => this.#show(url, isInBrowser),
       now: this.#now,
     });
     this.#server = server;
     this.#client = client;
     this.#scopes = grant.scopes;
     await this.#adopt(grant);
+  }
+
+  /** The page may have been an error that only the user has seen. The next sign-in registers another client. */
+  async #doubtClient(): Promise<void> {
+    if (this.#client?.kind !== 'dynamic') return;
+    this.#client = { ...this.#client, isDoubtful: true };
+    await this.#save();
   }
 
   #notSignedIn(error: unknown, ends: { limit: AbortSignal; stopped: boolean }): unknown {
@@ -244,11 +252,11 @@ export class RemoteAuth implements AsyncDisposable {
     return failure;
   }
 
-  #show(url: string): void {
+  #show(url: string, isInBrowser: boolean): void {
     this.#status.url = url;
     this.#shown.resolve(url);
     this.#publish();
-    if (this.#settings.skipBrowser) return;
+    if (this.#settings.skipBrowser || isInBrowser) return;
     this.#options.openBrowser(url).catch(() => {}); // the user has the URL in the state
   }
 
@@ -290,7 +298,7 @@ export class RemoteAuth implements AsyncDisposable {
       this.#failed = undefined;
       if (this.#grant !== grant) return; // the user has signed in again meanwhile
       if (!('refusal' in outcome)) return await this.#adopt({ ...grant, tokens: outcome });
-      if (outcome.refusal === 'invalid_client' && client.kind === 'dynamic') this.#client = undefined;
+      if (outcome.isClientUnknown && client.kind === 'dynamic') this.#client = undefined;
       await this.#lose(grant, `${why}, and ${client.issuer} does not issue another`);
     } catch (error) {
       this.#failed = { error, untilMs: this.#now() + nextTryMs };

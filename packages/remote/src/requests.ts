@@ -15,6 +15,7 @@ import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import { openWay } from '@toolhive/outgoing/way-out';
 import type { OpenWay } from '@toolhive/proxy/proxy';
+import { objectIn } from './answer-text.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
 
@@ -81,6 +82,22 @@ export class Requests {
     return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
   }
 
+  /** What a page would answer to a browser without cookies. Undefined if there is no answer. */
+  async page(
+    address: string,
+    what: string,
+    signal: AbortSignal,
+  ): Promise<{ status: number; location: URL | undefined; text: string } | undefined> {
+    const url = this.check(address, what);
+    try {
+      const { status, location, text } = await this.#send(url, { headers: { accept: 'text/html' }, signal });
+      return { status, location, text };
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
   /** For library functions, which then use the rules of this module. */
   options(signal: AbortSignal) {
     return {
@@ -114,13 +131,16 @@ export class Requests {
     }).catch((error: unknown) => {
       throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
     });
-    const type = String(answer.headers['content-type'] ?? '');
-    const isEmpty = [204, 205, 304].includes(answer.status);
-    const response = new Response(isEmpty ? null : answer.text, {
-      status: answer.status,
+    const { status, text } = answer;
+    const json = objectIn(text); // many servers send JSON as text/plain, and their pages of errors as application/json
+    const type = json === undefined ? String(answer.headers['content-type'] ?? '') : 'application/json';
+    const isEmpty = [204, 205, 304].includes(status);
+    const response = new Response(isEmpty ? null : (json ?? text), {
+      status,
       headers: { 'content-type': type },
     });
-    return { response, status: answer.status, url: answer.url, type };
+    const location = URL.parse(String(answer.headers['location'] ?? ''), url.href) ?? undefined;
+    return { response, status, text, location, url: answer.url, type };
   }
 
   #mayBeInside(url: URL): boolean {

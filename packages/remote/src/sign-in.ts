@@ -1,5 +1,6 @@
 import { unavailable } from '@toolhive/contract/failure';
 import {
+  AuthorizationResponseError,
   authorizationCodeGrantRequest,
   calculatePKCECodeChallenge,
   generateRandomCodeVerifier,
@@ -12,10 +13,11 @@ import type { CallbackAnswer } from './callback.ts';
 import type { Challenge } from './challenge.ts';
 import { discover } from './discovery.ts';
 import type { AuthorizationServer, Authority, DiscoveryOptions } from './discovery.ts';
+import { refusesClient, pageRefusesClient, saysClientIsUnknown } from './forgotten-client.ts';
 import type { Client, Grant } from './kept.ts';
 import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
 import { explain } from './requests.ts';
-import { tokensFrom, withoutIdToken } from './tokens.ts';
+import { asStandard, tokensFrom } from './tokens.ts';
 
 export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;
@@ -24,8 +26,8 @@ export interface SignInOptions extends DiscoveryOptions {
   /** What was asked for before, and is not to be lost when more is wanted. */
   earlierScopes: readonly string[];
   secretOf: (client: Client) => Promise<string | undefined>;
-  /** Has the user open the page on which to agree. */
-  show: (url: string) => void;
+  /** Has the user open the page on which to agree, unless the browser is already on its way there. */
+  show: (url: string, how: { isInBrowser: boolean }) => void;
   now: () => number;
 }
 
@@ -39,31 +41,84 @@ export interface SignedIn {
 /** Obtains the user's consent in the browser, and tokens (OAuth 2.1, in MCP's profile). */
 export async function signIn(options: SignInOptions): Promise<SignedIn> {
   const authority = await discover(options, options.challenge);
-  const { server, resource } = authority;
+  const { server } = authority;
   requirePkce(server);
   const scopes = scopesFor(authority, options);
   const state = generateRandomState();
   await using stack = new AsyncDisposableStack();
-  const { client, listener } = await introduce(server, scopes, state, options);
+  const { client, isKept, listener } = await introduce(server, scopes, state, options);
   stack.use(listener);
-  const verifier = generateRandomCodeVerifier();
+  const request = { ...authority, scopes, listener, state };
+  const register = (): Promise<Client> => registerAgain(server, { client, scopes }, options);
 
-  const url = requestUrl(
-    { server, client, scopes, resource, state, challenge: await calculatePKCECodeChallenge(verifier) },
-    options,
-  );
+  const isForgotten = isKept && (await isRefused({ ...request, client }, options));
+  const first = isForgotten ? await register() : client;
+  const outcome = await askConsent({ ...request, client: first }, options);
+  if (!('forgotten' in outcome)) return outcome;
+  const { answer } = outcome;
+  if (!isKept || isForgotten) return await refuse(answer, outcome.forgotten);
+  const second = await register().catch((error: unknown) => refuse(answer, error));
+  const next = generateRandomState();
+  listener.expect(next);
+  const last = await askConsent({ ...request, client: second, state: next, browser: answer }, options);
+  return 'forgotten' in last ? await refuse(last.answer, last.forgotten) : last;
+}
+
+async function refuse(answer: CallbackAnswer, error: unknown): Promise<never> {
+  await answer.show('failed');
+  throw error;
+}
+
+interface ConsentRequest {
+  server: AuthorizationServer;
+  client: Client;
+  resource: string;
+  scopes: readonly string[];
+  state: string;
+  listener: CallbackListener;
+  /** The browser that is still waiting after an earlier answer. */
+  browser?: CallbackAnswer;
+}
+
+/** Has the user agree, once. The server may have forgotten the client, which only its answer tells. */
+async function askConsent(
+  request: ConsentRequest,
+  options: SignInOptions,
+): Promise<SignedIn | { forgotten: unknown; answer: CallbackAnswer }> {
+  const { server, client, resource, scopes, state, listener, browser } = request;
+  const verifier = generateRandomCodeVerifier();
+  const url = requestUrl({ ...request, challenge: await calculatePKCECodeChallenge(verifier) }, options);
   const answering = listener.answer(options.signal);
-  options.show(url);
+  options.show(url, { isInBrowser: browser !== undefined });
+  await browser?.goTo(url);
   const answer = await answering;
   try {
     const tokens = await redeem(answer, { server, client, resource, state, verifier }, options);
     await answer.show('signed-in');
-    return { server, client, grant: { resource, scopes, tokens } };
+    return { server, client, grant: { resource, scopes: [...scopes], tokens } };
   } catch (error) {
-    await answer.show('failed');
-    throw error;
+    if (error instanceof ClientForgotten) return { forgotten: error.cause, answer };
+    return await refuse(answer, error);
   }
 }
+
+/** Whether the server refuses a client that it registered earlier. The user's own request has another state. */
+async function isRefused(request: ConsentRequest, options: SignInOptions): Promise<boolean> {
+  const challenge = await calculatePKCECodeChallenge(generateRandomCodeVerifier());
+  const url = requestUrl({ ...request, state: generateRandomState(), challenge }, options);
+  return pageRefusesClient(url, options);
+}
+
+function registerAgain(
+  server: AuthorizationServer,
+  { client, scopes }: { client: Client; scopes: readonly string[] },
+  options: SignInOptions,
+): Promise<Client> {
+  return register(server, { redirectUri: client.redirectUri, scopes }, options);
+}
+
+/** The authorization server does not know the client. The cause is the error for the user. */
+class ClientForgotten extends Error {}
 
 /** A server that does not know PKCE would let a stolen code pass. */
 function requirePkce({ issuer, code_challenge_methods_supported: methods }: AuthorizationServer): void {
@@ -94,14 +149,15 @@ async function introduce(
   scopes: readonly string[],
   state: string,
   options: SignInOptions,
-): Promise<{ client: Client; listener: CallbackListener }> {
+): Promise<{ client: Client; isKept: boolean; listener: CallbackListener }> {
   const { settings, clientDocument, known, now } = options;
   const registration = { server, settings, clientDocument, known };
   const kind = clientKind(registration);
   const registered = kind === 'dynamic' ? stillRegistered(registration, now()) : undefined;
   const listener = await listen(settings.callbackPort, registered, state);
   try {
-    return { client: await clientFor(listener), listener };
+    const client = await clientFor(listener);
+    return { client, isKept: client === registered, listener };
   } catch (error) {
     await listener[Symbol.asyncDispose]();
     throw error;
@@ -130,12 +186,7 @@ async function listen(
   );
 }
 
-interface Request {
-  server: AuthorizationServer;
-  client: Client;
-  resource: string;
-  state: string;
-}
+type Request = Pick<ConsentRequest, 'server' | 'client' | 'resource' | 'state'>;
 
 function requestUrl(
   {
@@ -175,8 +226,9 @@ async function redeem(
   const them = { client_id: client.id };
   const isIssuerKnown = settings.endpoints === undefined || settings.issuer !== undefined;
   if (!isIssuerKnown) parameters.delete('iss'); // the response has no issuer, and only one server was asked
-  const checked = await attempt('the answer of the browser is refused', { quote: true }, () =>
-    validateAuthResponse(server, them, parameters, state),
+  const refused = 'the answer of the browser is refused';
+  const checked = await attempt(refused, { quote: true }, () =>
+    validateResponse(server, them, parameters, state),
   );
   const authentication = authenticationOf(server, client, await secretOf(client));
   return attempt(`${server.issuer} did not return a token`, {}, async () => {
@@ -193,10 +245,14 @@ async function redeem(
         additionalParameters: { resource },
       },
     );
-    return tokensFrom(
-      await processAuthorizationCodeResponse(server, them, await withoutIdToken(answer)),
-      issuedAtMs,
-    );
+    const response = await asStandard(answer);
+    const isForgotten = await refusesClient(response);
+    try {
+      const tokens = await processAuthorizationCodeResponse(server, them, response);
+      return tokensFrom(tokens, issuedAtMs);
+    } catch (error) {
+      throw isForgotten ? new ClientForgotten('', { cause: error }) : error;
+    }
   });
 }
 
@@ -208,6 +264,17 @@ async function attempt<Result>(
   try {
     return await work();
   } catch (error) {
-    throw explain(error, what, how);
+    if (!(error instanceof ClientForgotten)) throw explain(error, what, how);
+    throw new ClientForgotten(error.message, { cause: explain(error.cause, what, how) });
+  }
+}
+
+function validateResponse(...[server, client, parameters, state]: Parameters<typeof validateAuthResponse>) {
+  try {
+    return validateAuthResponse(server, client, parameters, state);
+  } catch (error) {
+    if (!(error instanceof AuthorizationResponseError)) throw error;
+    const said = { error: error.error, text: error.error_description ?? '' };
+    throw saysClientIsUnknown(said) ? new ClientForgotten('', { cause: error }) : error;
   }
 }

@@ -1,7 +1,9 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { ResponseBodyError, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi';
 import type { TokenEndpointResponse } from 'oauth4webapi';
+import { membersIn } from './answer-text.ts';
 import type { AuthorizationServer } from './discovery.ts';
+import { refusesClient } from './forgotten-client.ts';
 import type { Client, Grant, Tokens } from './kept.ts';
 import { authenticationOf } from './registration.ts';
 import { explain } from './requests.ts';
@@ -9,12 +11,14 @@ import type { Requests } from './requests.ts';
 
 /** Tokens are renewed this long before they expire, or after three quarters of a short life. */
 const earlyMs = 30_000;
+const unknownLifeSeconds = 30;
 /** Longer than any reasonable lifetime. */
 const maxLifeSeconds = 10 * 365 * 86_400;
 
 /** The tokens from a token endpoint. Throws if a token cannot be a header value. */
 export function tokensFrom(answer: TokenEndpointResponse, issuedAtMs: number): Tokens {
-  const { access_token: access, refresh_token: refresh, token_type: type, expires_in: seconds } = answer;
+  const { access_token: access, refresh_token: refresh, token_type: type, scope } = answer;
+  const seconds = lifeOf(answer);
   if (type !== 'bearer' || !/^[\x21-\x7e]+$/.test(access)) {
     throw unavailable('the authorization server returned a token that is not a bearer token');
   }
@@ -23,7 +27,17 @@ export function tokensFrom(answer: TokenEndpointResponse, issuedAtMs: number): T
     issuedAtMs,
     ...(refresh !== undefined && { refresh }),
     ...(seconds !== undefined && { expiresAtMs: issuedAtMs + Math.min(seconds, maxLifeSeconds) * 1000 }),
+    ...(scope !== undefined && { scope }),
   };
+}
+
+/**
+ * Servers that do not know the lifetime of a token write 0, which means that it may expire soon. A token that cannot be
+ * renewed is used until the server refuses it.
+ */
+function lifeOf({ expires_in: seconds, refresh_token: refresh }: TokenEndpointResponse): number | undefined {
+  if (seconds !== 0) return seconds;
+  return refresh === undefined ? undefined : unknownLifeSeconds;
 }
 
 export function hasExpired({ expiresAtMs }: Tokens, nowMs: number): boolean {
@@ -38,18 +52,23 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
 }
 
 /**
- * ToolHive needs access and not the user's identity, so it ignores ID tokens, which must not be used as access
- * tokens.
+ * A token response as RFC 6749 requires. Servers write the lifetime as text or as a negative number, the scopes as a
+ * list, and leave out the type, which can only be Bearer. ToolHive needs access and not the user's identity, so it ignores ID
+ * tokens, which must not be used as access tokens.
  */
-export async function withoutIdToken(answer: Response): Promise<Response> {
-  if (answer.status !== 200) return answer;
-  const body: unknown = await answer
-    .clone()
-    .json()
-    .catch(() => undefined);
-  if (typeof body !== 'object' || body === null || !('id_token' in body)) return answer;
-  const { id_token: _, ...rest } = body;
-  return new Response(JSON.stringify(rest), { status: answer.status, headers: answer.headers });
+export async function asStandard(answer: Response): Promise<Response> {
+  const members = membersIn(await answer.clone().text());
+  if (!answer.ok || members['access_token'] === undefined) return answer;
+  const { id_token: _, expires_in: seconds, scope, ...rest } = members;
+  const life = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds;
+  const standard = {
+    token_type: 'Bearer',
+    ...rest,
+    ...(typeof life === 'number' && Number.isFinite(life) && { expires_in: Math.max(life, 0) }),
+    ...(typeof scope === 'string' && { scope }),
+    ...(Array.isArray(scope) && { scope: scope.join(' ') }),
+  };
+  return new Response(JSON.stringify(standard), { status: 200, headers: answer.headers });
 }
 
 export interface RefreshOptions {
@@ -63,26 +82,59 @@ export interface RefreshOptions {
   now: () => number;
 }
 
-/** New tokens for a refresh token, or the fact that the server refuses. Throws if the server could not be asked. */
-export async function refreshTokens(options: RefreshOptions): Promise<Tokens | { refusal: string }> {
-  const { server, client, grant, refreshToken, secret, requests, signal, now } = options;
+/** What an authorization server says instead of giving new tokens. */
+export interface RefreshRefusal {
+  refusal: string;
+  /** The server does not know the client. */
+  isClientUnknown: boolean;
+}
+
+/**
+ * New tokens for a refresh token, or the fact that the server refuses. Throws if the server could not be asked. Most
+ * servers need no scope, and some refuse a request without one.
+ */
+export async function refreshTokens(options: RefreshOptions): Promise<Tokens | RefreshRefusal> {
+  const { grant } = options;
+  const scope = grant.tokens.scope ?? grant.scopes.join(' ');
+  const first = await refreshOnce(options, {});
+  const isAboutRequest = 'failure' in first || ('refusal' in first && !first.isClientUnknown);
+  const outcome = isAboutRequest && scope !== '' ? await refreshOnce(options, { scope }) : first;
+  if ('failure' in outcome) throw outcome.failure;
+  return outcome;
+}
+
+/** A `failure` is a refusal of the request in an unknown form. */
+async function refreshOnce(
+  { server, client, grant, refreshToken, secret, requests, signal, now }: RefreshOptions,
+  scope: { scope?: string },
+): Promise<Tokens | RefreshRefusal | { failure: unknown }> {
   const them = { client_id: client.id };
+  const what = `${server.issuer} did not return a new token`;
   const issuedAtMs = now();
+  const additionalParameters = { resource: grant.resource, ...scope };
+  const answer = await refreshTokenGrantRequest(
+    server,
+    them,
+    authenticationOf(server, client, secret),
+    refreshToken,
+    { ...requests.options(signal), additionalParameters },
+  ).catch((error: unknown) => {
+    throw explain(error, what);
+  });
+  const response = await asStandard(answer);
+  const isClientUnknown = await refusesClient(response);
+  const { status } = response;
   try {
-    const answer = await refreshTokenGrantRequest(
-      server,
-      them,
-      authenticationOf(server, client, secret),
-      refreshToken,
-      { ...requests.options(signal), additionalParameters: { resource: grant.resource } },
-    );
-    const response = await processRefreshTokenResponse(server, them, await withoutIdToken(answer));
-    return { refresh: refreshToken, ...tokensFrom(response, issuedAtMs) };
+    const tokens = tokensFrom(await processRefreshTokenResponse(server, them, response), issuedAtMs);
+    const granted = grant.tokens.scope;
+    return { refresh: refreshToken, ...(granted !== undefined && { scope: granted }), ...tokens };
   } catch (error) {
-    if (error instanceof ResponseBodyError && !passing.has(error.error) && error.status !== 429) {
-      return { refusal: error.error };
-    }
-    throw explain(error, `${server.issuer} did not return a new token`);
+    const code = error instanceof ResponseBodyError ? error.error : undefined;
+    if (isClientUnknown) return { refusal: code ?? 'invalid_client', isClientUnknown };
+    if (code !== undefined && !passing.has(code) && status !== 429) return { refusal: code, isClientUnknown };
+    const failure = explain(error, what);
+    if (status === 400 && code === undefined) return { failure };
+    throw failure;
   }
 }
 

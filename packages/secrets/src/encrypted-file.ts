@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { conflict, invalid, tooLarge, unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
-import { readBoundedFile, readIfThere, writeWhole } from '@toolhive/state/files';
+import { readBoundedFile, readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
 import type { Keyring } from './keyring.ts';
 import { isNoOriginal, originalKeyringUser, originalPassword, readOriginal } from './original-file.ts';
 import {
@@ -87,7 +87,7 @@ export class EncryptedFile {
   ): Promise<OpenFile> {
     const { password, entries } =
       found.kind === 'nothing'
-        ? { password: given ?? (await this.#passwordFromEnvironment()), entries: [] }
+        ? { password: given ?? (await this.#untypedPassword()), entries: [] }
         : await this.#readOriginal(found.bytes, given);
     const { id, dataKey } = newFile();
     const passphrase =
@@ -193,9 +193,7 @@ export class EncryptedFile {
     const { path, keyring } = this.#options;
     for (const lock of locks) {
       const secrets =
-        lock.by === 'keyring'
-          ? [await keyring.get(lock.user)]
-          : [await this.#passwordFromEnvironment(), given];
+        lock.by === 'keyring' ? [await keyring.get(lock.user)] : [await this.#untypedPassword(), given];
       for (const secret of new Set(secrets)) {
         const dataKey = secret === undefined ? undefined : await unlock(lock, secret, id);
         if (dataKey !== undefined) return dataKey;
@@ -216,7 +214,7 @@ export class EncryptedFile {
       return { password: given, entries };
     }
     const kept = await keyring.get(originalKeyringUser);
-    const candidates = [kept && originalPassword(kept), await this.#passwordFromEnvironment()];
+    const candidates = [kept && originalPassword(kept), await this.#untypedPassword()];
     for (const password of candidates) {
       const entries = password && readOriginal(bytes, password);
       if (password && entries) return { password, entries };
@@ -229,13 +227,35 @@ export class EncryptedFile {
     return locked();
   }
 
-  async #passwordFromEnvironment(): Promise<string | undefined> {
+  /**
+   * Generates a password and stores it beside the file, readable by the user alone. This is for systems without a keyring
+   * and a terminal: programs of the user can read the secrets, but a copy of the encrypted file is useless.
+   */
+  async generatePassword(): Promise<string | undefined> {
+    if (await this.#options.keyring.isAvailable()) return undefined;
+    if ((await this.#untypedPassword()) !== undefined) return undefined;
+    const password = randomBytes(32).toString('base64url');
+    await writeWhole(this.#passwordPath, `${password}\n`);
+    return password;
+  }
+
+  /** Removes the generated password, which opens the file no more. */
+  forgetGeneratedPassword(): Promise<void> {
+    return removeFile(this.#passwordPath);
+  }
+
+  get #passwordPath(): string {
+    return `${this.#options.path}.password`;
+  }
+
+  /** The password that is not typed: from the environment, or the generated one. */
+  async #untypedPassword(): Promise<string | undefined> {
     const { env } = this.#options;
     const file = env['TOOLHIVE_SECRETS_PASSWORD_FILE'];
     if (env['TOOLHIVE_SECRETS_PASSWORD']) return env['TOOLHIVE_SECRETS_PASSWORD'];
-    if (!file) return undefined;
-    const text = await readIfThere(file).catch((cause: unknown) => {
-      throw unavailable(`the file that TOOLHIVE_SECRETS_PASSWORD_FILE names cannot be read`, { cause });
+    const text = await readIfThere(file || this.#passwordPath).catch((cause: unknown) => {
+      const what = file ? 'the file that TOOLHIVE_SECRETS_PASSWORD_FILE names' : this.#passwordPath;
+      throw unavailable(`${what} cannot be read`, { cause });
     });
     return text?.replace(/\r?\n$/, '') || undefined;
   }

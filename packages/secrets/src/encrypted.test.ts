@@ -79,6 +79,42 @@ describe('encrypted secrets', () => {
     expect(await readdir(place.directory)).toEqual([]);
   });
 
+  test('can have a generated password, which only the user can read and the next daemon finds', async () => {
+    await using place = await makePlace();
+    const before = place.open();
+
+    const outcome = await before.setup(undefined, undefined, { generate: true });
+    await before.set('token', 'value');
+
+    const { mode } = await stat(`${place.path}.password`);
+    expect([outcome, mode & 0o777]).toEqual(['generated', 0o600]);
+    expect(await place.open().get('token')).toBe('value');
+  });
+
+  test('forget the generated password when the user chooses one', async () => {
+    await using place = await makePlace();
+    const before = place.open();
+    await before.setup(undefined, undefined, { generate: true });
+
+    await before.setup(undefined, 'open sesame');
+
+    expect(await readdir(place.directory)).toEqual(['secrets_encrypted']);
+    expect(await place.open().isLocked()).toBe(true);
+    expect(await place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'open sesame' } }).isLocked()).toBe(false);
+  });
+
+  test.each<[string, Partial<EncryptedOptions>]>([
+    ['a keyring', { keyring: memoryKeyring() }],
+    ['a password in the environment', { env: { TOOLHIVE_SECRETS_PASSWORD: 'open sesame' } }],
+  ])('generate no password beside %s', async (_title, options) => {
+    await using place = await makePlace(options);
+
+    const outcome = await place.open().setup(undefined, undefined, { generate: true });
+
+    expect(outcome).toBe('created');
+    expect(await readdir(place.directory)).toEqual(['secrets_encrypted']);
+  });
+
   test('open by the password when the keyring is lost, and by the keyring without anybody typing', async () => {
     const keyring = memoryKeyring();
     await using place = await makePlace();

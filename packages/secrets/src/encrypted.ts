@@ -9,7 +9,7 @@ import type { SecretsProvider } from './provider.ts';
 import { sealRecord, unlock } from './sealed-file.ts';
 
 /** What a setup found, or did. */
-export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
+export type SetupOutcome = 'created' | 'generated' | 'imported' | 'kept' | 'password changed';
 
 /**
  * The daemon's own data beside the secrets, in the same file under the same key. Users cannot list, read, or change
@@ -62,16 +62,20 @@ export class EncryptedSecrets implements SecretsProvider {
   /**
    * Creates the file, imports the original's file, or opens the existing one. A given password must match the file,
    * or the function throws `invalid`. A file without a password gets the given one. A new password replaces the old
-   * one. Everything is written and read once, so that later failures appear now.
+   * one. Everything is written and read once, so that later failures appear now. With `generate`, a new file that
+   * neither a keyring nor a password would open gets a generated password.
    */
-  setup(password?: string, newPassword?: string): Promise<SetupOutcome> {
+  setup(password?: string, newPassword?: string, { generate = false } = {}): Promise<SetupOutcome> {
     return this.#operations.run(async () => {
       this.#file.retryNow();
       const found = await this.#file.find();
       if (found.kind !== 'ours') {
         if (newPassword !== undefined) throw nothingToChange();
         if (found.kind === 'nothing') requireLong(password);
-        await this.#file.create(found, password, noWayToOpen);
+        const mayGenerate = generate && found.kind === 'nothing' && password === undefined;
+        const generated = mayGenerate ? await this.#file.generatePassword() : undefined;
+        await this.#file.create(found, password ?? generated, noWayToOpen);
+        if (generated !== undefined) return 'generated';
         return found.kind === 'nothing' ? 'created' : 'imported';
       }
       const opened = await this.#file.unlock(found.file, password);
@@ -84,7 +88,9 @@ export class EncryptedSecrets implements SecretsProvider {
       const locks = present(await this.#file.keyringLock(opened), passphrase);
       await this.#file.write({ ...opened, locks });
       await this.#file.open();
-      return fresh === undefined ? 'kept' : 'password changed';
+      if (fresh === undefined) return 'kept';
+      await this.#file.forgetGeneratedPassword();
+      return 'password changed';
     });
   }
 

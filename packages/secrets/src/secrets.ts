@@ -80,11 +80,15 @@ export class Secrets implements AsyncDisposable {
    * Tests a provider and activates it. Repeating the setup unlocks the encrypted file, changes its password, or
    * switches the provider. Stored secrets stay.
    */
-  setup({ provider_type, password, new_password }: SetupSecrets): Promise<SecretsSetup> {
+  setup({ provider_type, password, new_password, generate_password }: SetupSecrets): Promise<SecretsSetup> {
     return this.#changes.run(async () => {
       const { settings, log, onChange } = this.#options;
       const created = settings.current.secrets?.setup_completed !== true;
-      const done = await this.#tryOut(provider_type, password, new_password);
+      const done = await this.#tryOut(provider_type, {
+        password,
+        newPassword: new_password,
+        generate: generate_password,
+      });
       await settings.change(
         [['secrets', 'provider_type'], provider_type],
         [['secrets', 'setup_completed'], true],
@@ -195,8 +199,9 @@ export class Secrets implements AsyncDisposable {
     return type ? parseType(type, 'TOOLHIVE_SECRETS_PROVIDER') : undefined;
   }
 
-  async #tryOut(type: SecretsProviderType, password?: string, newPassword?: string): Promise<string> {
-    if (type === 'encrypted') return encryptedMessages[await this.#encrypted.setup(password, newPassword)];
+  async #tryOut(type: SecretsProviderType, { password, newPassword, generate }: Passwords): Promise<string> {
+    if (type === 'encrypted')
+      return encryptedMessages[await this.#encrypted.setup(password, newPassword, { generate })];
     if (password !== undefined || newPassword !== undefined) throw invalid(`${type} does not use a password`);
     await this.#providers[type].list();
     return otherMessages[type];
@@ -222,6 +227,12 @@ export class Secrets implements AsyncDisposable {
   }
 }
 
+interface Passwords {
+  password: string | undefined;
+  newPassword: string | undefined;
+  generate: boolean | undefined;
+}
+
 /** The result of a setup. The first setup creates the provider's storage. */
 export interface SecretsSetup {
   provider_type: SecretsProviderType;
@@ -231,6 +242,8 @@ export interface SecretsSetup {
 
 const encryptedMessages: Record<SetupOutcome, string> = {
   created: 'secrets are stored in an encrypted file',
+  generated:
+    'secrets are stored in an encrypted file. This system has no keyring, so ToolHive generated the password and stored it beside the file, readable by you alone. To use a password of your own, run thv secret setup --change-password',
   imported: 'the secrets of the original ToolHive were imported into an encrypted file',
   kept: 'the encrypted file is unlocked, with all stored secrets',
   'password changed': 'the encrypted file has a new password, and all stored secrets remain',

@@ -2,6 +2,7 @@ import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/re
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { jsonPointer } from '@toolhive/contract/json-pointer';
 import { isCredential } from '@toolhive/contract/credential';
+import type { ImportPreview } from '@toolhive/contract/preview';
 import type { CreateWorkload, WorkloadDetails } from '@toolhive/contract/workload';
 
 /** A variable with its value: plain text, a stored secret, or a new secret that is stored first. */
@@ -14,6 +15,8 @@ export interface Variable {
   description?: string | undefined;
   isRequired?: boolean | undefined;
   isFixed?: boolean | undefined;
+  /** A header of a remote server, instead of an environment variable. */
+  isHeader?: boolean | undefined;
 }
 
 export interface Mount {
@@ -208,7 +211,7 @@ export function requestOf(
     ...(isRemote ? { url: draft.url } : { image: draft.image }),
     ...(draft.transport === '' ? {} : { transport: draft.transport }),
     ...(isRemote
-      ? {}
+      ? headersOf(draft, given, secretNames)
       : {
           cmd_arguments: lines(draft.arguments),
           env_vars: Object.fromEntries(
@@ -240,6 +243,24 @@ export function requestOf(
         }),
     tool_pinning: draft.toolPinning as NonNullable<CreateWorkload['tool_pinning']>, // the options of its field
   };
+}
+
+/** The headers of a remote server: those of the draft, and the new ones, whose values are secrets. */
+function headersOf(
+  { others }: Draft,
+  given: readonly Variable[],
+  secretNames: ReadonlyMap<string, string>,
+): Pick<CreateWorkload, 'headers'> {
+  const added = given
+    .filter(({ isHeader }) => isHeader === true)
+    .map(({ name }) => ({
+      name,
+      description: '',
+      required: true,
+      secret: true,
+      default: `${secretNames.get(name) ?? name},target=${name}`,
+    }));
+  return added.length === 0 ? {} : { headers: [...(others.headers ?? []), ...added] };
 }
 
 /** The profile that the user chose. Undefined for the entry's or the default profile. */
@@ -333,12 +354,11 @@ function profileArguments({ name, image = '', permission_profile: profile }: Cre
   };
 }
 
+/** A value that an imported server needs. */
+export type Need = ImportPreview['servers'][number]['needs'][number];
+
 /** A draft for an imported server. Values that look like credentials become new secrets. */
-export function draftOfRequest(
-  request: CreateWorkload,
-  name: string,
-  needs: readonly { name: string; description?: string | undefined; secret: boolean }[],
-): Draft {
+export function draftOfRequest(request: CreateWorkload, name: string, needs: readonly Need[]): Draft {
   const {
     env_vars: env,
     secrets,
@@ -369,14 +389,16 @@ export function draftOfRequest(
         kind: 'stored',
         value: secret.name,
       })),
-      ...needs.map(({ name: variable, description, secret }): Variable => ({
-        name: variable,
-        kind: secret ? 'new-secret' : 'text',
-        value: '',
-        description,
-        isRequired: true,
-        isFixed: true,
-      })),
+      ...needs
+        .filter(({ kind }) => kind === 'variable')
+        .map(({ name: variable, description, secret }): Variable => ({
+          name: variable,
+          kind: secret ? 'new-secret' : 'text',
+          value: '',
+          description,
+          isRequired: true,
+          isFixed: true,
+        })),
     ],
     mounts: (volumes ?? []).map((volume) => {
       const isReadOnly = volume.endsWith(':ro');
@@ -384,5 +406,33 @@ export function draftOfRequest(
       return { source, target, isReadOnly };
     }),
     others,
+  };
+}
+
+/** The draft with the user's answers to questions that the form does not ask. */
+export function answeredDraft(
+  draft: Draft,
+  needs: readonly Need[],
+  answers: Readonly<Record<string, string>>,
+): Draft {
+  const fill = (text: string): string =>
+    needs.reduce((filled, { token, name }) => {
+      const answer = answers[name] ?? '';
+      return token === undefined || answer === '' ? filled : filled.split(token).join(answer);
+    }, text);
+  const headers = needs.flatMap(({ kind, name }): Variable[] =>
+    kind === 'header' ? [{ name, kind: 'new-secret', value: answers[name] ?? '', isHeader: true }] : [],
+  );
+  return {
+    ...draft,
+    image: fill(draft.image),
+    url: fill(draft.url),
+    arguments: fill(draft.arguments),
+    mounts: draft.mounts.map((mount) => ({
+      ...mount,
+      source: fill(mount.source),
+      target: fill(mount.target),
+    })),
+    variables: [...draft.variables, ...headers],
   };
 }

@@ -8,9 +8,38 @@ export interface SystemPaths {
   windows: string;
 }
 
-/** The path for an operating system, as Node.js names it. */
-export function pathOn(platform: string, paths: SystemPaths): string {
-  return paths[platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux'];
+/** The machine and the user whose clients these are. */
+export interface ClientPlace {
+  /** As Node.js names it. */
+  platform: string;
+  home: string;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A variable that moves the beginning of a path. */
+export interface Move {
+  variable: string;
+  /** The beginning that the value of the variable replaces. Empty for the home directory. */
+  replaces: SystemPaths;
+  /** The part between the value and the rest of the path. */
+  below?: string;
+}
+
+/** The absolute path on a machine, with the separator `/`. Client variables precede system variables. */
+export function clientPath(paths: SystemPaths, moves: readonly Move[], place: ClientPlace): string {
+  const { platform, home, env } = place;
+  const system = platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux';
+  const path = paths[system];
+  for (const { variable, replaces, below } of [...moves, ...systemMoves]) {
+    const beginning = replaces[system];
+    const value = env[variable] ?? '';
+    const isBelow = beginning === '' || path === beginning || path.startsWith(`${beginning}/`);
+    // A relative path would mean another file in each directory.
+    if (!isBelow || !/^(?:\/|[A-Za-z]:[\\/])/.test(value)) continue;
+    const rest = path.slice(beginning.length).replace(/^\//, '');
+    return [value.replace(/[\\/]+$/, ''), below, rest].filter(Boolean).join('/');
+  }
+  return `${home}/${path}`;
 }
 
 /** The transport between a client and a workload. */
@@ -35,6 +64,8 @@ export interface ClientApplication {
   nameKey: string | undefined;
   /** Additional fields of every new entry. */
   extra: Readonly<Record<string, boolean | number>>;
+  /** The variables that move its files. */
+  moves: readonly Move[];
   /** If this path exists, the client is installed. */
   detection: { kind: 'file' | 'directory'; path: SystemPaths };
 }
@@ -53,10 +84,32 @@ interface Row {
   streamableHttp?: string | false;
   nameKey?: string;
   extra?: ClientApplication['extra'];
+  moves?: readonly Move[];
   detectedBy?: 'file';
 }
 
 const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
+
+/** A path that no operating system has. */
+const nowhere = '\u0000';
+
+/** The system variables for all programs. */
+const systemMoves: readonly Move[] = [
+  { variable: 'XDG_CONFIG_HOME', replaces: { linux: '.config', darwin: '.config', windows: nowhere } },
+  { variable: 'APPDATA', replaces: { linux: nowhere, darwin: nowhere, windows: 'AppData/Roaming' } },
+];
+
+/** Moves the settings in editors based on Visual Studio Code. */
+const movedEditor: readonly Move[] = [
+  {
+    variable: 'VSCODE_APPDATA',
+    replaces: {
+      linux: '.config',
+      darwin: 'Library/Application Support',
+      windows: 'AppData/Roaming',
+    },
+  },
+];
 
 /** The directory of user settings in editors based on Visual Studio Code. */
 const userFolder = (editor: string, below = ''): SystemPaths => ({
@@ -74,6 +127,7 @@ const dotConfig = (name: string, windows: string): SystemPaths => ({
 });
 
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
+const ampSettings = dotConfig('amp/settings.json', 'AppData/Roaming/amp/settings.json');
 
 const rows = [
   {
@@ -82,6 +136,7 @@ const rows = [
     since: '3.19.2',
     directory: extensionSettings('rooveterinaryinc.roo-cline'),
     file: 'mcp_settings.json',
+    moves: movedEditor,
     streamableHttp: 'streamable-http',
   },
   {
@@ -90,6 +145,7 @@ const rows = [
     since: '3.17.10',
     directory: extensionSettings('saoudrizwan.claude-dev'),
     file: 'cline_mcp_settings.json',
+    moves: movedEditor,
     streamableHttp: 'streamableHttp',
   },
   {
@@ -97,6 +153,7 @@ const rows = [
     product: 'Visual Studio Code Insiders',
     directory: userFolder('Code - Insiders'),
     file: 'mcp.json',
+    moves: movedEditor,
     pointer: ['servers'],
   },
   {
@@ -105,6 +162,7 @@ const rows = [
     since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
+    moves: movedEditor,
     pointer: ['servers'],
   },
   {
@@ -120,6 +178,7 @@ const rows = [
     since: '1.0.27',
     directory: everywhere(''),
     file: '.claude.json',
+    moves: [{ variable: 'CLAUDE_CONFIG_DIR', replaces: everywhere('') }],
     detectedBy: 'file',
   },
   {
@@ -141,16 +200,36 @@ const rows = [
     product: 'Sourcegraph Amp CLI',
     directory: dotConfig('amp', 'AppData/Roaming/amp'),
     ...amp,
+    moves: [{ variable: 'AMP_SETTINGS_FILE', replaces: ampSettings }],
   },
-  { id: 'amp-vscode', product: 'Sourcegraph Amp for VS Code', directory: userFolder('Code'), ...amp },
+  {
+    id: 'amp-vscode',
+    product: 'Sourcegraph Amp for VS Code',
+    directory: userFolder('Code'),
+    ...amp,
+    moves: movedEditor,
+  },
   {
     id: 'amp-vscode-insider',
     product: 'Sourcegraph Amp for VS Code Insiders',
     directory: userFolder('Code - Insiders'),
     ...amp,
+    moves: movedEditor,
   },
-  { id: 'amp-cursor', product: 'Sourcegraph Amp for Cursor', directory: userFolder('Cursor'), ...amp },
-  { id: 'amp-windsurf', product: 'Sourcegraph Amp for Windsurf', directory: userFolder('Windsurf'), ...amp },
+  {
+    id: 'amp-cursor',
+    product: 'Sourcegraph Amp for Cursor',
+    directory: userFolder('Cursor'),
+    ...amp,
+    moves: movedEditor,
+  },
+  {
+    id: 'amp-windsurf',
+    product: 'Sourcegraph Amp for Windsurf',
+    directory: userFolder('Windsurf'),
+    ...amp,
+    moves: movedEditor,
+  },
   {
     id: 'lm-studio',
     since: '0.3.17',
@@ -162,6 +241,13 @@ const rows = [
     id: 'goose',
     product: 'Goose AI agent',
     directory: dotConfig('goose', 'AppData/Block/goose'),
+    moves: [
+      {
+        variable: 'GOOSE_PATH_ROOT',
+        replaces: dotConfig('goose', 'AppData/Block/goose'),
+        below: 'config',
+      },
+    ],
     file: 'config.yaml',
     pointer: ['extensions'],
     urlKey: 'uri',
@@ -174,6 +260,7 @@ const rows = [
     product: 'Trae IDE',
     directory: userFolder('Trae'),
     file: 'mcp.json',
+    moves: movedEditor,
     streamableHttp: false,
   },
   {
@@ -181,6 +268,7 @@ const rows = [
     product: 'Continue.dev IDE plugins',
     since: '1.0.14 (VS Code), 1.0.23 (JetBrains)',
     directory: everywhere('.continue'),
+    moves: [{ variable: 'CONTINUE_GLOBAL_DIR', replaces: everywhere('.continue') }],
     file: 'config.yaml',
     storage: 'list',
     streamableHttp: 'streamable-http',
@@ -195,6 +283,13 @@ export const ClientName = z.enum(rows.map(({ id }) => id)).meta({
   examples: ['vscode', 'claude-code'],
 });
 export type ClientName = z.infer<typeof ClientName>;
+
+/** The variables that can move client files. */
+export const clientVariables: readonly string[] = [
+  ...new Set(
+    [...systemMoves, ...rows.flatMap((row: Row) => row.moves ?? [])].map(({ variable }) => variable),
+  ),
+];
 
 /** All clients, in the order of listings. */
 export const clientApplications: readonly ClientApplication[] = rows.map((row) => application(row.id, row));
@@ -214,6 +309,7 @@ function application(id: ClientName, row: Row): ClientApplication {
     types: streamableHttp === false ? undefined : { sse: 'sse', 'streamable-http': streamableHttp },
     nameKey: row.nameKey,
     extra: row.extra ?? {},
+    moves: row.moves ?? [],
     detection:
       row.detectedBy === 'file' ? { kind: 'file', path: config } : { kind: 'directory', path: row.directory },
   };

@@ -6,7 +6,18 @@ import { CreateWorkload } from './workload.ts';
 /** A required value that is missing from a request. */
 const Need = z
   .object({
-    name: z.string().meta({ description: 'The environment variable or header.' }),
+    kind: z.enum(['variable', 'header', 'placeholder']).meta({
+      description:
+        'An environment variable, a header, or a placeholder in the texts of the request, such as an argument or the URL.',
+    }),
+    name: z.string().meta({ description: 'The environment variable, header, or placeholder.' }),
+    token: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The text that the value of a placeholder replaces in the request.',
+        examples: ['${input:organization}'],
+      }),
     description: z.string().optional(),
     secret: z.boolean().meta({ description: 'Whether its value should be stored as a secret.' }),
   })

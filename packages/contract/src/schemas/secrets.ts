@@ -70,6 +70,10 @@ export const SetupSecrets = z
     new_password: Password.optional().meta({
       description: `The new password of the encrypted file, at least ${shortestPassword} characters. The file must be unlocked, or \`password\` must unlock the file.`,
     }),
+    generate_password: z.boolean().optional().meta({
+      description:
+        'Generate the password of a new encrypted file on a system without a keyring, and store the password beside the file, readable by the user alone.',
+    }),
   })
   .meta({
     id: 'SetupSecrets',

@@ -12,6 +12,7 @@ import { mountsOf } from '../permissions/mounts.ts';
 import { isLocal, isRemote, urlOf } from '../run-config/kinds.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
+import { complaintIn } from '../supervision/cause.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
@@ -238,13 +239,16 @@ function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
     : [skipped('the server was not reached')];
 }
 
-function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
+function protocolOf({ supervisor: { protocol, deviations } }: Subject): Found[] {
   if (protocol === undefined) return [skipped('the handshake is not over yet')];
   return [
     ok(
       protocol === 'modern'
         ? 'the server uses protocol version 2026-07-28'
         : 'the server uses a protocol version with sessions, and ToolHive translates for newer clients',
+    ),
+    ...deviations.map((deviation) =>
+      warning(deviation, 'ToolHive understands it. Tell the author of the server'),
     ),
   ];
 }
@@ -273,7 +277,13 @@ async function listingOf(
       ),
     ];
   }
-  return [tools.length === 0 ? warning('the server offers no tools') : ok(`the server offers ${count}`)];
+  if (tools.length > 0) return [ok(`the server offers ${count}`)];
+  const complaint = complaintIn(await core.logs.read(runConfig.name, 'server', { lines: searchedLines }));
+  return [
+    complaint?.fix === undefined
+      ? warning('the server offers no tools')
+      : warning(`the server offers no tools, and its log says: ${shorten(complaint.line)}`, complaint.fix),
+  ];
 }
 
 /** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */
@@ -298,11 +308,12 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
     return [
       warning(`no client has access to the group ${group}`, 'run thv client setup to register clients'),
     ];
-  return users.map(({ name, problem }) =>
-    problem === undefined
+  return users.map(({ name }) => {
+    const problem = core.clients.problemWith(name, runConfig.name);
+    return problem === undefined
       ? ok(`${name} is configured for this workload`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
-  );
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`);
+  });
 }
 
 /** A URL without its query, which may contain private data. */

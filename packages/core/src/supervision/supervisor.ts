@@ -109,6 +109,11 @@ export class Supervisor implements AsyncDisposable {
     return this.#observed.limits;
   }
 
+  /** How the server deviates from the protocol, in sentences, since the workload was started. */
+  get deviations(): readonly string[] {
+    return this.live.proxy?.deviations ?? [];
+  }
+
   /** The protocol generation of the server. Known from the first start on. */
   get protocol(): ProtocolGeneration | undefined {
     return this.#observed.protocol;

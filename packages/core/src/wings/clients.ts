@@ -21,6 +21,7 @@ export async function openClients(
       files: new ClientFiles({
         home: homeOf(env),
         platform: process.platform,
+        env,
         record: paths.clientEntries,
         onProblem: onChange,
         log,

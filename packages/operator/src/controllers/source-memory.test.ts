@@ -22,13 +22,11 @@ async function memoryFor(files: Record<string, Buffer>): Promise<{ problem: stri
     ({ message }: Error) => message,
   );
   let bytes = 0;
-  let isOver = false;
-  const over = problem.finally(() => (isOver = true));
-  while (!isOver) {
+  for (;;) {
     bytes = Math.max(bytes, ...(await Promise.all((await children()).map(highWaterMark))));
-    await Promise.race([over, delay(5)]);
+    const found = await Promise.race([problem, delay(5)]);
+    if (found !== undefined) return { problem: found, bytes };
   }
-  return { problem: await problem, bytes };
 }
 
 async function children(): Promise<string[]> {

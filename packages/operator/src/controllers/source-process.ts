@@ -76,7 +76,7 @@ export class SourceReader {
     try {
       child.send(request, () => {}); // its end tells what went wrong
       const message = once(child, 'message', { signal: AbortSignal.any([signal, limit]) });
-      message.catch(() => {}); // after the end, nobody waits for it
+      message.catch(() => {}); // it rejects after the end, too
       const answer = await Promise.race([message.then(([first]) => first as Answer), ended]);
       if (typeof answer === 'string') throw unreadable(answer);
       if ('content' in answer) return answer.content;

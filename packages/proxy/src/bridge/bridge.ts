@@ -142,9 +142,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       pool: this.#pool,
       seal: new Seal(now),
       messages,
-      onChange: (notification) => {
-        this.#subscriptions.deliver(notification);
-      },
+      onChange: (notification) => this.#subscriptions.deliver(notification),
       onFault,
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };
@@ -277,6 +275,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     if (call === undefined || required === undefined || !needsAnswer(call)) return;
     connection.cancel(call, 'the client cannot be asked');
     missingCapability(call.responder, idText(call.request), required);
+  }
+
+  renewed(connection: ServerConnection): void {
+    this.#subscriptions.follow(connection);
   }
 
   /** The server has stopped. Requests wait for the next process. */

@@ -119,14 +119,11 @@ export class LegacyRouter {
           ? session.notify(notification)
           : call.responder.notify(notification),
       asked: (connection, request, call) => session.ask(connection, request, call),
+      renewed: (connection) => restore(session, connection),
       lost: () => (session.own = undefined),
     };
     const own = await this.#options.pool.take(owner, session.client);
-    // An earlier connection may have been lost, with everything that the session had set up there.
-    for (const uri of session.subscriptions)
-      own.connection.request('resources/subscribe', { uri }).catch(() => {});
-    const { logLevel: level } = session;
-    if (level !== undefined) own.connection.request('logging/setLevel', { level }).catch(() => {});
+    restore(session, own.connection);
     return own;
   }
 
@@ -171,6 +168,12 @@ export class LegacyRouter {
     if (method === 'logging/setLevel' && typeof level === 'string') session.logLevel = level;
     return true;
   }
+}
+
+/** An earlier connection may have been lost, with everything that the session had set up there. */
+function restore({ subscriptions, logLevel: level }: Session, connection: ServerConnection): void {
+  for (const uri of subscriptions) connection.request('resources/subscribe', { uri }).catch(() => {});
+  if (level !== undefined) connection.request('logging/setLevel', { level }).catch(() => {});
 }
 
 /** Answers that the method does not exist (JSON-RPC 2.0, section 5.1). */

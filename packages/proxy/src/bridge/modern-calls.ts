@@ -21,7 +21,7 @@ export interface ModernCallsOptions {
   /** How long a list request waits for the previous list request. */
   listTurnMs: number;
   /** Takes notifications that concern more than the call in the course of which they come. */
-  onChange: (notification: Message) => void;
+  onChange: (notification: Message) => unknown;
   onFault: (error: unknown) => void;
 }
 

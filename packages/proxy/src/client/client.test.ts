@@ -230,11 +230,9 @@ test('a stdio client continues when its session was forgotten', async () => {
   await adapter.ask({ id: 1, ...callText });
 
   await RawSession.open(server.url);
-  const lost = await adapter.ask({ id: 2, ...callText });
-  const again = await adapter.ask({ id: 3, ...callText });
+  const answer = await adapter.ask({ id: 2, ...callText });
 
-  expect(lost).toMatchObject({ id: 2, error: { message: 'the session has ended, ask again' } });
-  expect(again).toMatchObject({ id: 3, result: { content: [{ type: 'text' }] } });
+  expect(answer).toMatchObject({ id: 2, result: { content: [{ type: 'text' }] } });
 });
 
 test('when the input ends, what was asked is still answered', async () => {

@@ -8,6 +8,7 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import { readLines } from '../transport/lines.ts';
+import { readClientLine, withOwnId } from './client-lines.ts';
 import { withoutCredentials } from './endpoint.ts';
 
 export interface StdioAdapterOptions {
@@ -45,15 +46,14 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
     input: endpoint.input,
     onExceeded: onInvalidOutput,
     onTooLong: () => onInvalidOutput('(a line that is too long)'),
-    onLine(line) {
-      let message: Message;
-      try {
-        message = readMessage(line);
-      } catch {
-        return onInvalidOutput(line);
+    onLine(text) {
+      const line = readClientLine(text);
+      if (line.kind === 'invalid') return onInvalidOutput(text);
+      if (line.kind === 'refused') return write(errorMessage(line.id, line.code, line.message).text);
+      for (const message of line.messages) {
+        const isModern = message.value.params?._meta?.[meta.protocolVersion] !== undefined;
+        conversations[isModern ? 'modern' : 'legacy'].send(message);
       }
-      const isModern = message.value.params?._meta?.[meta.protocolVersion] !== undefined;
-      conversations[isModern ? 'modern' : 'legacy'].send(message);
     },
   });
   if (!signal.aborted) await Promise.race([read, once(signal, 'abort')]);
@@ -130,7 +130,7 @@ class Conversation {
       if (isInitialize && this.#isSilent) return this.#transport.send(initialized);
       this.#pending.delete(id);
     }
-    this.#write(message.text);
+    this.#write(message.kind === 'response' ? withOwnId(message).text : message.text);
     if (this.#pending.size === 0) this.#whenAnswered?.();
   }
 
@@ -146,7 +146,9 @@ class Conversation {
     this.#transport.close().catch(() => {}); // it is of no use any more
     this.#transport = this.#open();
     for (const id of lost)
-      this.#write(errorMessage(id, errorCodes.serverError, 'the session has ended, ask again').text);
+      this.#write(
+        withOwnId(errorMessage(id, errorCodes.serverError, 'the session has ended, ask again')).text,
+      );
     this.#whenAnswered?.();
     if (this.#initialize === undefined) return;
     this.#isSilent = true;

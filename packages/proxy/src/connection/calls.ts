@@ -8,6 +8,8 @@ const maxCallsOfCaller = 100;
 /** How long a request waits at least before another one may take its place. */
 const protectedMs = 60_000;
 
+const numeric = /^\d{1,15}$/;
+
 /** A request that the server has not answered yet. */
 export interface Call {
   /** The ID that the server knows, which is also the progress token. */
@@ -46,7 +48,9 @@ export class Calls {
     return call;
   }
 
+  /** IDs are numbers here, which some servers write as text. */
   get(id: unknown): Call | undefined {
+    if (typeof id === 'string') return numeric.test(id) ? this.#calls.get(Number(id)) : undefined;
     return typeof id === 'number' ? this.#calls.get(id) : undefined;
   }
 

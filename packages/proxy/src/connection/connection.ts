@@ -2,6 +2,8 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject, ownMessage, readMessage, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { recoverMessages } from '../jsonrpc/recovery.ts';
+import type { Recovered } from '../jsonrpc/recovery.ts';
 import { meta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -25,6 +27,8 @@ export interface ConnectionOwner {
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void;
   /** The last request that was unanswered is answered or given up. */
   idle?(): void;
+  /** The server has a new session, without what was set up in the old one. */
+  renewed?(connection: ServerConnection): void;
   /** The connection has ended. Its calls were answered with errors. */
   lost(connection: ServerConnection, reason: string): void;
 }
@@ -59,6 +63,7 @@ export class ServerConnection {
       message: (received, related) => this.#receive(received, related),
       unreadable: (start, why) => this.#drop(start, why),
       exceeded: (reason) => this.#exceed(reason),
+      renewed: () => options.owner.renewed?.(this),
       closed: (reason) => this.lose(reason),
     });
   }
@@ -238,9 +243,16 @@ export class ServerConnection {
     try {
       message = readMessage(received);
     } catch (error) {
-      return this.#drop(received, messageOf(error));
+      return this.#recover(received, related, messageOf(error));
     }
     this.#dispatch(message, related);
+  }
+
+  #recover(text: string, related: number | undefined, why: string): void {
+    const { messages, excess } = acceptedIn(text, this.#calls, this.#options.input);
+    if (excess !== undefined) this.#exceed(excess);
+    for (const message of messages) this.#dispatch(message, related);
+    if (messages.length === 0) this.#drop(text, why);
   }
 
   #dispatch(message: Message, related: number | undefined): void {
@@ -256,10 +268,7 @@ export class ServerConnection {
   #drop(text: string, why: string): void {
     const excess = this.#options.input.reportInvalid(text);
     if (excess !== undefined) return this.#exceed(excess);
-    const start = text.slice(0, 200);
-    if (start.includes('"method"')) return;
-    const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];
-    const call = id === undefined ? undefined : this.#calls.get(Number(id));
+    const call = this.#calls.get(idIn(text));
     if (call === undefined || !this.#delete(call)) return;
     const message = `the server violated the protocol: ${why}`;
     answerError(call.responder, idText(call.request), errorCodes.serverError, message);
@@ -268,6 +277,7 @@ export class ServerConnection {
   #receiveResponse(response: Message): void {
     const call = this.#calls.get(response.value.id);
     if (call === undefined || !this.#delete(call)) return; // cancelled, or never asked
+    if (typeof response.value.id === 'string') this.#options.input.tolerate('id');
     call.responder.answer(restate(response, { newId: idText(call.request) }));
   }
 
@@ -285,6 +295,30 @@ export class ServerConnection {
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
+
+/** The messages in a text. Beside other text, only answers to open calls count, because a server may quote messages. */
+function acceptedIn(
+  text: string,
+  calls: Calls,
+  input: WorkloadInput,
+): { messages: readonly Message[]; excess?: string | undefined } {
+  const { messages: all, tolerances, around } = recoverMessages(text) ?? nothing;
+  const isAnswer = ({ kind, value }: Message): boolean =>
+    kind === 'response' && calls.get(value.id) !== undefined;
+  const messages = around === '' ? all : all.filter(isAnswer);
+  if (messages.length === 0) return { messages };
+  for (const tolerance of tolerances) input.tolerate(tolerance);
+  return { messages, excess: around === '' ? undefined : input.reportInvalid(around) };
+}
+
+const nothing: Recovered = { messages: [], tolerances: new Set(), around: '' };
+
+/** The ID in a text that was meant to be an answer. */
+function idIn(text: string): string | undefined {
+  const start = text.slice(0, 200);
+  if (start.includes('"method"')) return undefined;
+  return /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start)?.[1];
 }
 
 /** Found by the stream or the subscription that a message came on, or because there is only one call. */

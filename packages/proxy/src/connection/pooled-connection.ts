@@ -64,6 +64,10 @@ export class PooledConnection implements ConnectionOwner {
     connection.respond(request, { error });
   }
 
+  renewed(connection: ServerConnection): void {
+    this.owner?.renewed?.(connection);
+  }
+
   idle(): void {
     this.#onIdle();
   }

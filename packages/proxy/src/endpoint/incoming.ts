@@ -2,8 +2,16 @@ import type { ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
 import { replyJson, replyUnacceptable } from '../http/reply.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { MalformedMessage, errorCodes, errorMessage, readBatch, readMessage } from '../jsonrpc/message.ts';
+import {
+  MalformedMessage,
+  errorCodes,
+  errorMessage,
+  idText,
+  readBatch,
+  readMessage,
+} from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { readableId } from '../jsonrpc/readable-id.ts';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 
@@ -33,8 +41,9 @@ export function readIncoming(
       for (const message of incoming.messages) requireUnambiguous(message.text);
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
-      // The ID is not known, for which JSON-RPC 2.0, section 5, requires null.
-      replyJson(response, 400, errorMessage('null', malformed.code, malformed.message).text);
+      // Without a readable ID, JSON-RPC 2.0, section 5, requires null.
+      const id = readableId(text) ?? 'null';
+      replyJson(response, 400, errorMessage(id, malformed.code, malformed.message).text);
       return;
     }
     exchange.message = incoming.message;
@@ -58,7 +67,9 @@ export function refuseBatch(
   const why = begins
     ? 'initialize must not be one of several messages'
     : `only clients of ${batchVersion} can send several messages at once`;
-  replyJson(response, 400, errorMessage('null', errorCodes.invalidRequest, why).text);
+  const [first, ...others] = messages;
+  const id = first?.kind === 'request' && others.length === 0 ? idText(first) : 'null';
+  replyJson(response, 400, errorMessage(id, errorCodes.invalidRequest, why).text);
   return true;
 }
 

@@ -1,4 +1,5 @@
 import { workloadBudgets } from './byte-budget.ts';
+import type { Tolerance } from '../jsonrpc/tolerances.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { readingTime } from './reading-time.ts';
 import type { ReadingStep } from './reading-time.ts';
@@ -13,6 +14,8 @@ const invalidCharsPerSecond = 1024 * 1024;
 export interface WorkloadInputOptions {
   /** Receives server output that is not a message. */
   onInvalid?: (text: string) => void;
+  /** Told once of each deviation from the protocol that was understood. */
+  onTolerance?: (tolerance: Tolerance) => void;
   now?: () => number;
 }
 
@@ -23,12 +26,19 @@ export class WorkloadInput {
   /** For lines, events, and responses of servers that are not complete yet. */
   readonly output: ByteBudget;
   readonly #onInvalid: (text: string) => void;
+  readonly #onTolerance: (tolerance: Tolerance) => void;
+  readonly #tolerated = new Set<Tolerance>();
   readonly #now: () => number;
   #invalidAllowed = maxInvalid;
   #charsAllowed = maxInvalidChars;
   #lastMs: number;
 
-  constructor({ onInvalid = () => {}, now = () => performance.now() }: WorkloadInputOptions = {}) {
+  constructor({
+    onInvalid = () => {},
+    onTolerance = () => {},
+    now = () => performance.now(),
+  }: WorkloadInputOptions = {}) {
+    this.#onTolerance = onTolerance;
     const { requests, output } = workloadBudgets();
     this.requests = requests;
     this.output = output;
@@ -50,6 +60,18 @@ export class WorkloadInput {
         return false;
       });
     });
+  }
+
+  /** The deviations from the protocol that the servers have shown. */
+  get tolerated(): ReadonlySet<Tolerance> {
+    return this.#tolerated;
+  }
+
+  /** A server deviates from the protocol, and was understood anyway. */
+  tolerate(tolerance: Tolerance): void {
+    if (this.#tolerated.has(tolerance)) return;
+    this.#tolerated.add(tolerance);
+    this.#onTolerance(tolerance);
   }
 
   /** Reports server output that is not a message. Returns why the server must be stopped, if necessary. */

@@ -103,7 +103,7 @@ const maxBatch = 100;
 
 /** Reads a batch of messages (JSON-RPC 2.0, section 6). */
 export function readBatch(text: string): Message[] {
-  const values = parseJson(text);
+  const values = readValue(text);
   if (!Array.isArray(values) || values.length === 0 || values.length > maxBatch) {
     const why = `several messages are an array of at least one and at most ${maxBatch}`;
     throw new MalformedMessage(errorCodes.invalidRequest, why);
@@ -112,7 +112,7 @@ export function readBatch(text: string): Message[] {
 }
 
 /** Returns the texts of the elements of a JSON array. The text must be valid. */
-function elementsOf(text: string): string[] {
+export function elementsOf(text: string): string[] {
   const elements: string[] = [];
   let at = skipSpace(text, skipSpace(text, 0) + 1);
   while (text.charCodeAt(at) !== closeBracket) {
@@ -124,10 +124,26 @@ function elementsOf(text: string): string[] {
   return elements;
 }
 
+/** Returns the names and the texts of the members of a JSON object. The text must be valid. */
+export function membersOf(text: string): [name: string, value: string][] {
+  const members: [string, string][] = [];
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = skipString(text, at);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1); // past the colon
+    const end = skipValue(text, start);
+    members.push([JSON.parse(text.slice(at, keyEnd)) as string, text.slice(start, end)]);
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
 /** A message beyond these limits takes more than a tenth of a second to parse, or cannot be serialized again. */
 const limits = { depth: 500, parts: 100_000, elements: 1_000_000 };
 
-function parseJson(text: string): unknown {
+/** Returns the value of a JSON text. Throws `MalformedMessage` for one that is not valid or too large. */
+export function readValue(text: string): unknown {
   const excess = excessOf(text, limits);
   if (excess !== undefined) throw new MalformedMessage(errorCodes.invalidRequest, `the message ${excess}`);
   try {
@@ -138,7 +154,7 @@ function parseJson(text: string): unknown {
 }
 
 function parse(text: string): MessageValue {
-  const value = parseJson(text);
+  const value = readValue(text);
   if (Array.isArray(value)) {
     throw new MalformedMessage(
       errorCodes.invalidRequest,

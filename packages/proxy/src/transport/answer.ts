@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
+import { eventStreamType, mediaTypeOf } from './media-type.ts';
 
 /** The headers of a response. A header that appears several times has several values. */
 export type AnswerHeaders = Dispatcher.ResponseData['headers'];
@@ -88,7 +89,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   ): void {
     this.#statusCode = statusCode;
     this.#headers = headers;
-    const isEvents = statusCode < 300 && String(headers['content-type']).startsWith('text/event-stream');
+    const isEvents = statusCode < 300 && mediaTypeOf(headers) === eventStreamType;
     // Only streams use GET, whatever their media type.
     if (!isEvents && !(statusCode === 200 && this.#method === 'GET')) return;
     const body = new Readable({

@@ -6,19 +6,16 @@ import { encoded, namedBy } from '../protocol/header-values.ts';
 import { isMirrorable, mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import {
-  errorCodes,
-  errorMessage,
-  idText,
-  isObject,
-  readMessage,
-  resultMessage,
-} from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { modernVersion } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
+import { HttpSession, firstRetryMs, maxRetryMs } from './http-session.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { describeBody, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
+import type { OnTolerance, RequestId } from './received.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
 
@@ -29,9 +26,6 @@ export interface HttpTransportOptions {
   mirrored: (tool: string) => Promise<readonly MirroredParameter[]>;
 }
 
-/** How long to wait before a stream that has ended is opened again. */
-const firstRetryMs = 500;
-const maxRetryMs = 30_000;
 /** How often a stream is resumed before its answer is given up. */
 const maxResumptions = 20;
 
@@ -46,13 +40,22 @@ export class HttpTransport implements Transport {
   #listener: TransportListener | undefined;
   /** The agreed protocol version. None before the handshake with a legacy server. */
   #version: string | undefined;
-  #sessionId: string | undefined;
+  readonly #session: HttpSession;
+  readonly #tolerate: OnTolerance;
   /** A legacy server must get `notifications/initialized` before anything else. */
   #initialized: Promise<void> | undefined;
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
+    this.#tolerate = (tolerance) => options.endpoint.input.tolerate(tolerance);
     if (options.generation === 'modern') this.#version = modernVersion;
+    this.#session = new HttpSession({
+      input: options.endpoint.input,
+      post: (message, signal) => this.#send(message, signal),
+      openStream: (headers, signal) => this.#request('GET', { headers, signal }),
+      listener: () => this.#listener,
+      signal: this.#over.signal,
+    });
   }
 
   get #isModern(): boolean {
@@ -79,7 +82,7 @@ export class HttpTransport implements Transport {
     const sent = this.#post(message).catch((error: unknown) => this.#failed(message, messageOf(error)));
     if (method !== 'notifications/initialized') return;
     this.#initialized = sent;
-    void sent.then(() => this.#listen()).catch(() => {});
+    void sent.then(() => this.#session.listen()).catch(() => {});
   }
 
   async close(): Promise<void> {
@@ -88,55 +91,62 @@ export class HttpTransport implements Transport {
     const reason = new Error('the conversation is over');
     this.#over.abort(reason);
     for (const post of this.#posts.values()) post.abort(reason);
-    if (this.#sessionId === undefined) return;
+    if (this.#session.id === undefined) return;
     const signal = AbortSignal.timeout(2_000);
     await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // the server may be gone
   }
 
-  async #post(message: Message): Promise<void> {
+  async #post(message: Message, isRepeated = false): Promise<void> {
     const over = new AbortController();
     const { signal } = over;
     this.#posts.set(message, over);
+    if (this.#session.renewing !== undefined) await this.#session.renewing;
+    const session = this.#session.current;
     try {
       if (message.value.method !== 'notifications/initialized') await this.#initialized;
-      const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(this.#isModern ? await this.#described(message) : {}),
-      };
-      const answer = await this.#request('POST', { headers, body: message.text, signal });
-      await this.#receive(message, answer, signal);
+      const answer = await this.#send(message, signal);
+      if ((await this.#receive(message, answer, signal)) !== 'session ended') return;
+      // The server has not executed the request, so it can be repeated once in a new session.
+      if (!isRepeated && (await this.#session.renew(session))) return await this.#post(message, true);
+      this.#listener?.closed('the server ended the session');
     } catch (error) {
       if (error instanceof ExceededBudget) this.#listener?.exceeded(error.message);
       if (!signal.aborted) throw error;
     } finally {
-      this.#posts.delete(message);
+      if (this.#posts.get(message) === over) this.#posts.delete(message);
     }
   }
 
-  async #receive(
-    message: Message,
-    { statusCode, headers, body }: Answer,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #send(message: Message, signal: AbortSignal): Promise<Answer> {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(this.#isModern ? await this.#described(message) : {}),
+    };
+    return this.#request('POST', { headers, body: message.text, signal });
+  }
+
+  async #receive(message: Message, answer: Answer, signal: AbortSignal): Promise<Received> {
+    const { statusCode, headers, body } = answer;
     const { method } = message.value;
-    const id = idOf(message);
-    const session = headers['mcp-session-id'];
-    if (method === 'initialize' && typeof session === 'string') this.#sessionId = session;
-    const type = String(headers['content-type'] ?? '');
+    const id = requestIdOf(message);
+    if (method === 'initialize') this.#session.begin(message, headers);
     if (typeof body !== 'string') return this.#hearStream(message, id, body, signal);
-    if (id === undefined) return;
+    if (id === undefined) return undefined;
     await this.#options.endpoint.input.turn();
-    const isJson = type.startsWith('application/json');
-    // A server may report the end of a session as an error without an ID, which is not an answer (MCP 2025-03-26,
-    // Streamable HTTP, Session Management).
-    const isAnswered = isJson && statusCode === 404 && isAnswer(read(body), id);
-    if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
-      return this.#listener?.closed('the server ended the session');
-    const answer = isJson ? answerIn(body, id) : undefined;
-    if (answer !== undefined) return this.#hear(this.#admissible(answer, message), id);
-    const said = body.trim().slice(0, 200);
-    this.#failed(message, `the server returned status ${statusCode}${said === '' ? '' : `: ${said}`}`);
+    const said = readBody(body, id, this.#tolerate);
+    const own = said.answer !== undefined && isAnswer(said.answer, id) ? said.answer : undefined;
+    const isRefused = own === undefined || own.value.error !== undefined;
+    if (isRefused && (await this.#session.hasEnded(message, { statusCode, text: body }, own)))
+      return 'session ended';
+    for (const other of said.others) this.#hear(other, id);
+    if (said.answer === undefined) {
+      this.#failed(message, describeBody(statusCode, mediaTypeOf(headers), body));
+      return undefined;
+    }
+    if (!mediaTypeOf(headers).endsWith('json')) this.#tolerate('mediaType');
+    this.#hear(this.#admissible(said.answer, message), id);
+    return undefined;
   }
 
   /** Reads a stream until the answer. A stream that ends before is resumed if possible. */
@@ -145,7 +155,7 @@ export class HttpTransport implements Transport {
     id: RequestId | undefined,
     first: Readable,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Received> {
     let body = first;
     let lastId: string | undefined;
     let retryMs = firstRetryMs;
@@ -154,14 +164,19 @@ export class HttpTransport implements Transport {
         for await (const event of readEvents(body, this.#options.endpoint.input)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
-          const said = this.#admissible(read(event.data), message);
-          this.#hear(said, id);
-          if (id !== undefined && isAnswer(said, id)) return;
+          for (const said of readAll(event.data, this.#tolerate)) {
+            const isOver = id !== undefined && isAnswer(said, id);
+            const isRefused = isOver && said.value.error !== undefined;
+            const whole = { statusCode: 200, text: event.data };
+            if (isRefused && (await this.#session.hasEnded(message, whole, said))) return 'session ended';
+            this.#hear(this.#admissible(said, message), id);
+            if (isOver) return undefined;
+          }
         }
       } catch (error) {
         if (signal.aborted || lastId === undefined || error instanceof ExceededBudget) throw error;
       }
-      if (id === undefined) return;
+      if (id === undefined) return undefined;
       if (lastId === undefined || this.#isModern) break;
       await delay(retryMs, undefined, { signal });
       retryMs = Math.min(retryMs * 2, maxRetryMs);
@@ -171,32 +186,7 @@ export class HttpTransport implements Transport {
       body = response.body;
     }
     this.#failed(message, 'its stream ended before the answer');
-  }
-
-  /**
-   * Keeps the stream open on which a legacy server sends messages that belong to no request, if the server has such a
-   * stream.
-   */
-  async #listen(): Promise<void> {
-    const { signal } = this.#over;
-    let lastId: string | undefined;
-    for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
-      const resumed: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
-      const headers = { accept: 'text/event-stream', ...resumed };
-      try {
-        const { body } = await this.#request('GET', { headers, signal });
-        if (typeof body === 'string') return; // 405: the server has no such stream
-        for await (const event of readEvents(body, this.#options.endpoint.input)) {
-          retryMs = firstRetryMs;
-          lastId = event.id ?? lastId;
-          if (event.data !== '') this.#listener?.message(event.data);
-        }
-      } catch (error) {
-        if (error instanceof ExceededBudget) return this.#listener?.exceeded(error.message);
-        // The stream is reopened, and the event ID requests the missed events.
-      }
-      await delay(retryMs, undefined, { signal });
-    }
+    return undefined;
   }
 
   async #request(
@@ -204,7 +194,7 @@ export class HttpTransport implements Transport {
     { headers, body, signal }: { headers: Record<string, string>; body?: string; signal: AbortSignal },
   ): Promise<Answer> {
     const described: Record<string, string> = {
-      ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
+      ...(this.#session.id === undefined ? {} : { 'mcp-session-id': this.#session.id }),
       ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
     };
     return this.#options.endpoint.request({
@@ -244,7 +234,7 @@ export class HttpTransport implements Transport {
 
   /** Answers a request in the server's place. */
   #failed(message: Message, why: string): void {
-    const id = idOf(message);
+    const id = requestIdOf(message);
     if (id === undefined) return;
     const text = `the server gave no answer: ${why}`;
     this.#hear(errorMessage(JSON.stringify(id), errorCodes.serverError, text), id);
@@ -255,36 +245,4 @@ export class HttpTransport implements Transport {
   }
 }
 
-type RequestId = string | number;
-
-/** Returns the message ID if the message is a request. */
-function idOf({ value: { id, method } }: Message): RequestId | undefined {
-  return method === undefined ? undefined : id;
-}
-
-/** Reads a message. The receiver reports text that is not a message. */
-function read(text: string): string | Message {
-  try {
-    return readMessage(text);
-  } catch {
-    return text;
-  }
-}
-
-function isAnswer(said: string | Message, id: RequestId): boolean {
-  return typeof said !== 'string' && said.kind === 'response' && said.value.id === id;
-}
-
-/** Reads a response as the answer to this request. A server that refuses one may not repeat its ID. */
-function answerIn(text: string, id: RequestId): string | Message | undefined {
-  const said = read(text);
-  if (isAnswer(said, id)) return said;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || (value['error'] === undefined && value['result'] === undefined)) return undefined;
-  return value['id'] === id ? text : JSON.stringify({ ...value, jsonrpc: '2.0', id });
-}
+type Received = 'session ended' | undefined;

@@ -12,6 +12,7 @@ import {
 import type { ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
+import { sessionState } from './session-end.ts';
 import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
 
 /** How often to ask a server that does not listen yet. */
@@ -217,9 +218,12 @@ export async function ask(
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // the caller destroys the stream
   try {
-    const status = response.statusCode;
-    if (transport === 'sse') return { status, generation: 'legacy', isMcp: status === 200 };
-    const { isMcp, isModern } = described(await readAnswer(response, endpoint));
+    const { statusCode } = response;
+    if (transport === 'sse') return { status: statusCode, generation: 'legacy', isMcp: statusCode === 200 };
+    const text = await readAnswer(response, endpoint);
+    const { isMcp, isModern } = described(text);
+    // Some servers refuse requests without a session with any status.
+    const status = asksForSession({ statusCode, text }) ? 400 : statusCode;
     return { status, generation: isModern ? 'modern' : 'legacy', isMcp };
   } finally {
     over.abort(new Error('it was answered'));
@@ -242,6 +246,12 @@ function described(text: string): { isMcp: boolean; isModern: boolean } {
   } catch {
     return { isMcp: false, isModern: false };
   }
+}
+
+function asksForSession(answer: { statusCode: number; text: string }): boolean {
+  const { statusCode } = answer;
+  if (statusCode < 400 || statusCode === 404 || statusCode === 410) return false;
+  return ['ended', 'perhaps'].includes(sessionState(answer, false));
 }
 
 function isNotListening(error: unknown): boolean {

@@ -3,6 +3,11 @@ import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { escaped } from '@toolhive/contract/printable';
+import { ownPath } from './own-address.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { describeBody } from './received.ts';
+import { sessionState } from './session-end.ts';
 import { readEvents } from './events.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
@@ -20,6 +25,8 @@ export class SseTransport implements Transport {
   #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
   readonly #sent = new SerialQueue();
+  /** The server has accepted a message. */
+  #hasWorked = false;
 
   constructor(endpoint: UpstreamClient) {
     this.#endpoint = endpoint;
@@ -65,25 +72,33 @@ export class SseTransport implements Transport {
 
   /** The path must be on the same server, so that no other one gets the messages and credentials. */
   #own(told: string): string {
-    const { origin, path } = this.#endpoint;
-    const url = new URL(told, new URL(path, origin));
-    if (url.origin !== new URL(origin).origin)
-      throw new Error(`the server sends messages to another origin: ${url.origin}`);
-    return `${url.pathname}${url.search}`;
+    const { origin, path, isLocal, input } = this.#endpoint;
+    const address = told.trim().replace(/^"(.*)"$/, '$1');
+    const own = ownPath(address, path, { origin, isLocal });
+    const where = URL.parse(address, new URL(path, origin).href);
+    if (own === undefined)
+      throw new Error(
+        `the server sends messages to another origin: ${where?.origin ?? escaped(told.slice(0, 200))}`,
+      );
+    if (where?.origin !== origin) input.tolerate('address');
+    return own;
   }
 
   async #post(text: string): Promise<void> {
-    const { statusCode, body } = await this.#endpoint.request({
+    const { statusCode, headers, body } = await this.#endpoint.request({
       method: 'POST',
       path: await this.#path.promise,
       headers: { 'content-type': 'application/json' },
       body: text,
       signal: this.#over.signal,
     });
-    if (typeof body !== 'string')
+    if (typeof body !== 'string') {
       body.destroy(); // the answer comes on the other stream
-    else if (statusCode >= 300)
-      throw new Error(`the server returned status ${statusCode}: ${body.slice(0, 200)}`);
+    } else if (statusCode < 300) {
+      this.#hasWorked = true;
+    } else if (this.#hasWorked && sessionState({ statusCode, text: body }, false) === 'ended') {
+      this.#end('the server ended the session'); // the next message opens another stream, with another session
+    } else throw new Error(describeBody(statusCode, mediaTypeOf(headers), body));
   }
 
   #failed({ kind, value }: Message, why: string): void {

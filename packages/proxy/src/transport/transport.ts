@@ -27,6 +27,8 @@ export interface TransportListener {
   unreadable(start: string, why: string): void;
   /** The server sends more than its budget allows and must be stopped. `reason` continues "the server". */
   exceeded(reason: string): void;
+  /** The server had ended the session, and there is a new one. What was set up in the old one is gone. */
+  renewed?(): void;
   /** The server is gone, and why. */
   closed(reason: string): void;
 }

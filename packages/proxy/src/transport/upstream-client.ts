@@ -1,10 +1,13 @@
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { Agent, Pool, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
 import { abortedBy, answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { ownPath } from './own-address.ts';
+import { sessionState } from './session-end.ts';
 
 /** Opens connections to one origin. `wrap` changes how each of them is opened. */
 export type OpenWay = (wrap?: (connect: buildConnector.connector) => buildConnector.connector) => Dispatcher;
@@ -107,14 +110,18 @@ export interface UpstreamClientOptions {
   count?: ConnectionCount;
 }
 
+/** How many redirects of one request are followed. */
+const maxRedirects = 3;
+/** Redirects that keep the method. Servers also send the older ones for an address with or without a slash. */
+const redirects: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+
 /**
- * Sends requests to one HTTP server with the server's credentials and without client headers. Does not follow
- * redirects.
+ * Sends requests to one HTTP server with the server's credentials and without client headers. Follows redirects on the same
+ * host only, so no other server gets a message or a token.
  */
 export class UpstreamClient implements AsyncDisposable {
-  readonly origin: string;
-  /** The path of the endpoint, with its query. */
-  readonly path: string;
+  #origin: string;
+  #path: string;
   /** The limits on server responses. */
   readonly input: WorkloadInput;
   readonly #dispatcher: Dispatcher;
@@ -122,6 +129,20 @@ export class UpstreamClient implements AsyncDisposable {
   readonly #host: string | undefined;
   readonly #remote: RemoteServer | undefined;
   readonly #callerHeaders: () => Readonly<Record<string, string>>;
+
+  get origin(): string {
+    return this.#origin;
+  }
+
+  /** The path of the endpoint, with its query. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Whether the server runs on this machine, in a sandbox or a container. */
+  get isLocal(): boolean {
+    return this.#remote === undefined;
+  }
 
   /** `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. */
   constructor(
@@ -133,24 +154,58 @@ export class UpstreamClient implements AsyncDisposable {
     this.#callerHeaders = callerHeaders;
     if (address.kind === 'remote') {
       const url = new URL(address.url);
-      this.origin = url.origin;
-      this.path = `${url.pathname}${url.search}`;
+      this.#origin = url.origin;
+      this.#path = `${url.pathname}${url.search}`;
       this.#dispatcher = openAgent(address, count);
       this.#remote = address;
       return;
     }
-    ({ origin: this.origin, pool: this.#dispatcher, host: this.#host } = openPool(address, count));
-    this.path = path;
+    ({ origin: this.#origin, pool: this.#dispatcher, host: this.#host } = openPool(address, count));
+    this.#path = path;
     this.#remote = undefined;
   }
 
   /** Sends a request. Repeats a refused request once if new credentials may help. */
-  request(request: UpstreamRequest): Promise<Answer> {
-    return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
+  async request(request: UpstreamRequest): Promise<Answer> {
+    let answer = await this.#ask(request);
+    let path = request.path ?? this.#path;
+    for (let followed = 0; followed < maxRedirects; followed++) {
+      const next = this.#redirected(answer, path);
+      if (next === undefined) return answer;
+      if (typeof answer.body !== 'string') answer.body.on('error', () => {}).destroy();
+      this.input.tolerate('redirect');
+      const isLasting = answer.statusCode === 301 || answer.statusCode === 308 || isSlash(path, next);
+      answer = await this.#ask({ ...request, path: next });
+      if (isLasting && path === this.#path && answer.statusCode < 300) this.#path = next;
+      path = next;
+    }
+    return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#dispatcher.destroy();
+  }
+
+  #ask(request: UpstreamRequest): Promise<Answer> {
+    return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
+  }
+
+  /** Where a redirect leads to, if that is on the same host. Undefined for any other answer. */
+  #redirected({ statusCode, headers }: Answer, path: string): string | undefined {
+    const { location } = headers;
+    if (!redirects.has(statusCode) || typeof location !== 'string') return undefined;
+    const next = ownPath(location, path, this);
+    const target = URL.parse(location, new URL(path, this.#origin).href);
+    if (next === undefined || target === null) return undefined;
+    const own = new URL(this.#origin);
+    if (this.isLocal) return next;
+    // Another port of this machine is another server.
+    if (isLoopback(own.hostname) && isLoopback(target.hostname) && own.port !== target.port) return undefined;
+    // The host is the same, and encryption protects the requests better than before.
+    const isUpgrade = own.protocol === 'http:' && target.protocol === 'https:';
+    if (isUpgrade && target.hostname === own.hostname && own.port === '' && target.port === '')
+      this.#origin = target.origin;
+    return next;
   }
 
   async #requestFrom(remote: RemoteServer, request: UpstreamRequest): Promise<Answer> {
@@ -158,6 +213,9 @@ export class UpstreamClient implements AsyncDisposable {
     const answer = await this.#send(request, own);
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return answer;
     const { 'www-authenticate': challenge } = answer.headers;
+    // Some servers refuse a session that they do not know like a missing token.
+    if (challenge === undefined && 'mcp-session-id' in request.headers && isAboutSession(answer))
+      return answer;
     const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
     const body = typeof answer.body === 'string' ? answer.body : undefined;
     const refusal = { status: answer.statusCode, wwwAuthenticate, body, sent: own['authorization'] };
@@ -165,12 +223,12 @@ export class UpstreamClient implements AsyncDisposable {
   }
 
   #send(
-    { method, headers, body, signal, path = this.path }: UpstreamRequest,
+    { method, headers, body, signal, path = this.#path }: UpstreamRequest,
     own: Record<string, string> = {},
   ): Promise<Answer> {
     const credentials = { ...own, ...this.#callerHeaders() };
     const request = {
-      origin: this.origin,
+      origin: this.#origin,
       path,
       method,
       headers: { ...headers, ...credentials, ...(this.#host === undefined ? {} : { host: this.#host }) },
@@ -181,4 +239,14 @@ export class UpstreamClient implements AsyncDisposable {
     };
     return answerTo(this.#dispatcher, request, { aborter: abortedBy(signal), budget: this.input.output });
   }
+}
+
+function isAboutSession({ statusCode, body }: Answer): boolean {
+  return typeof body === 'string' && sessionState({ statusCode, text: body }, false) === 'ended';
+}
+
+/** Whether two paths differ in nothing but the slash at the end. */
+function isSlash(one: string, other: string): boolean {
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  return longer === `${shorter}/`;
 }

@@ -59,6 +59,8 @@ export interface AuthorizationServerChanges {
   wellKnown?: string;
   /** Changes the answer that the browser brings. */
   answer?: (parameters: URLSearchParams) => void;
+  /** What the page for the sign-in says about a client that is not known. */
+  unknownClient?: (exchange: Exchange, back: URL) => void;
   /** Takes the place of the token endpoint. */
   token?: Route;
   /** Takes the place of the registration endpoint. */
@@ -119,11 +121,19 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
       clients.set(id, { redirectUris: exchange.json['redirect_uris'] });
       return exchange.reply(201, { ...exchange.json, client_id: id });
     },
-    'GET /authorize': ({ url, reply }) => {
+    'GET /authorize': (exchange) => {
+      const { url, reply } = exchange;
       const query = url.searchParams;
       asked.push(query);
       const redirectUri = query.get('redirect_uri') ?? '';
-      const registered = clients.get(query.get('client_id') ?? '')?.redirectUris;
+      const known = clients.get(query.get('client_id') ?? '');
+      if (known === undefined && changes.unknownClient) {
+        const back = new URL(redirectUri);
+        back.searchParams.set('state', query.get('state') ?? '');
+        back.searchParams.set('iss', `${origin}${path}`);
+        return changes.unknownClient(exchange, back);
+      }
+      const registered = known?.redirectUris;
       if (Array.isArray(registered) && !registered.includes(redirectUri)) {
         return reply(400, { error: 'invalid_request' });
       }
@@ -212,6 +222,11 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
     isValid: (authorization: string | undefined) => valid.has(authorization?.replace('Bearer ', '') ?? ''),
     refusesRefresh: () => refreshTokens.clear(),
     revokeAccess: () => valid.clear(),
+    /** As after the loss of a database. Clients that were registered by hand stay. */
+    forgetsClients() {
+      for (const id of clients.keys()) if (id.startsWith('client-')) clients.delete(id);
+      for (const given of [codes, refreshTokens, valid]) given.clear();
+    },
   };
 }
 

@@ -4,6 +4,8 @@ import type { AuthorizationServer, Exchange } from './authorization-server.ts';
 export interface ProtectedServerChanges {
   /** Changes what it says about itself; undefined has it say nothing. */
   metadata?: (metadata: Record<string, unknown>) => unknown;
+  /** How it calls the type of that. */
+  type?: string;
   /** Where it says that. */
   wellKnown?: string;
   /** Its `WWW-Authenticate`; the empty text has it send none. */
@@ -30,7 +32,7 @@ export async function openProtectedServer(
         const metadata = { resource: `${origin}/mcp`, authorization_servers: [authority.issuer] };
         const said = changes.metadata === undefined ? metadata : changes.metadata(metadata);
         if (said === undefined) reply(404, {});
-        else reply(200, said);
+        else reply(200, said, { 'content-type': changes.type ?? 'application/json' });
       },
     };
   });

@@ -11,7 +11,7 @@ import { requestHeaders, withoutHopHeaders } from './http-headers.ts';
 import { ConnectionEnded, Refused, breakTogether } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
-/** What the gateways know about the corporate proxies of this machine. */
+/** The corporate proxies of this machine. */
 export interface CorporateProxies {
   /** The variables that name proxies, and exceptions. */
   variables: Readonly<Record<string, string>>;

@@ -277,7 +277,7 @@ export class EgressGateway implements Disposable {
     return reach(inner, { destination, port, addresses });
   }
 
-  /** Refuses what this machine knows to lead inside. Only the proxy knows the rest. */
+  /** Refuses names that lead inside, as far as this machine can resolve them. Only the proxy knows the rest. */
   async #checkKnown(destination: Destination, verdict: Connection['verdict']): Promise<void> {
     const { rules } = this.#egress;
     try {

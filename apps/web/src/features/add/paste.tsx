@@ -9,10 +9,10 @@ import { Action } from '../../ui/action.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { draftOfRequest } from '../../ui/workload-draft.ts';
+import { answeredDraft, draftOfRequest } from '../../ui/workload-draft.ts';
 import type { Draft } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
-import { AreaField, Form } from '../../ui/fields.tsx';
+import { AreaField, Form, TextField } from '../../ui/fields.tsx';
 
 type Imported = ImportPreview['servers'][number];
 
@@ -71,6 +71,9 @@ function ImportedServer({
   const [draft, setDraft] = useState<Draft | undefined>(
     () => request && draftOfRequest(request, name, needs),
   );
+  // The form asks for the variables.
+  const questions = needs.filter(({ kind }) => kind !== 'variable');
+  const [answers, setAnswers] = useState<Readonly<Record<string, string>>>({});
   const form = useRef<HTMLFormElement>(null);
   const [failure, setFailure] = useState<ThvError | undefined>();
   const [created, setCreated] = useState<string | undefined>();
@@ -106,9 +109,21 @@ function ImportedServer({
       )}
       {draft !== undefined && created === undefined && (
         <Form ref={form} failure={failure}>
+          {questions.map(({ kind, name: question, description, secret }) => (
+            <TextField
+              key={question}
+              label={question}
+              hint={description === '' ? undefined : description}
+              pointer={kind === 'header' ? '/headers' : undefined}
+              type={secret ? 'password' : 'text'}
+              value={answers[question] ?? ''}
+              isRequired
+              onChange={(answer) => setAnswers({ ...answers, [question]: answer })}
+            />
+          ))}
           <WorkloadForm draft={draft} onChange={setDraft} source={draft.url === '' ? 'package' : 'remote'} />
           <Launch
-            draft={draft}
+            draft={answeredDraft(draft, questions, answers)}
             failure={failure}
             onFailure={setFailure}
             isValid={() => form.current?.reportValidity() === true}

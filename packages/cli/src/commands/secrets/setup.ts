@@ -21,22 +21,32 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
 
 const preset = 'encrypted';
 
-/** Sets up the encrypted file for the first secret: with the keyring of the system, or else with a password. */
+/**
+ * Sets up the encrypted file for the first secret: with the keyring of the system, or else with a password. Without a
+ * terminal, ToolHive generates the password.
+ */
 export async function setUpForFirst(
   daemon: Client,
   { out, signal }: Pick<CommandCall, 'out' | 'signal'>,
 ): Promise<void> {
-  const setUp = (password?: string): Promise<{ message: string }> =>
-    daemon.setupSecrets(
-      { body: { provider_type: preset, ...(password === undefined ? {} : { password }) } },
-      { signal },
-    );
-  const { message } = await setUp().catch(async (thrown: unknown) => {
+  const setUp = (more: { password?: string; generate_password?: boolean }): Promise<{ message: string }> =>
+    daemon.setupSecrets({ body: { provider_type: preset, ...more } }, { signal });
+  const { message } = await setUp({ generate_password: !canAsk() }).catch(async (thrown: unknown) => {
     const needsPassword = thrown instanceof ThvError && thrown.kind === 'invalid';
     if (!needsPassword || !canAsk()) throw thrown;
-    return setUp(await newPassword({ signal }));
+    return setUp({ password: await newPassword({ signal }) });
   });
   out.note(message);
+}
+
+/** Stores a secret that does not exist. Before the first one, sets up the encrypted file. */
+export async function createSecret(
+  daemon: Client,
+  body: { key: string; value: string },
+  call: Pick<CommandCall, 'out' | 'signal'>,
+): Promise<void> {
+  if ((await findProvider(daemon, call.signal)) === undefined) await setUpForFirst(daemon, call);
+  await daemon.createSecret({ body }, { signal: call.signal });
 }
 
 async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal'>): Promise<string> {

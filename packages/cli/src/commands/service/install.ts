@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { isSea } from 'node:sea';
+import { clientVariables } from '@toolhive/contract/client-application';
 import { conflict, invalid, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { findDaemon } from '../../daemon.ts';
@@ -16,7 +17,6 @@ const limitMs = 30_000;
 /** Variables that the service needs and that contain no secrets. */
 const kept = [
   'PATH',
-  'XDG_CONFIG_HOME',
   'XDG_STATE_HOME',
   'XDG_DATA_HOME',
   'XDG_CACHE_HOME',
@@ -27,6 +27,7 @@ const kept = [
   'TOOLHIVE_COLIMA_SOCKET',
   'TOOLHIVE_SECRETS_PROVIDER',
   'TOOLHIVE_SECRETS_PASSWORD_FILE',
+  ...clientVariables,
 ];
 
 /** Installs the daemon as a service, and starts the service. */

@@ -6,10 +6,10 @@ import { ThvError, conflict, invalid, notFound } from '@toolhive/contract/failur
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
+import { readText } from '../../read-text.ts';
 import { withReferences } from '../pasted/credentials.ts';
 import type { Pasted } from '@toolhive/pasted/pasted';
 import { commandText } from '../pasted/run-command.ts';
-import { readEnvFile } from './assignments.ts';
 import { localPackage, sourceOf } from './source.ts';
 
 /** Interprets the words after `thv run`: a source, or the command line of another program. */
@@ -20,13 +20,15 @@ export async function askedFor(
   const from = {
     env: process.env,
     directory: process.cwd(),
-    readEnvFile: (path: string) => readEnvFile(path, '--env-file'),
+    readFile: (path: string) => readText(path, '--env-file'),
   };
   if (word === undefined) {
     const { readCommandLine } = await import('@toolhive/pasted/launchers');
     return readCommandLine(rest, from);
   }
-  if (/\s/.test(word.trim())) {
+  const local = localPackage(word);
+  // A path can contain spaces.
+  if (/\s/.test(word.trim()) && !existsSync(local?.path ?? expanded(word))) {
     throw invalid(`${JSON.stringify(word)} contains several words`, {
       hint: `omit the quotes: thv run ${word}`,
     });
@@ -36,15 +38,17 @@ export async function askedFor(
     const image = await findByRepository(repository, word, { daemon, signal });
     return { request: { image, cmd_arguments: [...rest] }, notes: [] };
   }
-  const { isPath } = await import('@toolhive/pasted/launchers');
-  const local = localPackage(word);
+  const { isPath, readLocalPath } = await import('@toolhive/pasted/local-path');
   if (local !== undefined || isPath(word)) {
-    const { readLocalPath } = await import('@toolhive/pasted/local-path');
     return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
   }
   // Container images never begin with @, but scoped npm packages do.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
   return { request: { ...source, cmd_arguments: [...rest] }, notes: [] };
+}
+
+function expanded(word: string): string {
+  return resolve(word.replace(/^~(?=\/)/, homedir()));
 }
 
 /** Applies the flags of `thv run` to a pasted command. */
@@ -71,7 +75,7 @@ export function unreachablePaths(request: CreateWorkload): string[] {
     targets.some((target) => path === target || path.startsWith(`${target}/`));
   const found = (args ?? []).flatMap((arg) => {
     if (!/^(~?\/.|\.{1,2}(\/|$))/.test(arg) || isMounted(arg)) return [];
-    const path = resolve(arg.replace(/^~(?=\/)/, homedir()));
+    const path = expanded(arg);
     return existsSync(path) && !isMounted(path) ? [{ arg, path }] : [];
   });
   if (found.length === 0) return [];

@@ -1,21 +1,23 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, normalize, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
-import { clientApplications, pathOn } from '@toolhive/contract/client-application';
-import { invalid, notFound } from '@toolhive/contract/failure';
+import { clientApplications, clientPath } from '@toolhive/contract/client-application';
+import type { Move, SystemPaths } from '@toolhive/contract/client-application';
+import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
-import type { Workload } from '@toolhive/contract/workload';
+import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
+import { ask, canAsk } from '../../prompt.ts';
 import { readStandardInput, readText } from '../../read-text.ts';
 import { readClientDocument } from '@toolhive/pasted/client-document';
-import type { RawEntries } from '@toolhive/pasted/client-document';
+import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
-import type { ClientServer } from '@toolhive/pasted/client-entry';
+import type { ClientServer, EntryFrom } from '@toolhive/pasted/client-entry';
+import type { Need } from '@toolhive/pasted/pasted';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
 import { unreachablePaths } from './asked.ts';
-import { readEnvFile } from './assignments.ts';
 import { forEach } from './many.ts';
 import { withNeeds } from './requirements.ts';
 import { StoredSecrets } from './stored-secrets.ts';
@@ -28,24 +30,31 @@ export async function run(call: CommandCall): Promise<void> {
     out,
     signal,
   } = call;
-  const entries = chosen(await readSource(source, signal), names, source);
+  const { document, directory } = await readSource(source, signal);
+  const entries = chosen(document.entries, names, source);
+  const from: EntryFrom = {
+    env: process.env,
+    directory,
+    inputs: document.inputs,
+    readFile: (path) => readText(path, 'envFile'),
+  };
   const daemon = await call.client();
   const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
   const isDry = flags.has('dry-run');
   // One after the other, because the user may be asked about each.
   const ready = new Map<string, Ready>();
   await using all = new AsyncDisposableStack();
-  for (const [name, entry] of entries) {
-    const reason = skipReason(entry, workloads);
+  for (const entry of entries) {
+    const reason = skipReason(entry.entry, workloads);
     if (reason === undefined) {
-      const secrets = all.use(new StoredSecrets(daemon, signal));
-      ready.set(name, await prepare(name, entry, { call, daemon, secrets, isDry }));
-    } else out.note(`skipped ${name}: ${reason}`);
+      const secrets = all.use(new StoredSecrets(daemon, { out, signal }));
+      ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
+    } else out.note(`skipped ${entry.name}: ${reason}`);
   }
   await forEach([...ready.keys()], { what: 'imported', out }, async (entryName) => {
     const found = ready.get(entryName);
     if (found === undefined) throw notFound(`entry ${entryName} not found`); // the names are its keys
-    if ('failure' in found) throw found.failure;
+    if ('failure' in found) throw explained(found.failure, ready.size);
     const { request, notes, secrets } = found;
     for (const note of [...notes, ...unreachablePaths(request)]) out.note(`${entryName}: ${note}`);
     if (isDry) {
@@ -68,6 +77,12 @@ export async function run(call: CommandCall): Promise<void> {
   });
 }
 
+/** A failure among others is shown as one line, which the fix belongs to. */
+function explained(failure: unknown, count: number): unknown {
+  if (count === 1 || !(failure instanceof ThvError) || failure.hint === undefined) return failure;
+  return new ThvError(failure.kind, `${failure.message}; ${failure.hint}`, { cause: failure });
+}
+
 type Ready = (Pick<ClientServer, 'request' | 'notes'> & { secrets: StoredSecrets }) | { failure: unknown };
 
 interface Preparing {
@@ -79,22 +94,21 @@ interface Preparing {
 
 /** Converts and completes an entry. A problem with one entry does not affect the others. */
 async function prepare(
-  name: string,
-  entry: Readonly<Record<string, unknown>>,
+  entry: RawEntry,
+  from: EntryFrom,
   { call, daemon, secrets, isDry }: Preparing,
 ): Promise<Ready> {
   const { flags, out, signal } = call;
   try {
-    const from = {
-      env: process.env,
-      directory: process.cwd(),
-      readEnvFile: (path: string) => readEnvFile(path, '--env-file'),
-    };
-    const { request: read, notes, needs } = await readClientEntry(name, entry, from);
-    const grouped = { ...read, ...(flags.isGiven('group') ? { group: flags.text('group') } : {}) };
+    const { request: read, notes, needs: open, doubts } = await readClientEntry(entry, from);
+    const { request: kept, rejected } = isDry
+      ? { request: read, rejected: [] }
+      : await decided(read, doubts, call);
+    const needs = [...open, ...rejected];
+    const grouped = { ...kept, ...(flags.isGiven('group') ? { group: flags.text('group') } : {}) };
     const isWanted = flags.has('store-secrets');
     const isRemote = grouped.url !== undefined;
-    const catalogued = { name: grouped.name ?? name, isRemote, needs };
+    const catalogued = { name: entry.workload, isRemote, needs };
     if (isDry)
       return {
         request: grouped,
@@ -102,10 +116,8 @@ async function prepare(
         secrets,
       };
     const complete = await withNeeds(grouped, catalogued, { daemon, out, signal });
-    const headers = [...(grouped.headers ?? []), ...(complete.headers ?? [])];
-    const whole = { ...complete, ...(headers.length > 0 ? { headers } : {}) };
     return {
-      request: await withStoredCredentials(whole, { secrets, isWanted, out, signal }),
+      request: await withStoredCredentials(complete, { secrets, isWanted, out, signal }),
       notes,
       secrets,
     };
@@ -115,32 +127,80 @@ async function prepare(
   }
 }
 
+/** At a terminal, asks whether the values that look like examples are real. */
+async function decided(
+  request: CreateWorkload,
+  doubts: readonly Need[],
+  { signal }: CommandCall,
+): Promise<{ request: CreateWorkload; rejected: Need[] }> {
+  if (!canAsk()) return { request, rejected: [] };
+  const rejected: Need[] = [];
+  for (const need of doubts) {
+    const answer = await ask(`${request.name}: keep the value of ${need.name}? It may be an example. [Y/n]`, {
+      signal,
+    });
+    if (/^n(o)?$/i.test(answer.trim())) rejected.push(need);
+  }
+  const isKept = (name: string): boolean => !rejected.some((need) => need.name === name);
+  return {
+    rejected,
+    request: {
+      ...request,
+      env_vars: Object.fromEntries(Object.entries(request.env_vars ?? {}).filter(([name]) => isKept(name))),
+      ...(request.headers ? { headers: request.headers.filter(({ name }) => isKept(name)) } : {}),
+    },
+  };
+}
+
 /** Reads a client's configuration: of a client by its name, of a file, or of standard input. */
-async function readSource(source: string, signal: AbortSignal): Promise<RawEntries> {
+async function readSource(
+  source: string,
+  signal: AbortSignal,
+): Promise<{ document: ClientDocument; directory: string }> {
+  const directory = process.cwd();
   if (source === '-') {
     if (process.stdin.isTTY) {
       throw invalid('SOURCE is missing', { hint: `specify a file or a client: ${clientNames().join(', ')}` });
     }
-    return readClientDocument(await readStandardInput(signal), 'standard input');
+    return { document: readClientDocument(await readStandardInput(signal), 'standard input'), directory };
   }
   const path = clientFile(source) ?? source;
   if (path === source && !existsSync(source) && /^[\w-]+$/.test(source)) {
     throw notFound(`client or file ${source} not found`, { hint: `clients: ${clientNames().join(', ')}` });
   }
-  return readClientDocument(await readText(path, 'SOURCE'), path);
+  const document = readClientDocument(await readText(path, 'SOURCE'), path);
+  return { document, directory: path === source ? projectOf(path) : directory };
+}
+
+/** A configuration file's project: the directory around `.vscode` and the like, or else the file's own. */
+function projectOf(file: string): string {
+  const own = dirname(resolve(file));
+  const [settings] = [own, dirname(own)].filter((place) => /^\.[a-z]/.test(basename(place)));
+  const project = settings === undefined || basename(settings) === '.config' ? own : dirname(settings);
+  // The files in the home directory belong to all projects.
+  return project === homedir() ? process.cwd() : project;
 }
 
 const sameEverywhere = (path: string) => ({ linux: path, darwin: path, windows: path });
 
 /** Clients whose files are read, but not written. */
-const readOnlyClients = {
+const readOnlyClients: Readonly<Record<string, { config: SystemPaths; moves: readonly Move[] }>> = {
   'claude-desktop': {
-    linux: '.config/Claude/claude_desktop_config.json',
-    darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
-    windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
+    config: {
+      linux: '.config/Claude/claude_desktop_config.json',
+      darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
+      windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
+    },
+    moves: [],
   },
-  codex: sameEverywhere('.codex/config.toml'),
-  gemini: sameEverywhere('.gemini/settings.json'),
+  codex: {
+    config: sameEverywhere('.codex/config.toml'),
+    moves: [{ variable: 'CODEX_HOME', replaces: sameEverywhere('.codex') }],
+  },
+  gemini: {
+    config: sameEverywhere('.gemini/settings.json'),
+    moves: [{ variable: 'GEMINI_CLI_HOME', replaces: sameEverywhere('') }],
+  },
 };
 
 /** The clients that can be imported from. */
@@ -149,20 +209,28 @@ export function clientNames(): string[] {
 }
 
 function clientFile(name: string): string | undefined {
-  const paths =
-    clientApplications.find(({ id }) => id === name)?.config ??
-    Object.entries(readOnlyClients).find(([id]) => id === name)?.[1];
-  return paths && join(homedir(), pathOn(process.platform, paths));
+  const client =
+    clientApplications.find(({ id }) => id === name) ??
+    (Object.hasOwn(readOnlyClients, name) ? readOnlyClients[name] : undefined);
+  const place = { platform: process.platform, home: homedir(), env: process.env };
+  return client && normalize(clientPath(client.config, client.moves, place));
 }
 
-function chosen(entries: RawEntries, names: readonly string[], source: string): RawEntries {
-  const unknown = names.filter((name) => !entries.has(name));
+/** The name in the configuration, unless others have the same. */
+function titleOf({ name, workload }: RawEntry, all: readonly RawEntry[]): string {
+  return name !== '' && all.filter((entry) => entry.name === name).length === 1 ? name : workload;
+}
+
+/** The entries with these names. Several entries can have the same name. */
+function chosen(entries: readonly RawEntry[], names: readonly string[], source: string): readonly RawEntry[] {
+  const isNamed = (entry: RawEntry, name: string): boolean => entry.name === name || entry.workload === name;
+  const unknown = names.filter((name) => !entries.some((entry) => isNamed(entry, name)));
   if (unknown.length > 0) {
     throw notFound(`${source} has no server ${unknown.join(', ')}`, {
-      hint: `the entries are ${[...entries.keys()].join(', ')}`,
+      hint: `the entries are ${entries.map(({ name, workload }) => name || workload).join(', ')}`,
     });
   }
-  return names.length === 0 ? entries : new Map([...entries].filter(([name]) => names.includes(name)));
+  return names.length === 0 ? entries : entries.filter((entry) => names.some((name) => isNamed(entry, name)));
 }
 
 /** Why an entry is not imported: it is disabled, or leads to a workload. */

@@ -3,7 +3,9 @@ import type { Client } from '@toolhive/contract/client';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
+import { createSecret } from '../secrets/setup.ts';
 import type { Need } from '@toolhive/pasted/pasted';
+import { filled, filledRequest } from '@toolhive/pasted/placeholders';
 import type { Catalogued } from './catalogued.ts';
 
 /** The server's inputs, and how to ask for them. */
@@ -39,14 +41,15 @@ export async function withNeeds(
 /** A literal value, or the name of the secret that contains it. */
 type Answer = { value: string } | { secret: string };
 
-/** No flag sets a header value, so headers can be stored even if they are not secret. */
+/** No flag sets a header value, so headers can be stored even if they are not secret. Servers get no secrets as arguments. */
 function canBeStored({ kind, secret }: Need): boolean {
-  return secret || kind === 'header';
+  return kind !== 'placeholder' && (secret || kind === 'header');
 }
 
-function isMissing({ kind, name, required, default: preset }: Need, request: CreateWorkload): boolean {
+function isMissing({ kind, name, token, required, default: preset }: Need, request: CreateWorkload): boolean {
   if (!required || (preset !== undefined && preset !== '')) return false;
-  if (kind === 'header') return true;
+  if (kind === 'placeholder' && token === undefined) return !request.url_variables?.[name];
+  if (kind !== 'variable') return true;
   const isSecret = request.secrets?.some(({ target }) => target === name) === true;
   return !isSecret && !request.env_vars?.[name];
 }
@@ -74,11 +77,13 @@ function ownSecret(server: string, name: string): string {
 
 function needsMore(server: string, needs: readonly Need[]): Error {
   const names = needs.map(({ name }) => name);
-  const ways = needs.map((need) =>
-    canBeStored(need)
+  const ways = needs.map((need) => {
+    if (need.token !== undefined) return `replace ${need.token} in the configuration`;
+    if (need.kind === 'placeholder') return `add --url-variable ${need.name}=VALUE`;
+    return canBeStored(need)
       ? `store it with thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}`
-      : `add --env ${need.name}=VALUE`,
-  );
+      : `add --env ${need.name}=VALUE`;
+  });
   const meanings = needs.flatMap(({ name, description }) =>
     description === '' ? [] : `${name}: ${description.replace(/\.$/, '')}`,
   );
@@ -87,13 +92,30 @@ function needsMore(server: string, needs: readonly Need[]): Error {
 
 async function answerTo(need: Need, server: string, { daemon, out, signal }: Asking): Promise<Answer> {
   if (need.description !== '') out.note(`${need.name}: ${need.description}`);
-  const value = (await ask(`${need.name}:`, { signal, hidden: need.secret })).trim();
-  if (value === '') throw invalid(`${server} needs ${need.name}`);
-  if (!need.secret) return { value };
+  const value = await valueOf(need, server, signal);
+  if (!canBeStored(need) || !need.secret) return { value };
   const key = ownSecret(server, need.name);
-  await daemon.createSecret({ body: { key, value } }, { signal });
+  await createSecret(daemon, { key, value }, { out, signal });
   out.note(`stored as the secret ${key}`);
   return { secret: key };
+}
+
+/** The value that the user types, or the author's text with the values that the user types. */
+async function valueOf(
+  { name, secret, template }: Need,
+  server: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const answers = new Map<string, string>();
+  const asked = async (question: string): Promise<string> => {
+    const value = (await ask(`${question}:`, { signal, hidden: secret })).trim();
+    if (value === '') throw invalid(`${server} needs ${question}`);
+    return value;
+  };
+  if (template === undefined) return asked(name);
+  for (const open of template.open)
+    if (!answers.has(open.token)) answers.set(open.token, await asked(open.name));
+  return filled(template.text, answers);
 }
 
 function completed(
@@ -106,8 +128,11 @@ function completed(
     'secret' in answer ? [{ name: answer.secret, target }] : [],
   );
   const plain = variables.flatMap(([{ name }, answer]) => ('value' in answer ? [[name, answer.value]] : []));
+  const places = [...answers].flatMap(([{ token }, answer]) =>
+    token !== undefined && 'value' in answer ? [[token, answer.value] as const] : [],
+  );
   const headers = needs.flatMap((need) => {
-    const { kind, ...header } = need;
+    const { kind, token: _token, template: _template, ...header } = need;
     const answer = answers.get(need);
     if (kind !== 'header') return [];
     if (answer === undefined) return [header];
@@ -115,10 +140,15 @@ function completed(
       ? [{ ...header, default: answer.value }]
       : [{ ...header, secret: true, default: `${answer.secret},target=${header.name}` }];
   });
+  const base = filledRequest(request, new Map(places));
+  const inUrl = [...answers].flatMap(([{ kind, name, token }, answer]) =>
+    kind === 'placeholder' && token === undefined && 'value' in answer ? [[name, answer.value]] : [],
+  );
   return {
-    ...request,
-    env_vars: { ...request.env_vars, ...Object.fromEntries(plain) },
-    secrets: [...(request.secrets ?? []), ...secrets],
-    ...(headers.length === 0 ? {} : { headers }),
+    ...base,
+    env_vars: { ...base.env_vars, ...Object.fromEntries(plain) },
+    secrets: [...(base.secrets ?? []), ...secrets],
+    ...(inUrl.length === 0 ? {} : { url_variables: { ...base.url_variables, ...Object.fromEntries(inUrl) } }),
+    ...(headers.length === 0 ? {} : { headers: [...(base.headers ?? []), ...headers] }),
   };
 }

@@ -81,7 +81,7 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     });
   }
   for (const note of notes) out.note(`note: ${note}`);
-  await using secrets = new StoredSecrets(daemon, signal);
+  await using secrets = new StoredSecrets(daemon, { out, signal });
   const own = await requestFrom(flags, kind);
   const isWanted = flags.has('store-secrets');
   // Only in pasted text: the user who types --env can type --secret instead.

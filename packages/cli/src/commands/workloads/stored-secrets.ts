@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@toolhive/contract/client';
 import { ThvError } from '@toolhive/contract/failure';
+import type { CommandCall } from '../../command.ts';
+import { createSecret } from '../secrets/setup.ts';
 
 /** Secrets that are stored for a workload. Disposing of this removes them again, unless they are kept. */
 export class StoredSecrets implements AsyncDisposable {
   readonly #daemon: Client;
-  readonly #signal: AbortSignal;
+  readonly #call: Pick<CommandCall, 'out' | 'signal'>;
   readonly #stored = new AsyncDisposableStack();
   #isKept = false;
 
-  constructor(daemon: Client, signal: AbortSignal) {
+  constructor(daemon: Client, { out, signal }: Pick<CommandCall, 'out' | 'signal'>) {
     this.#daemon = daemon;
-    this.#signal = signal;
+    this.#call = { out, signal };
   }
 
   /** Stores a value under a key, or with a suffix if the key is taken, and returns the key. */
@@ -33,7 +35,7 @@ export class StoredSecrets implements AsyncDisposable {
   }
 
   async #create(key: string, value: string): Promise<string> {
-    await this.#daemon.createSecret({ body: { key, value } }, { signal: this.#signal });
+    await createSecret(this.#daemon, { key, value }, this.#call);
     return key;
   }
 }

@@ -52,14 +52,14 @@ export async function createWorkload(
 ): Promise<CreatedWorkload> {
   const draft = draftOf(request, core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
-  const source = await findSource(core, draft, call);
+  const source = await findSource(core, draft, { ...call, isNew: true });
 
   const name = draft.name ?? source.defaultName;
   using reservation = await checkField('/name', () => core.workloads.reserve(name)); // throws conflict if the name is taken
   const port = await checkField(portField(draft), () => choosePort(draft, reservation));
 
   const access = await accessSettings(core.secrets, request, name);
-  const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
+  const runConfig = { ...buildRunConfig(draft, source, { name, port }, call.report), ...access };
   const consent = { accepted: acceptedIn(draft), present: [] };
   const prepared = await prepare(
     core,
@@ -88,7 +88,7 @@ export async function editWorkload(
   requireRevision(supervisor.runConfig, ifMatch);
   const draft = draftOf(request, core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
-  const source = await findSource(core, draft, call);
+  const source = await findSource(core, draft, { ...call, isNew: false });
 
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
   const port = await checkField(portField(draft), () =>

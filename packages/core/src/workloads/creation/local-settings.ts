@@ -1,9 +1,5 @@
-import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
-import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
-import { builtInProfiles } from '@toolhive/contract/permission-profile';
-import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
@@ -12,6 +8,7 @@ import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '@toolhive/registry/registry';
 import { formatReference } from '@toolhive/secrets/reference';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
+import { entryPermissions } from './entry-permissions.ts';
 
 /** The port for an HTTP server if neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
@@ -106,43 +103,6 @@ function profileOf(
 ) {
   const profile = asked ?? (entry && entryPermissions(entry)) ?? defaultProfile();
   return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
-}
-
-/** Network modes of container engines that connect a server to nothing that belongs to this machine or others. */
-const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'bridge', 'default'];
-
-/**
- * A registry entry's permission profile: its network rules. Throws `invalid` if the entry requests access to this
- * machine, which only the user can grant, because anyone can publish an entry.
- */
-function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>) {
-  if (permissions === undefined) return undefined;
-  const { privileged, read = [], write = [], network } = permissions;
-  const hosts = network?.outbound?.allow_host ?? [];
-  const inbound = network?.inbound?.allow_host ?? [];
-  const asked = [
-    ...(privileged === true ? ['to run privileged'] : []),
-    ...read.map((mount) => `to read ${mount}`),
-    ...write.map((mount) => `to write ${mount}`),
-    ...(ownNetworks.includes(network?.mode) ? [] : [`for the network mode ${network?.mode}`]),
-    ...hosts.filter(isAddress).map((host) => `to reach the address ${host}`),
-    ...inbound.filter((host) => !isLoopback(host)).map((host) => `for requests that name the host ${host}`),
-  ];
-  if (asked.length === 0) return withoutEverything(permissions);
-  throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which a registry cannot grant`, {
-    hint: 'if you trust the server, grant the access in your own permission profile (--permission-profile FILE). To run it without this access, use --permission-profile network',
-  });
-}
-
-/** Addresses may be private, but names never resolve to private addresses. */
-const isAddress = (host: string): boolean => isIP(host.split('/')[0] ?? '') !== 0;
-
-/** An entry that asks for every host and port gets the public hosts: only the user can grant private networks. */
-function withoutEverything(permissions: PermissionProfile): PermissionProfile {
-  const { network } = permissions;
-  if (network?.outbound?.insecure_allow_all !== true) return permissions;
-  const { outbound } = builtInProfiles.public.network;
-  return { ...permissions, network: { ...network, outbound } };
 }
 
 /** Throws if a registry entry's arguments name a directory without a mount. */

@@ -24,7 +24,11 @@ export async function checkWorkload(
   const present = edited === undefined ? undefined : core.workloads.require(edited);
   const draft = draftOf(request, core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
-  const source = await findSource(core, draft, { report: () => {}, signal });
+  const source = await findSource(core, draft, {
+    report: () => {},
+    signal,
+    isNew: edited === undefined,
+  });
   const name = edited ?? draft.name ?? source.defaultName;
   // Only asks whether the name is taken: a reservation would be in the way of the request that follows.
   await checkField('/name', () => core.workloads.reserve(name, present)[Symbol.dispose]());

@@ -1,10 +1,11 @@
 import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
+import type { Progress, RuntimeCapabilities } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../../permissions/network.ts';
 import { withoutId } from '@toolhive/state/run-configs';
-import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
+import { withDescription } from './described.ts';
+import type { Draft, RequestSettings, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { builtInSettings } from './built-in-settings.ts';
 import { localSettings } from './local-settings.ts';
@@ -16,6 +17,7 @@ export function buildRunConfig(
   draft: Draft,
   source: WorkloadSource,
   { name, port }: { name: string; port: number },
+  report: Progress = () => {},
 ): RunConfig {
   const identity: RunConfigIdentity = {
     schema_version: runConfigVersion,
@@ -26,13 +28,23 @@ export function buildRunConfig(
     port,
   };
   // First, so that the file begins with it, and last, because an exported run config contains another value.
-  return { ...identity, ...settingsFor(draft, source), ...identity };
+  return { ...identity, ...settingsFor(draft, source, report), ...identity };
 }
 
-function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunConfigSettings {
+function settingsFor(
+  { settings: given }: Draft,
+  source: WorkloadSource,
+  report: Progress,
+): RunConfigSettings {
   const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
-    const settings = given.kind === 'complete' ? given.settings : localSettings(given, source.resolved);
+    const completed = (request: RequestSettings): RequestSettings => {
+      const { said, ...described } = withDescription(request, source.resolved);
+      if (said !== undefined) report(said);
+      return { ...request, ...described };
+    };
+    const settings =
+      given.kind === 'complete' ? given.settings : localSettings(completed(given), source.resolved);
     const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = ownSettings(settings);
     const { insteadOf } = source.resolved;
     return {

@@ -10,6 +10,7 @@ import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
 import { deriveName, nameOfHost } from '@toolhive/registry/derive-name';
 import { trustedFor } from './trust.ts';
+import { filledUrl } from './url-variables.ts';
 
 /** Where the server of a workload comes from. */
 export type WorkloadSource = LocalSource | RemoteSource | BuiltInSource;
@@ -47,7 +48,7 @@ export interface RemoteSource {
 export async function findSource(
   core: Core,
   draft: Draft,
-  call: { report: Progress; signal: AbortSignal },
+  call: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<WorkloadSource> {
   if (draft.builtIn !== undefined) return builtInOf(draft, draft.builtIn);
   const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
@@ -72,7 +73,7 @@ function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSour
 async function resolveLocal(
   core: Core,
   { image, registryGroup, caCertificate }: Draft,
-  { report, signal }: { report: Progress; signal: AbortSignal },
+  { report, signal, isNew }: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<LocalSource> {
   if (image === undefined) {
     throw invalid('nothing to run', {
@@ -80,7 +81,9 @@ async function resolveLocal(
     });
   }
   const runtime = await core.runtimes.choose(signal);
-  const resolved = await core.registry.resolve(image, runtime.capabilities, registryGroup);
+  const { described, ...found } = await core.registry.resolve(image, runtime.capabilities, registryGroup);
+  // An edited workload has all settings, and its user may have removed one.
+  const resolved: Resolved = isNew && described !== undefined ? { ...found, described } : found;
   if (resolved.insteadOf !== undefined)
     report(packageNote(formatSource(resolved.source), resolved.insteadOf));
   return {
@@ -93,7 +96,10 @@ async function resolveLocal(
 }
 
 /** The remote server that a draft names: by its URL, or by the name of a registry entry. */
-function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): RemoteSource | undefined {
+function remoteOf(
+  registry: Registry,
+  { image: name = '', remoteUrl, urlVariables }: Draft,
+): RemoteSource | undefined {
   if (remoteUrl !== undefined) {
     if (name !== '') throw invalid('image and url cannot be used together');
     const url = checkedUrl(remoteUrl);
@@ -101,7 +107,8 @@ function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): R
   }
   const entry = Object.hasOwn(registry.remote_servers, name) ? registry.remote_servers[name] : undefined;
   if (entry === undefined || Object.hasOwn(registry.servers, name)) return undefined;
-  return { kind: 'remote', url: checkedUrl(entry.url), entry: { ...entry, name }, defaultName: name };
+  const url = checkedUrl(filledUrl({ ...entry, name }, urlVariables));
+  return { kind: 'remote', url, entry: { ...entry, name }, defaultName: name };
 }
 
 function checkedUrl(text: string): URL {

@@ -1,24 +1,22 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ThvError, invalid } from '@toolhive/contract/failure';
+import { ThvError } from '@toolhive/contract/failure';
 import type { Core } from '@toolhive/core/core';
-import { millisecondsOf } from '../../duration.ts';
 
-/** How long a background daemon without workloads and requests stays, unless the environment says otherwise. */
-const defaultIdleMs = 15 * 60_000;
 const longestCheckMs = 5_000;
 
 interface Watched {
   core: Core;
   /** Tell how long no connection was open. */
   listeners: readonly { idleMs(): number }[];
-  env: NodeJS.ProcessEnv;
+  /** How long the daemon stays. 0 is forever. */
+  idleMs: () => number;
   signal: AbortSignal;
 }
 
 /** Waits until a background daemon is unused, and returns the reason. Rejects when `signal` aborts. */
-export async function untilUnused({ core, listeners, env, signal }: Watched): Promise<string> {
-  const idleMs = idleLimit(env);
+export async function untilUnused({ core, listeners, idleMs: limit, signal }: Watched): Promise<string> {
+  const idleMs = limit();
   const own = await identityOf(core.paths.lock);
   const checkMs = Math.min(longestCheckMs, Math.max(idleMs / 4, 50));
   for (;;) {
@@ -28,15 +26,6 @@ export async function untilUnused({ core, listeners, env, signal }: Watched): Pr
     if (idleMs > 0 && listeners.every((one) => one.idleMs() >= idleMs) && (await isIdle(core)))
       return 'the daemon is unused';
   }
-}
-
-function idleLimit(env: NodeJS.ProcessEnv): number {
-  const text = env['TOOLHIVE_IDLE_TIMEOUT'] ?? '';
-  const idleMs = text === '' ? defaultIdleMs : millisecondsOf(text);
-  if (idleMs !== undefined) return idleMs;
-  throw invalid(`TOOLHIVE_IDLE_TIMEOUT is not a duration: ${JSON.stringify(text)}`, {
-    hint: 'use a duration such as 15m or 1h. 0 keeps the daemon running',
-  });
 }
 
 /** No workload should be running, and nothing is lost that only this process knows. */

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { previewImport } from './import.ts';
+import { previewOf } from './testing/read-document.ts';
+
+const one = { command: 'npx', args: ['-y', 'one'] };
+const two = { command: 'npx', args: ['-y', 'two'] };
+const remote = { type: 'http', url: 'https://mcp.example.com/mcp' };
+
+describe('the servers of a configuration', () => {
+  test.each<[string, object, string[]]>([
+    ['two sections', { mcpServers: { a: one }, inputs: [], servers: { b: remote } }, ['a', 'b']],
+    ['projects', { mcpServers: { a: one }, projects: { '/x': { mcpServers: { b: two } } } }, ['a', 'b']],
+    ['a development container', { customizations: { vscode: { mcp: { servers: { a: one } } } } }, ['a']],
+    [
+      'another editor in a development container',
+      { customizations: { cursor: { mcpServers: { a: one } } } },
+      ['a'],
+    ],
+    [
+      'a workspace file',
+      { folders: [], settings: { 'mcp.servers': { a: one }, mcp: { servers: { b: two } } } },
+      ['a', 'b'],
+    ],
+    [
+      'profiles',
+      {
+        profiles: [
+          { name: 'x', mcpServers: { a: one } },
+          { name: 'y', mcpServers: { b: two } },
+        ],
+      },
+      ['a', 'b'],
+    ],
+    ['a plugin', { name: 'plugin', version: '1', mcp: { mcpServers: { a: one } } }, ['a']],
+    [
+      'an old Continue file',
+      { experimental: { modelContextProtocolServers: [{ transport: { type: 'stdio', ...one } }] } },
+      ['server'],
+    ],
+    ['an entry alone', one, ['server']],
+    [
+      'a list alone',
+      [
+        { name: 'a', ...one },
+        { id: 'b', ...remote },
+      ],
+      ['a', 'b'],
+    ],
+    ['a map alone', { a: one, b: remote }, ['a', 'b']],
+  ])('are found in %s', async (_title, document, names) => {
+    const servers = await previewOf(document);
+
+    expect(servers.map(({ name }) => name)).toEqual(names);
+    expect(servers.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+  });
+
+  test.each([
+    ['in a fence', '```json\n{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }\n```'],
+    [
+      'in a page',
+      'Add this:\n\n~~~~yaml\nmcpServers:\n  a:\n    command: npx\n    args: ["-y", one]\n~~~~\nDone.',
+    ],
+    [
+      'beside a command',
+      '1. Run\n   ```sh\n   npm i\n   ```\n2. Add\n   ```jsonc\n   { // mine\n   "servers": {"a": {"command": "npx -y one"}} }\n   ```',
+    ],
+    ['in a fence without an end', '```\n"a": { "command": "npx", "args": ["-y", "one"] }'],
+    [
+      'in a quotation',
+      '> ```json\n{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }\n> ```',
+    ],
+    [
+      'with the quotes of a word processor',
+      '{ “mcpServers”: { “a”: { “command”: “npx”, “args”: [“-y”, “one”] } } }',
+    ],
+  ])('are found %s', async (_title, text) => {
+    const { servers } = await previewImport(text);
+
+    expect(servers).toMatchObject([{ name: 'a', request: { image: 'npx://one', cmd_arguments: [] } }]);
+  });
+
+  test.each<[string, object]>([
+    [
+      'an object',
+      { source: 'custom', command: { path: 'npx', args: ['-y', 'one'], env: { A: '1' } }, settings: {} },
+    ],
+    [
+      'an inner transport',
+      { transport: { type: 'stdio', command: 'npx', args: ['-y', 'one'], env: { A: '1' } } },
+    ],
+    ['one text', { command: 'npx -y one', args: [], env: { A: '1' } }],
+    ['one text with quotes', { command: 'npx "-y" \'one\'', env: [{ name: 'A', value: '1' }] }],
+    ['one text for Windows', { command: 'cmd /c npx -y one', args: [], env: ['A=1'] }],
+    ['a text for a shell', { command: 'bash', args: ['-lc', 'npx -y one'], environment: { A: 1 } }],
+    ['a list', { type: 'local', command: ['npx', '-y', 'one'], environment: { A: '1' } }],
+    [
+      'the path of a program',
+      { command: String.raw`C:\Program Files\nodejs\npx.cmd`, args: ['-y', 'one'], env: { A: '1' } },
+    ],
+  ])('have a command in %s', async (_title, entry) => {
+    const servers = await previewOf({ mcpServers: { a: entry } });
+
+    expect(servers).toMatchObject([
+      { request: { image: 'npx://one', cmd_arguments: [], env_vars: { A: '1' } }, notes: [] },
+    ]);
+  });
+
+  test.each<[string, object]>([
+    ['a port that is open', { url: 'http://localhost:<port>/sse' }],
+    ['a port beyond the limit', { url: 'http://localhost:99999/sse' }],
+    ['no URL', { url: 'not a url' }],
+    ['another protocol', { url: 'ftp://example.com' }],
+    ['a wrong type', { command: 'npx', args: 'x' }],
+    ['neither a command nor a URL', { comand: 'npx' }],
+    ['a program that cannot run', { command: 'unknown-program' }],
+    ['a web socket', { type: 'websocket', url: 'https://example.com' }],
+  ])('work although one of them has %s', async (_title, bad) => {
+    const servers = await previewOf({ mcpServers: { good: one, bad, other: remote } });
+
+    expect(servers.map(({ name, problem }) => [name, problem !== undefined])).toEqual([
+      ['good', false],
+      ['bad', true],
+      ['other', false],
+    ]);
+  });
+
+  test('have a problem that names the open part of the URL, and nothing else of it', async () => {
+    const url = 'http://user:not-a-real-password@localhost:<port>/sse';
+
+    const [server] = await previewOf({ mcpServers: { bad: { url } } });
+
+    expect(server).toMatchObject({
+      problem: 'the URL is not a valid http or https URL',
+      hint: 'replace <port> in the configuration',
+    });
+  });
+});
+
+describe('the names of workloads', () => {
+  test.each<[string, string, string[]]>([
+    ['names that meet', '{"mcpServers": {"my server": A, "my-server": B}}', ['my-server-2', 'my-server']],
+    ['names in other letters', '{"mcpServers": {"Time": A, "time": B}}', ['Time', 'time-2']],
+    ['equal names', '{"mcpServers": {"a": A, "a": B}}', ['a', 'a-2']],
+    [
+      'equal names in a list',
+      '{"mcpServers": [{"name": "a", "url": "https://x.example.com"}, {"name": "a", "url": "https://y.example.com"}]}',
+      ['a', 'a-2'],
+    ],
+    ['equal names in two sections', '{"mcpServers": {"a": A}, "servers": {"a": B}}', ['a', 'a-2']],
+    ['empty names', '{"mcpServers": {"": A, " ": B}}', ['server', 'server-2']],
+    ['names in another script', '{"mcpServers": {"サーバー": A, "时间": B}}', ['server', 'server-2']],
+    [
+      'names with other characters',
+      '{"mcpServers": {"@org/a..b": A, "my server!": B}}',
+      ['org-a.b', 'my-server'],
+    ],
+    ['a number that is taken', '{"mcpServers": {"a b": A, "a-b": B, "a-b-2": B}}', ['a-b-3', 'a-b', 'a-b-2']],
+  ])('are unique for %s', async (_title, text, names) => {
+    const document = text.replaceAll('A', JSON.stringify(one)).replaceAll('B', JSON.stringify(two));
+
+    const { servers } = await previewImport(document);
+
+    expect(servers.map(({ request }) => request?.name)).toEqual(names);
+  });
+
+  test('that differ from the configuration are said', async () => {
+    const servers = await previewOf({ mcpServers: { 'my server': one, 'my-server': two } });
+
+    expect(servers[0]?.notes).toEqual(['"my server" in mcpServers becomes the workload my-server-2']);
+    expect(servers[1]?.notes).toEqual([]);
+  });
+
+  test('of a server that is in two sections do not double the server', async () => {
+    const servers = await previewOf({
+      mcpServers: { a: one },
+      projects: { '/x': { mcpServers: { a: one } } },
+    });
+
+    expect(servers.map(({ name }) => name)).toEqual(['a']);
+  });
+});
+
+describe('a hostile document', () => {
+  test.each([
+    ['deep lists', '['.repeat(100_000)],
+    ['deep objects', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`],
+    ['a deep section', `{"mcpServers": ${'{"a":'.repeat(500)}1${'}'.repeat(501)}`],
+    ['deep YAML', `a: ${'['.repeat(5_000)}`],
+    ['many fences', '```\n'.repeat(50_000)],
+    [
+      'many placeholders',
+      JSON.stringify({ mcpServers: { a: { command: 'npx', args: ['${'.repeat(100_000)] } } }),
+    ],
+  ])('is refused or read, and never fails otherwise: %s', async (_title, text) => {
+    const result = await previewImport(text).catch((thrown: unknown) => thrown);
+
+    expect(result).toSatisfy(
+      (value: { kind?: string; servers?: unknown }) =>
+        value.kind === 'invalid' || value.servers !== undefined,
+    );
+  });
+
+  test('has no effect with the names of the prototype', async () => {
+    const { servers } = await previewImport(
+      '{"mcpServers": {"__proto__": {"command": "npx", "args": ["-y", "x", "${__proto__}", "${constructor}"]}}}',
+    );
+
+    expect(servers).toMatchObject([
+      { request: { name: 'proto__', cmd_arguments: ['${__proto__}', '${constructor}'] } },
+    ]);
+  });
+});

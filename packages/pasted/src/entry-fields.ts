@@ -1,0 +1,122 @@
+import { invalid } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import { innerKeys } from './client-document.ts';
+import { isObject } from './parse-document.ts';
+
+/** An entry's fields, under the names that this product uses. */
+export interface EntryFields {
+  command?: string | string[] | undefined;
+  args?: string[] | undefined;
+  env: Record<string, string>;
+  envFile?: string | undefined;
+  cwd?: string | undefined;
+  url?: string | undefined;
+  headers: Record<string, string>;
+  type?: string | undefined;
+}
+
+const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
+/** Null is absent, in lists and maps too. */
+const Text = Scalar.nullish().transform((value) => value ?? undefined);
+const Words = z
+  .array(Scalar.nullable())
+  .nullish()
+  .transform((words) => words?.filter((word) => word !== null));
+const Map = z
+  .record(z.string(), Scalar.nullable())
+  .transform((map) =>
+    Object.entries(map).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
+  );
+/** Some clients write `["NAME=value"]`, or a list of objects with a name and a value. */
+const Pairs = z.array(
+  z.union([
+    z.string().transform((text) => {
+      const [name = ''] = text.split('=', 1);
+      return [name, text.includes('=') ? text.slice(name.length + 1) : `\${${name}}`] as const;
+    }),
+    z
+      .object({ name: z.string().optional(), key: z.string().optional(), value: Scalar })
+      .transform(({ name, key, value }) => [name ?? key ?? '', value] as const),
+  ]),
+);
+const Texts = z
+  .union([Map, Pairs])
+  .nullish()
+  .transform((pairs): Record<string, string> =>
+    Object.fromEntries((pairs ?? []).filter(([name]) => name !== '')),
+  );
+
+/** An entry in the clients' formats, which use different names for the same fields. */
+const Entry = z
+  .object({
+    command: z.union([Scalar, z.array(Scalar)]).nullish(),
+    cmd: z.union([Scalar, z.array(Scalar)]).nullish(),
+    path: Text,
+    args: Words,
+    arguments: Words,
+    env: Texts,
+    envs: Texts,
+    environment: Texts,
+    env_vars: Texts,
+    envFile: Text,
+    env_file: Text,
+    cwd: Text,
+    workingDirectory: Text,
+    url: Text,
+    serverUrl: Text,
+    httpUrl: Text,
+    uri: Text,
+    headers: Texts,
+    http_headers: Texts,
+    requestInit: z.object({ headers: Texts }).nullish().catch(undefined),
+    env_http_headers: Texts,
+    bearer_token_env_var: Text,
+    type: Text,
+    transport: Text,
+    transportType: Text,
+  })
+  .transform((entry): EntryFields => ({
+    command: entry.command ?? entry.cmd ?? undefined,
+    args: entry.args ?? entry.arguments,
+    env: { ...entry.env_vars, ...entry.environment, ...entry.envs, ...entry.env },
+    envFile: entry.envFile ?? entry.env_file,
+    cwd: entry.cwd ?? entry.workingDirectory,
+    url: [entry.url, entry.serverUrl, entry.httpUrl, entry.uri].find(
+      (url) => url !== undefined && url !== '',
+    ),
+    headers: {
+      ...(entry.bearer_token_env_var === undefined
+        ? {}
+        : { Authorization: `Bearer \${${entry.bearer_token_env_var}}` }),
+      ...Object.fromEntries(
+        Object.entries(entry.env_http_headers).map(([header, variable]) => [header, `\${${variable}}`]),
+      ),
+      ...entry.requestInit?.headers,
+      ...entry.http_headers,
+      ...entry.headers,
+    },
+    type: entry.type ?? entry.transport ?? entry.transportType,
+  }));
+
+/** Reads the fields of an entry. Throws `invalid` without the values. */
+export function readEntry(name: string, raw: Readonly<Record<string, unknown>>): EntryFields {
+  const parsed = Entry.safeParse(flattened(raw));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalid(`invalid entry ${name}: ${issue?.path.join('.')} has the wrong type`);
+}
+
+/** Inner objects' fields, such as `"command": {"path": …}` and `"transport": {"url": …}`, beside the others. */
+function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const inner = innerKeys.filter((key) => isObject(raw[key]));
+  if (inner.length === 0) return { ...raw };
+  const outer = Object.fromEntries(Object.entries(raw).filter(([key]) => !inner.includes(key)));
+  const parts = inner.map((key) => {
+    const part = raw[key] as Record<string, unknown>; // filtered
+    return typeof part['path'] === 'string' && part['command'] === undefined
+      ? { ...part, command: part['path'] }
+      : part;
+  });
+  const defined = Object.entries(outer).filter(([, value]) => value !== null && value !== undefined);
+  return Object.assign({}, ...parts, Object.fromEntries(defined)) as Record<string, unknown>;
+}

@@ -1,0 +1,53 @@
+/**
+ * Whether a value is an example that the user has to replace. `doubtful` values may be real, so they are kept, and the
+ * user decides. Only a value as a whole can be an example: JSON, lists, and sentences never are.
+ */
+export function exampleIn(name: string, value: string): 'example' | 'doubtful' | undefined {
+  const text = value.trim();
+  if (text.length > 100 || isJson(text)) return undefined;
+  if (text === name && /[_-]/.test(name)) return 'example';
+  if (filler.test(text) || /^<[^<>]+>$/.test(text)) return 'example';
+  const inner = bracketed
+    .exec(text)
+    ?.slice(1)
+    .find((part) => part !== undefined);
+  if (inner !== undefined) return isRequest(inner) ? 'example' : 'doubtful';
+  if (isRequest(text)) return 'example';
+  return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
+    ? 'doubtful'
+    : undefined;
+}
+
+/** `xxx`, `sk-...`, `ghp_xxxxxxxx`, `change-me`. */
+const filler =
+  /^(?:(?:[a-z]{2,10}[-_]){0,3}(?:x{3,}(?:-x{3,})*|\.{3}|…|\*{3,})|change[-_ ]?me|replace[-_ ]?me|fill[-_ ]?me|to[-_ ]?do|tbd|placeholder)$/i;
+
+/** `[YOUR_KEY]`, `{api_key}`, `{{ token }}`, `%TOKEN%`. */
+const bracketed = /^(?:\[([\w -]+)\]|\{{1,2}\s*([\w -]+?)\s*\}{1,2}|%([\w-]+)%)$/;
+
+/** What READMEs ask for. The names of people and companies are none of these. */
+const things =
+  /^(?:api|access|auth|client|user|secret|server|base|host)?(?:key|token|secret|password|passwd|passphrase|credential|pat|dsn|id|name|username|email|mail|url|uri|endpoint|host|hostname|api|here)s?$/i;
+
+/** `YOUR_API_KEY`, `yourToken`, `your-token-here`, `INSERT_KEY`, `replace with your key`, `API_KEY_HERE`. */
+function isRequest(text: string): boolean {
+  if (!/^[\w .-]+$/.test(text)) return false;
+  if (/^YOUR_[A-Z0-9_]+$/.test(text)) return true;
+  const words = text.split(/[-_ .]+|(?<=[a-z])(?=[A-Z])/).filter((word) => word !== '');
+  const [first = ''] = words;
+  const [before = '', last = ''] = words.slice(-2);
+  if (words.length < 2 || words.length > 8 || !things.test(last)) return false;
+  return (
+    /^(?:your|insert|enter|paste|put|replace)$/i.test(first) || (/^here$/i.test(last) && things.test(before))
+  );
+}
+
+function isJson(text: string): boolean {
+  if (!/^[[{"]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

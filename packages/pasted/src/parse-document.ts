@@ -1,0 +1,105 @@
+import { type Node, type ParseError, parseTree } from 'jsonc-parser';
+import { parse as parseToml } from 'smol-toml';
+import { parse as parseYaml } from 'yaml';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+
+/** Parses the text of a configuration, or all blocks in the fences of a Markdown page. */
+export function parseDocuments(text: string, what: string): unknown[] {
+  const plain = text.replace(/^\uFEFF/, '');
+  const blocks = fencedBlocks(plain);
+  if (blocks.length === 0) return [parseDocument(plain, what)];
+  const parsed: unknown[] = [];
+  let failure: unknown;
+  for (const block of blocks) {
+    try {
+      parsed.push(parseDocument(block, what));
+    } catch (thrown) {
+      if (!(thrown instanceof ThvError)) throw thrown;
+      failure ??= thrown; // a block with a command is not a configuration
+    }
+  }
+  if (parsed.length === 0) throw failure;
+  return parsed;
+}
+
+/** The content between lines of three or more backticks or tildes. The last block may have no end. */
+function fencedBlocks(text: string): string[] {
+  const blocks: string[] = [];
+  let open: { fence: string; lines: string[] } | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const [, fence] = /^[ \t>]*(`{3,}|~{3,})/.exec(line) ?? [];
+    if (open === undefined) {
+      if (fence !== undefined) open = { fence, lines: [] };
+    } else if (fence?.startsWith(open.fence) === true) {
+      blocks.push(open.lines.join('\n'));
+      open = undefined;
+    } else open.lines.push(line);
+  }
+  if (open !== undefined) blocks.push(open.lines.join('\n'));
+  return blocks;
+}
+
+function parseDocument(text: string, what: string): unknown {
+  try {
+    return parse(text, what);
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw invalid(`${what} is nested too deeply`);
+  }
+}
+
+function parse(text: string, what: string): unknown {
+  // A README may show a part of a file: "name": {…}.
+  const json = /^\s*"[^"]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, '')}}` : text;
+  if (/^\s*([{[]|\/[/*])/.test(json)) {
+    const errors: ParseError[] = [];
+    const tree = parseTree(json, errors, { allowTrailingComma: true });
+    const [error] = errors;
+    if (error === undefined) return tree === undefined ? undefined : valueOf(tree);
+    // Word processors and web pages replace the quotes.
+    if (/[“”]/.test(json)) return parse(json.replaceAll(/[“”]/g, '"'), what);
+    if (!/^\s*\[/.test(json)) {
+      const line = json.slice(0, error.offset).split('\n').length;
+      throw invalid(`${what} is not JSON: syntax error in line ${line}`);
+    }
+  }
+  const parsers = [() => parseToml(text), (): unknown => parseYaml(text, { maxAliasCount: 100 })];
+  for (const read of parsers) {
+    try {
+      const value = read();
+      if (isObject(value) || Array.isArray(value)) return value;
+    } catch {
+      // The other format may fit.
+    }
+  }
+  throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
+}
+
+/** Separates a repeated key of a JSON object from its number. */
+const repeated = '\u0000';
+
+/** The key as its author wrote it. */
+export function writtenKey(key: string): string {
+  return key.split(repeated, 1)[0] ?? key;
+}
+
+/** The last of several members with the same key counts, but earlier ones that are objects can be servers. */
+function valueOf(node: Node): unknown {
+  const children = node.children ?? [];
+  if (node.type === 'array') return children.map(valueOf);
+  if (node.type !== 'object') return node.value as unknown;
+  const members = new Map<string, unknown>();
+  for (const { children: [key, inner] = [] } of children) {
+    if (key === undefined || inner === undefined) continue;
+    const name = String(key.value);
+    const earlier = members.get(name);
+    members.delete(name);
+    if (isObject(earlier)) members.set(`${name}${repeated}${members.size}`, earlier);
+    members.set(name, valueOf(inner));
+  }
+  return Object.fromEntries(members);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

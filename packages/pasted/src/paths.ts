@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import type { PastedFrom } from './pasted.ts';
+import { hasPlaceholder } from './placeholders.ts';
+
+const home = /^(?:~|\$HOME|%USERPROFILE%)(?=[/\\]|$)/;
+const here = /^(?:\$\(pwd\)|`pwd`|\$\{?PWD\}?)(?=\/|$)/;
+
+/** `/path/to/server`, `<your path>/index.js`, `/ABSOLUTE_PATH_TO/server.py`: the paths of READMEs that do not exist. */
+function isExamplePath(path: string): boolean {
+  const isWritten =
+    /<[^<>]+>|\{[\w ]+\}|(?:^|[/\\_ -])(?:absolute[/_ -]|abs[/_ -])?path[/_ -]to(?:[/\\_ -]|$)/i.test(path);
+  return isWritten && !existsSync(path);
+}
+
+/** A path as a shell would read it, because no shell has read the configuration of a client. Throws without a directory. */
+export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'directory'>): string {
+  const expanded = path.replace(home, () => homedir()).replace(here, '.');
+  if (hasPlaceholder(expanded) || isExamplePath(expanded)) {
+    throw invalid(`the path ${expanded} is a placeholder`, {
+      hint: 'replace it with the path on your machine',
+    });
+  }
+  if (expanded.startsWith('/')) return resolve(expanded);
+  if (directory === undefined) {
+    throw invalid(`the path ${path} is relative, and the directory of the configuration is not known`, {
+      hint: 'use an absolute path, or run thv import FILE with the file that contains the configuration',
+    });
+  }
+  return resolve(directory, expanded);
+}

@@ -1,0 +1,115 @@
+import { homedir } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { filledRequest } from './placeholders.ts';
+import { previewOf } from './testing/read-document.ts';
+
+const npx = (...args: string[]) => ({ command: 'npx', args: ['-y', 'server', ...args] });
+
+describe('a placeholder outside of variables', () => {
+  test.each([
+    ['an input with a default', npx('${input:org}'), ['acme']],
+    ['an input in a text', npx('--org=${input:org}/x'), ['--org=acme/x']],
+    ["the entry's own variable", { ...npx('${ORG}'), env: { ORG: 'own' } }, ['own']],
+    [
+      "the entry's own variable as env:",
+      { ...npx('Bearer ${env:ORG}'), env: { ORG: 'own' } },
+      ['Bearer own'],
+    ],
+    ['the form of OpenCode', { ...npx('{env:ORG}'), env: { ORG: 'own' } }, ['own']],
+    ['a default in the place', npx('${ORG:-own}'), ['own']],
+    [
+      'the home directory',
+      npx('${userHome}/notes', '${env:HOME}', '${HOME}'),
+      [`${homedir()}/notes`, homedir(), homedir()],
+    ],
+  ])('has its value: %s', async (_title, entry, args) => {
+    const inputs = [{ id: 'org', type: 'promptString', default: 'acme' }];
+
+    const [server] = await previewOf({ inputs, servers: { one: entry } });
+
+    expect(server).toMatchObject({ request: { cmd_arguments: args }, needs: [] });
+  });
+
+  test.each([
+    ['an argument', npx('--key', '${input:key}'), 'key', '${input:key}', true],
+    [
+      'an argument with a name of any kind',
+      npx('${your-index-name}'),
+      'your-index-name',
+      '${your-index-name}',
+      false,
+    ],
+    ['a URL', { url: 'https://${TENANT}.example.com/mcp' }, 'TENANT', '${TENANT}', false],
+    ['a URL template', { url: 'https://{tenant}.example.com/mcp' }, 'tenant', '{tenant}', false],
+    ['a whole URL', { url: '${input:address}' }, 'address', '${input:address}', false],
+    [
+      'a mount',
+      { command: 'docker', args: ['run', '-v', '${env:DATA}:/data:ro', 'example/server'] },
+      'DATA',
+      '${env:DATA}',
+      false,
+    ],
+    ['the project', npx('${workspaceFolder}/src'), 'workspaceFolder', '${workspaceFolder}', false],
+  ])('is a question if its value is not known: %s', async (_title, entry, name, token, secret) => {
+    const [server] = await previewOf({ mcpServers: { one: entry } });
+
+    expect(server?.problem).toBeUndefined();
+    expect(server?.needs).toMatchObject([{ kind: 'placeholder', name, token, secret }]);
+    const answered = filledRequest(server?.request ?? {}, new Map([[token, 'answer']]));
+    expect(JSON.stringify(answered)).toContain('answer');
+    expect(JSON.stringify(answered)).not.toContain(token);
+  });
+
+  test('takes the description and the secrecy of its input', async () => {
+    const inputs = [{ id: 'place', type: 'promptString', description: 'The place', password: true }];
+
+    const [server] = await previewOf({ inputs, servers: { one: npx('${input:place}') } });
+
+    expect(server?.needs).toMatchObject([{ name: 'place', description: 'The place', secret: true }]);
+  });
+
+  test('never takes the default of a password as its value', async () => {
+    const inputs = [{ id: 'key', type: 'promptString', default: 'not-a-real-password', password: true }];
+
+    const [server] = await previewOf({ inputs, servers: { one: npx('${input:key}') } });
+
+    expect(server?.request?.cmd_arguments).toEqual(['${input:key}']);
+  });
+
+  test.each([
+    ['-e TOKEN', { TOKEN: 't' }, { TOKEN: 't' }],
+    ['-e TOKEN=${TOKEN}', { TOKEN: 't' }, { TOKEN: 't' }],
+    ['-e ${TOKEN}', { TOKEN: 't' }, { TOKEN: 't' }],
+    ['--env TOKEN=${env:OTHER}', { OTHER: 't' }, { TOKEN: 't' }],
+  ])("of docker is the entry's own variable: %s", async (flags, env, expected) => {
+    const args = ['run', '-i', '--rm', ...flags.split(' '), 'example/server'];
+
+    const [server] = await previewOf({ mcpServers: { one: { command: 'docker', args, env } } });
+
+    expect(server).toMatchObject({ request: { env_vars: expected }, needs: [] });
+  });
+
+  test.each([
+    ['-e TOKEN=${TOKEN}', {}],
+    ['-e TOKEN', { TOKEN: '${input:t}' }],
+    ['-e ${TOKEN}', { TOKEN: '<your token>' }],
+  ])('of docker that is open asks for the variable: %s', async (flags, env) => {
+    const args = ['run', '-i', '--rm', ...flags.split(' '), 'example/server'];
+
+    const [server] = await previewOf({ mcpServers: { one: { command: 'docker', args, env } } });
+
+    expect(server?.needs).toMatchObject([{ kind: 'variable', name: 'TOKEN' }]);
+    expect(server?.request?.env_vars).toEqual({});
+  });
+
+  test('is not looked for in the answer to another one', () => {
+    const answers = new Map([
+      ['${A}', '${B}'],
+      ['${B}', 'secret'],
+    ]);
+
+    const { cmd_arguments } = filledRequest({ cmd_arguments: ['${A} ${B}'] }, answers);
+
+    expect(cmd_arguments).toEqual(['${B} secret']);
+  });
+});

@@ -1,0 +1,45 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { type OtherFlags, valuesOf } from './other-flags.ts';
+
+export type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version'>;
+
+/** What the flags of uv say about packages and Python. */
+export function pythonSettings(given: OtherFlags['given']): PythonSettings {
+  const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
+  const python = valuesOf(given, '-p', '--python').at(-1);
+  return {
+    ...(others.length === 0 ? {} : { python_with: others }),
+    ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
+  };
+}
+
+/** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
+function requirementsIn(text: string): string[] {
+  return text
+    .split(/,(?=\s*[A-Za-z0-9])(?![^[]*\])/)
+    .map((requirement) => requirement.trim())
+    .filter((requirement) => requirement !== '');
+}
+
+/** The package in a requirement: `mcp` in `mcp[cli]>=1`. */
+export function requirementName(requirement: string): string {
+  return /^[\w.-]+/.exec(requirement)?.[0] ?? requirement;
+}
+
+/**
+ * The version from the forms that uv and pipx accept: `3.12`, `python3.12`, `cpython@3.12`, or an interpreter's path.
+ */
+function pythonVersion(request: string): string {
+  const version = /^(?:\S*\/)?(?:(?:c?python)[@-]?)?(\d+(?:\.\d+){0,2})$/.exec(request)?.[1];
+  if (version !== undefined) return version;
+  throw invalid(`${JSON.stringify(request)} is not a Python version`, {
+    hint: 'use a version such as 3.12, for example --python 3.12',
+  });
+}
+
+/** Python considers dots, dashes, and underscores the same (PEP 503). */
+export function sameName(one: string, other: string): boolean {
+  const normalized = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
+  return normalized(one) === normalized(other);
+}

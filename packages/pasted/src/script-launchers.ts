@@ -1,0 +1,122 @@
+import { invalid } from '@toolhive/contract/failure';
+import { readDotenv } from './env-file.ts';
+import { readLocalPath } from './local-path.ts';
+import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { absolutePath } from './paths.ts';
+import type { Pasted, PastedFrom } from './pasted.ts';
+
+/** TypeScript loaders. Node.js reads TypeScript without help. */
+const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
+const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
+const envFiles = ['--env-file', '--env-file-if-exists'];
+/** Flags that change how Node.js runs in a terminal, and not the server. */
+const withoutEffect = /^--(?:inspect|watch|title|trace-|no-install|prefer-)/;
+
+/** `node [FLAGS] SCRIPT`, and the same for programs that read TypeScript. The flags become `NODE_OPTIONS`. */
+export async function readNode(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const known = withValues(...preloads, ...envFiles, '-C', '--conditions');
+  const { given, words } = readOtherFlags('node', all, known, /^--(?!eval$|print$|check$|test|run$)/);
+  const [, preload] = given.find(([flag, value]) => preloads.includes(flag) && !typeScript.test(value)) ?? [];
+  if (preload !== undefined) {
+    throw invalid(`the module ${preload}, which node loads before the script, is not supported`, {
+      hint: 'import the module in the script, and omit the flag',
+    });
+  }
+  const options = given.flatMap(([flag, value]) => {
+    if ([...preloads, ...envFiles].includes(flag) || withoutEffect.test(flag)) return [];
+    return [value === '' ? flag : `${flag}=${value}`];
+  });
+  const env = {
+    ...(await readEnvFiles(valuesOf(given, ...envFiles), from)),
+    ...(options.length === 0 ? {} : { NODE_OPTIONS: options.join(' ') }),
+  };
+  return readScript('node', words, from, env);
+}
+
+/** `bun [run] SCRIPT`. */
+export async function readBun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const { given, words } = readOtherFlags(
+    'bun',
+    all,
+    withValues(...envFiles, '--cwd'),
+    /^--(?!eval$|print$)/,
+  );
+  const directory = valuesOf(given, '--cwd').at(-1);
+  const place = directory === undefined ? from : { ...from, directory: absolutePath(directory, from) };
+  const script = words[0] === 'run' ? words.slice(1) : words;
+  return readScript('bun', script, place, await readEnvFiles(valuesOf(given, ...envFiles), place));
+}
+
+/** `deno run [FLAGS] SCRIPT`. The permissions are those of the workload. */
+export async function readDeno(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const known = {
+    ...switches('-A', '-q', '-r', '-N', '-R', '-W', '-E', '-S'),
+    ...withValues('-c', '--config'),
+  };
+  const { given, words } = readOtherFlags('deno run', all, known, /^--/);
+  const [script = '', ...args] = words;
+  const note = 'the permissions of deno have no effect: the workload has a permission profile instead';
+  const notes = given.some(([flag]) => /^--(?:allow|deny)-/.test(flag)) ? [note] : [];
+  if (script.startsWith('npm:')) {
+    const name = script.slice('npm:'.length).replace(/^\//, '');
+    return { request: { image: `npx://${name}`, cmd_arguments: args }, notes };
+  }
+  if (/^(?:jsr:|https?:)/.test(script)) {
+    throw invalid(
+      `deno loads ${script.replace(/\?.*$/, '')} from a place that ToolHive does not install from`,
+      {
+        hint: 'use the npm package of the server: thv run npx://NAME',
+      },
+    );
+  }
+  const found = await readScript(
+    'deno',
+    words,
+    from,
+    await readEnvFiles(valuesOf(given, '--env-file'), from),
+  );
+  return { ...found, notes: [...found.notes, ...notes] };
+}
+
+/** `python [FLAGS] SCRIPT`. */
+export async function readPython(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const known = {
+    ...switches(...'uBIsSEOqvdbP'.split('').map((letter) => `-${letter}`), '-OO'),
+    ...withValues('-X', '-W'),
+  };
+  const { given, words } = readOtherFlags('python', all, known);
+  const options = new Map<string, readonly [string, string]>([
+    ['-u', ['PYTHONUNBUFFERED', '1']],
+    ['-O', ['PYTHONOPTIMIZE', '1']],
+    ['-OO', ['PYTHONOPTIMIZE', '2']],
+  ]);
+  const env = given.flatMap(([flag, value]) => {
+    if (flag === '-X' && /^utf8(?:=1)?$/.test(value)) return [['PYTHONUTF8', '1'] as const];
+    if (flag === '-W') return [['PYTHONWARNINGS', value] as const];
+    return [options.get(flag)].filter((option) => option !== undefined);
+  });
+  return readScript('python', words, from, Object.fromEntries(env));
+}
+
+async function readScript(
+  program: string,
+  words: readonly string[],
+  from: PastedFrom,
+  env: Record<string, string>,
+): Promise<Pasted> {
+  if (words.length === 0) throw invalid(`the script for ${program} is missing`);
+  const { request, notes } = await readLocalPath(words, from);
+  const env_vars = { ...env, ...request.env_vars };
+  return { request: { ...request, ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }) }, notes };
+}
+
+/** Later files replace the values of earlier ones. */
+export async function readEnvFiles(
+  paths: readonly string[],
+  from: PastedFrom,
+): Promise<Record<string, string>> {
+  const all = await Promise.all(
+    paths.map(async (path) => readDotenv(await from.readFile(absolutePath(path, from)))),
+  );
+  return Object.assign({}, ...all) as Record<string, string>;
+}

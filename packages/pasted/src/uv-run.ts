@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import { isPath, readLocalPath } from './local-path.ts';
+import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { packageImage } from './package-spec.ts';
+import { absolutePath } from './paths.ts';
+import type { Pasted, PastedFrom } from './pasted.ts';
+import { pythonSettings, requirementName, sameName } from './python-settings.ts';
+import type { PythonSettings } from './python-settings.ts';
+import { readEnvFiles, readPython } from './script-launchers.ts';
+
+/** `uv [FLAGS] run [FLAGS] PROGRAM`. */
+export async function readUv(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const before = readOtherFlags('uv', all, uvFlags);
+  const [command, ...rest] = before.words;
+  if (command !== 'run') {
+    throw invalid(`uv ${command ?? ''}`.trim() + ' does not start a server', { hint: 'use uv run, or uvx' });
+  }
+  const { given, words } = readOtherFlags('uv run', rest, { ...uvFlags, ...runFlags });
+  return readUvRun([...before.given, ...given], words, from);
+}
+
+const uvFlags = {
+  ...switches('-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--native-tls'),
+  ...switches('--offline', '--no-config', '--managed-python', '--no-managed-python', '--no-python-downloads'),
+  ...withValues('--directory', '--project', '--color', '--cache-dir', '--config-file', '--python-preference'),
+};
+const runFlags = {
+  ...switches('--isolated', '--frozen', '--locked', '--no-sync', '--no-project', '--active', '--exact'),
+  ...switches(
+    '--no-dev',
+    '--no-editable',
+    '--refresh',
+    '-U',
+    '--upgrade',
+    '--no-env-file',
+    '-s',
+    '--script',
+    '-m',
+    '--module',
+  ),
+  ...withValues('-w', '--with', '-p', '--python', '--env-file', '--link-mode'),
+};
+
+async function readUvRun(
+  given: readonly (readonly [string, string])[],
+  words: readonly string[],
+  outer: PastedFrom,
+): Promise<Pasted> {
+  const directory = valuesOf([...given], '--directory').at(-1);
+  const from = directory === undefined ? outer : { ...outer, directory: absolutePath(directory, outer) };
+  const settings = pythonSettings([...given]);
+  const env = await readEnvFiles(valuesOf([...given], '--env-file'), from);
+  const isModule = given.some(([flag]) => flag === '-m' || flag === '--module');
+  const { source, ...found } = await readProgram(
+    isModule ? ['python', '-m', ...words] : words,
+    given,
+    settings,
+    from,
+  );
+  const others = (settings.python_with ?? []).filter((requirement) => requirement !== source);
+  const python_with = [...(found.request.python_with ?? []), ...others];
+  const env_vars = { ...env, ...found.request.env_vars };
+  return {
+    notes: found.notes,
+    request: {
+      ...found.request,
+      ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }),
+      ...(settings.python_version === undefined ? {} : { python_version: settings.python_version }),
+      ...(python_with.length === 0 ? {} : { python_with: [...new Set(python_with)] }),
+    },
+  };
+}
+
+async function readProgram(
+  [program = '', ...args]: readonly string[],
+  given: readonly (readonly [string, string])[],
+  settings: PythonSettings,
+  from: PastedFrom,
+): Promise<Pasted & { source?: string }> {
+  if (program === '') throw invalid('the program for uv run is missing');
+  const project = valuesOf([...given], '--project').at(-1);
+  const isPython = /^python(?:3(?:\.\d+)?)?$/.test(program);
+  if (isPython && args[0] === '-m') return readModule(args.slice(1), placeOf(project, from), from);
+  if (isPython) return readPython(args, from);
+  if ((program === 'mcp' || program === 'fastmcp') && args[0] === 'run')
+    return readMcpRun(program, args.slice(1), from);
+  if (isPath(program)) return readLocalPath([program, ...args], from);
+  const others = settings.python_with ?? [];
+  const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
+  const isIsolated = given.some(([flag]) => flag === '--no-project' || flag === '--isolated');
+  const own = placeOf(project, from);
+  const place = named === undefined ? own : isIsolated ? undefined : projectAt(own);
+  // Without a project that has the program, the program comes from one of the packages.
+  const isOwn = place !== undefined && named !== undefined && hasProgram(place, program);
+  if (named !== undefined && (place === undefined || (!isOwn && sameName(requirementName(named), program)))) {
+    const image = packageImage('uvx', named, program);
+    return { request: { image, cmd_arguments: args }, notes: [], source: named };
+  }
+  if (place === undefined) {
+    throw invalid(`uv run ${program} needs a project, and its directory is not known`, {
+      hint: 'add --directory with the absolute path of the project',
+    });
+  }
+  return readLocalPath([place, ...args], from, 'uvx');
+}
+
+function placeOf(project: string | undefined, from: PastedFrom): string | undefined {
+  if (project === undefined && from.directory === undefined) return undefined;
+  return absolutePath(project ?? '.', from);
+}
+
+function projectAt(place: string | undefined): string | undefined {
+  return place !== undefined && existsSync(join(place, 'pyproject.toml')) ? place : undefined;
+}
+
+/** `python -m package.module` in a project runs the project's program, or the file of the module. */
+async function readModule(
+  [module = '', ...args]: readonly string[],
+  place: string | undefined,
+  from: PastedFrom,
+): Promise<Pasted> {
+  const path = module.replaceAll('.', '/');
+  const files = [`${path}.py`, `src/${path}.py`, `${path}/__main__.py`, `src/${path}/__main__.py`];
+  const file =
+    place === undefined ? undefined : files.map((each) => join(place, each)).find((each) => existsSync(each));
+  if (place === undefined || file === undefined || !/^[\w.]+$/.test(module)) {
+    throw invalid(`python -m ${module}: no file of the project contains this module`, {
+      hint: `if the module belongs to a package, run thv run uvx://${module.split('.')[0]?.replaceAll('_', '-') ?? ''}`,
+    });
+  }
+  // Only a program of the project can import its own packages.
+  if (projectAt(place) !== undefined && isProgram(place, module))
+    return readLocalPath([place, ...args], from, 'uvx');
+  return readLocalPath([file, ...args], from);
+}
+
+/** Whether the project file names a program, in `[project.scripts]`. */
+function hasProgram(place: string, program: string): boolean {
+  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  return text.split('\n').some((line) => line.trim().replace(/^["']/, '').startsWith(program));
+}
+
+/** Whether `[project.scripts]` starts this module. */
+function isProgram(place: string, module: string): boolean {
+  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  const main = module.replace(/\.__main__$/, '');
+  return [main, `${main}.__main__`].some((each) => text.includes(`"${each}:`) || text.includes(`'${each}:`));
+}
+
+/** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
+export async function readMcpRun(
+  program: 'mcp' | 'fastmcp',
+  all: readonly string[],
+  from: PastedFrom,
+): Promise<Pasted> {
+  const { given, words } = readOtherFlags(`${program} run`, all, withValues('-t', '--transport'));
+  const [target = '', ...args] = words;
+  const [file = ''] = target.split(/:(?=\w+$)/);
+  const path = absolutePath(file, from);
+  const { request, notes } = await readLocalPath([path], from);
+  const { python_with = [] } = request;
+  return {
+    notes: [...notes, `the server has read access to ${path}`],
+    request: {
+      image: `uvx://${program}`,
+      cmd_arguments: ['run', ...given.flat(), path + target.slice(file.length), ...args],
+      python_with: [...(program === 'mcp' ? ['mcp[cli]'] : []), ...(python_with ?? [])],
+      volumes: [`${path}:${path}:ro`],
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { previewOf } from './testing/read-document.ts';
+
+const entry = { command: 'npx', args: ['-y', 'server'] };
+
+async function variablesOf(value: string, name = 'SETTING') {
+  const [server] = await previewOf({ mcpServers: { one: { ...entry, env: { [name]: value } } } });
+  return { value: server?.request?.env_vars?.[name], needs: server?.needs ?? [], server };
+}
+
+describe('a value in a configuration', () => {
+  test.each([
+    '{"Authorization": "Bearer not-a-real-token", "Version": "2022-06-28"}',
+    '["/projects","/data"]',
+    '[]',
+    '{}',
+    '[1]',
+    '"quoted"',
+    '{key: [a, b]}',
+    'postgresql://user:not-a-real-password@host/db',
+    'see here',
+    'a <b> c > d',
+    'xx',
+    '0xxxx1',
+    'My token is here',
+    'https://example.com/{id}',
+    '<a href="x">text</a>',
+    'p$ssw0rd{1}',
+    'enter',
+    'yourself',
+  ])('is kept, and nobody is asked: %s', async (text) => {
+    const { value, needs } = await variablesOf(text);
+
+    expect(value).toBe(text);
+    expect(needs).toEqual([]);
+  });
+
+  test.each([
+    'your-company-inc',
+    'your-org',
+    'Your Company',
+    '[team]',
+    '{message}',
+    'left-here',
+    'replace-all',
+    'https://<host>/api',
+  ])('that may be an example is kept, and the user is told without the value: %s', async (text) => {
+    const { value, needs, server } = await variablesOf(text);
+
+    expect(value).toBe(text);
+    expect(needs).toEqual([]);
+    expect(server?.notes).toEqual(['the value of SETTING may be an example. If it is, replace it']);
+  });
+
+  test.each([
+    '<your token>',
+    '<API_KEY>',
+    'YOUR_API_KEY',
+    'YOUR_COMPANY',
+    'your-api-key',
+    'your_token_here',
+    'yourApiKey',
+    'YOUR-PROJECT-ID',
+    'INSERT_KEY',
+    'enter your token',
+    'replace with your key',
+    'API_KEY_HERE',
+    '[YOUR_KEY]',
+    '{your-token}',
+    '{{ API_KEY_HERE }}',
+    'xxx',
+    'xxxxxxxx-xxxx',
+    'sk-...',
+    'ghp_xxxxxxxxxxxx',
+    'xoxb-***',
+    'change-me',
+    'changeme',
+    'REPLACE_ME',
+    '…',
+    'SETTING_X',
+    '${SOME_VARIABLE}',
+    '${input:token}',
+    '${{ secrets.TOKEN }}',
+    '{env:TOKEN}',
+  ])('that is a placeholder as a whole is asked for: %s', async (text) => {
+    const { value, needs } = await variablesOf(text, 'SETTING_X');
+
+    expect(value).toBeUndefined();
+    expect(needs).toMatchObject([{ kind: 'variable', name: 'SETTING_X' }]);
+  });
+
+  test.each([
+    ['https://user:not-a-real-password@${HOST}/db', 'contains HOST'],
+    ['{"Authorization": "Bearer not-a-real-password", "Org": "${input:org}"}', 'contains org'],
+    ['Bearer ${TOKEN}', 'Bearer, a space, and TOKEN'],
+    ['Bearer YOUR_API_KEY', 'Bearer, a space, and the value'],
+    ['Basic <credentials>', 'Basic, a space, and the value'],
+  ])('with a placeholder in it is described without its text: %s', async (text, description) => {
+    const [server] = await previewOf({
+      servers: { one: { url: 'https://mcp.example.com/mcp', headers: { Authorization: text } } },
+    });
+
+    expect(server?.needs).toMatchObject([{ kind: 'header', name: 'Authorization', description }]);
+    expect(JSON.stringify(server)).not.toContain('not-a-real-password');
+  });
+
+  test.each([
+    ['a variable', { env: { ONE: null, TWO: '2' } }, { env_vars: { TWO: '2' } }],
+    ['an argument', { args: ['-y', 'server', null, 'last'] }, { cmd_arguments: ['last'] }],
+    ['all variables', { env: null, envFile: null, cwd: null }, { env_vars: {} }],
+    ['the type', { type: null, url: null }, { image: 'npx://server' }],
+  ])('that is null is absent: %s', async (_title, changed, expected) => {
+    const [server] = await previewOf({ mcpServers: { one: { ...entry, ...changed } } });
+
+    expect(server?.request).toMatchObject(expected);
+    expect(JSON.stringify(server)).not.toMatch(/null/);
+  });
+
+  test('that is null is absent in headers', async () => {
+    const headers = { 'X-Trace': null, 'X-Count': 3 };
+
+    const [server] = await previewOf({ servers: { one: { url: 'https://mcp.example.com/mcp', headers } } });
+
+    expect(server?.request?.headers).toMatchObject([{ name: 'X-Count', default: '3' }]);
+  });
+});

@@ -1,0 +1,429 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { RawSession, openTestProxy } from './testing/test-proxy.ts';
+
+interface Asked {
+  id?: number | string;
+  method?: string;
+  params?: { name?: string; protocolVersion?: string };
+}
+
+interface Exchange {
+  message: Asked;
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** The answer that a correct server would give. */
+  answer: string;
+  session: string | undefined;
+}
+
+/** Handles a request in its own way, and tells whether it did. */
+type Manners = (exchange: Exchange) => boolean;
+
+const json = { 'content-type': 'application/json' };
+
+/** A server with sessions over streamable HTTP, which can forget them. */
+async function openServer(manners: Manners) {
+  const sessions = new Set<string>();
+  const calls: string[] = [];
+  const seen: string[] = [];
+  let count = 0;
+  const server = createServer((request, response) => {
+    text(request).then(handle, () => {}); // the client has disconnected
+
+    function handle(body: string): void {
+      seen.push(`${request.method} ${request.url}`);
+      const message: Asked = body === '' ? {} : JSON.parse(body);
+      const { id, method, params } = message;
+      const session = request.headers['mcp-session-id'] as string | undefined;
+      if (method === 'initialize') {
+        sessions.add(`s${++count}`);
+        response.setHeader('mcp-session-id', `s${count}`);
+      }
+      const results: Record<string, object> = {
+        initialize: {
+          protocolVersion: '2025-11-25',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'odd', version: '1' },
+        },
+        'tools/call': { content: [{ type: 'text', text: 'done' }] },
+        'tools/list': { tools: [] },
+        ping: {},
+      };
+      const result = results[method ?? ''];
+      const content = result ? { result } : { error: { code: -32601, message: 'unknown method' } };
+      const answer = JSON.stringify({ jsonrpc: '2.0', id, ...content });
+      if (manners({ message, request, response, answer, session })) return;
+      if (request.method !== 'POST') response.writeHead(405).end();
+      else if (id === undefined) response.writeHead(202).end();
+      else {
+        if (method === 'tools/call') calls.push(params?.name ?? '');
+        response.writeHead(200, json).end(answer);
+      }
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/mcp`,
+    sessions,
+    /** The names of the tools that were called. */
+    calls,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+async function openBehind(url: string, transport: 'sse' | 'streamable-http' = 'streamable-http') {
+  const deviations: string[] = [];
+  const test = await openTestProxy({
+    transport,
+    sessions: 'own',
+    onTolerance: (deviation) => deviations.push(deviation),
+  });
+  const remote = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
+  await test.proxy.connect(
+    { address: remote },
+    () => Promise.reject(new Error('no other')),
+    AbortSignal.timeout(20_000),
+  );
+  return { ...test, deviations };
+}
+
+describe('a server that has forgotten a session gets a new one, and the call is made once, if it says so with', () => {
+  type Refusal = (response: ServerResponse, id: unknown) => void;
+  const says =
+    (status: number, message: string): Refusal =>
+    (response) =>
+      response
+        .writeHead(status, json)
+        .end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }));
+  const answers =
+    (message: string): Refusal =>
+    (response, id) =>
+      response
+        .writeHead(200, json)
+        .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message } }));
+  const refusals: [string, Refusal][] = [
+    ['404 in plain text', (response) => response.writeHead(404).end('unknown session')],
+    ['404 and nothing', (response) => response.writeHead(404).end()],
+    ['410', (response) => response.writeHead(410).end('Session gone')],
+    ['400 of an SDK', says(400, 'Bad Request: No valid session ID provided')],
+    ['400 without an initialized server', says(400, 'Bad Request: Server not initialized')],
+    ['400 in plain text', (response) => response.writeHead(400).end('Invalid or missing session ID')],
+    ['401', (response) => response.writeHead(401, json).end('{"error":"invalid_session"}')],
+    ['403', (response) => response.writeHead(403, json).end('{"detail":"Session does not exist"}')],
+    ['422', says(422, 'sessionId is unknown')],
+    ['500 and a message', says(500, 'Session not found')],
+    [
+      '500 and the ID of the request',
+      (response, id) => {
+        const error = { code: -32603, message: 'No transport found for sessionId' };
+        response.writeHead(500, json).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      },
+    ],
+    ['503', (response) => response.writeHead(503).end('session expired')],
+    ['200 and an error', answers('Session not found')],
+    ['200 and an error about initialization', answers('Received request before initialization was complete')],
+    ['200 and an error without an ID', says(200, 'session_not_found')],
+    [
+      'an error in an event stream',
+      (response, id) =>
+        response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(
+            `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message: 'Unknown session' } })}\n\n`,
+          ),
+    ],
+  ];
+
+  test.each(refusals)('%s', async (_what, refuse) => {
+    const sessions = new Set<string>();
+    await using server = await openServer(({ message, request, response, session }) => {
+      if (request.method !== 'POST' || message.method === 'initialize') return false;
+      if (session !== undefined && server.sessions.has(session)) return false;
+      sessions.add(session ?? '');
+      refuse(response, message.id);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await session.call('first');
+    server.sessions.clear();
+
+    expect(await session.call('second')).toBe('done');
+    expect(await session.call('third')).toBe('done');
+
+    expect(server.calls).toEqual(['first', 'second', 'third']);
+    expect(proxy.faults).toEqual([]);
+  });
+
+  test('is told apart from a tool that knows sessions itself', async () => {
+    await using server = await openServer(({ message: { id, method }, response }) => {
+      if (method !== 'tools/call') return false;
+      server.calls.push('tried');
+      const error = { code: -32603, message: 'browser session not found' };
+      response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    await expect(session.call('any')).rejects.toThrow('browser session not found');
+
+    expect(server.calls).toEqual(['tried']);
+  });
+
+  test('is told apart from a failure, after which the call may have been executed', async () => {
+    let isBroken = false;
+    await using server = await openServer(({ message: { method }, response, session }) => {
+      if (method === 'initialize' || method === undefined || !isBroken) return false;
+      if (session !== undefined && server.sessions.has(session)) return false;
+      if (method === 'tools/call') server.calls.push('tried');
+      response.writeHead(500).end('Internal Server Error');
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await session.call('first');
+    isBroken = true;
+    server.sessions.clear();
+
+    await expect(session.call('second')).rejects.toThrow('status 500');
+    expect(await session.call('third')).toBe('done');
+
+    expect(server.calls).toEqual(['first', 'tried', 'third']);
+  });
+
+  test('is not asked without end if it refuses every session', async () => {
+    let isBroken = false;
+    await using server = await openServer(({ message: { method }, response }) => {
+      if (method !== 'tools/call' || !isBroken) return false;
+      server.calls.push('tried');
+      response.writeHead(400).end('no valid session');
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await session.call('first');
+    isBroken = true;
+
+    await expect(session.call('second')).rejects.toThrow('the server ended the session');
+
+    expect(server.calls).toEqual(['first', 'tried', 'tried']);
+  });
+
+  test('restores subscriptions in the new session', async () => {
+    const subscribed: (string | undefined)[] = [];
+    await using server = await openServer(({ message: { id, method }, request, response, session }) => {
+      if (request.method !== 'POST' || method === 'initialize') return false;
+      if (!server.sessions.has(session ?? '')) {
+        response.writeHead(410).end();
+        return true;
+      }
+      if (method !== 'resources/subscribe') return false;
+      subscribed.push(session);
+      response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await session.post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } });
+    server.sessions.clear();
+
+    expect(await session.call('any')).toBe('done');
+
+    await expect.poll(() => new Set(subscribed).size, { interval: 5 }).toBe(2);
+  });
+});
+
+describe('an answer is understood', () => {
+  type Reply = (exchange: Exchange) => void;
+  const withType =
+    (type: string | undefined, write = (answer: string): string => answer): Reply =>
+    ({ response, answer }) =>
+      void response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(write(answer));
+  const event = (answer: string): string => `data: ${answer}\n\n`;
+
+  test.each<[string, Reply]>([
+    ['in an array', withType('application/json', (answer) => `[${answer}]`)],
+    [
+      'in an array with a notification',
+      withType(
+        'application/json',
+        (answer) => `[{"jsonrpc":"2.0","method":"notifications/message","params":{}},${answer}]`,
+      ),
+    ],
+    ['with a media type in capitals', withType('Application/JSON')],
+    ['with parameters', withType('application/json;charset=UTF-8')],
+    ['of another kind of JSON', withType('application/vnd.api+json')],
+    ['called text', withType('text/plain')],
+    ['called HTML', withType('text/html; charset=utf-8')],
+    ['without a media type', withType(undefined)],
+    ['with a byte order mark', withType('application/json', (answer) => `\uFEFF${answer}`)],
+    ['with error: null', withType('application/json', (answer) => answer.replace(/}$/, ',"error":null}'))],
+    [
+      'with an ID as text',
+      withType('application/json', (answer) => answer.replace(/"id":(\d+)/, '"id":"$1"')),
+    ],
+    ['in an event stream in capitals', withType('Text/Event-Stream', event)],
+    ['in an event stream with parameters', withType('text/event-stream ; charset=utf-8', event)],
+    ['in an event stream that is called JSON', withType('application/json', event)],
+    [
+      'in an event stream that is called text',
+      withType('text/plain', (answer) => `event: message\n${event(answer)}`),
+    ],
+    ['as JSON that is called an event stream', withType('text/event-stream')],
+    ['in an event without a space', withType('text/event-stream', (answer) => `data:${answer}\n\n`)],
+    ['in an event with CR', withType('text/event-stream', (answer) => `event: message\rdata: ${answer}\r\r`)],
+    ['in an event with CRLF', withType('text/event-stream', (answer) => `data: ${answer}\r\n\r\n`)],
+    [
+      'in an event with several lines of data',
+      withType('text/event-stream', (answer) => `data: ${answer.replace(',', ',\ndata: ')}\n\n`),
+    ],
+    ['in another event', withType('text/event-stream', (answer) => `event: response\n${event(answer)}`)],
+    [
+      'in an event with a byte order mark',
+      withType('text/event-stream', (answer) => `\uFEFF${event(answer)}`),
+    ],
+    [
+      'in an event after a byte order mark of its own',
+      withType('text/event-stream', (answer) => event(`\uFEFF${answer}`)),
+    ],
+    ['in an array in an event', withType('text/event-stream', (answer) => event(`[${answer}]`))],
+  ])('%s', async (_what, reply) => {
+    await using server = await openServer((exchange) => {
+      if (exchange.request.method !== 'POST' || exchange.message.id === undefined) return false;
+      reply(exchange);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    expect(await session.call('any')).toBe('done');
+    expect(await session.call('any')).toBe('done');
+
+    expect(new Set(proxy.deviations).size).toBe(proxy.deviations.length);
+  });
+
+  test('and otherwise the error says what came', async () => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(`<h1>Sign in\x1b[2J</h1>${'x'.repeat(500)}`);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    const failure = await (await RawSession.open(proxy.url)).call('any').catch((error: unknown) => error);
+
+    expect(String(failure)).toMatch(/returned status 200 with text\/html: <h1>Sign in\\u001b\[2J<\/h1>x+…$/);
+  });
+});
+
+describe('a redirect', () => {
+  const redirects: [string, number, (server: { port: number }) => string][] = [
+    ['to the path with a slash', 307, () => '/mcp/'],
+    ['with 301', 301, () => '/mcp/'],
+    ['with 302', 302, () => 'mcp/'],
+    ['with 308 to another path', 308, ({ port }) => `http://127.0.0.1:${port}/v2/mcp`],
+    ['that names the address that the server listens on', 307, ({ port }) => `http://0.0.0.0:${port}/mcp/`],
+    ['that names the machine', 307, ({ port }) => `http://localhost:${port}/mcp/`],
+  ];
+
+  test.each(redirects)('%s is followed', async (_what, status, location) => {
+    await using server = await openServer(({ request, response }) => {
+      if (request.url !== '/mcp') return false;
+      response.writeHead(status, { location: location(server) }).end();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    expect(await session.call('any')).toBe('done');
+
+    expect(server.calls).toEqual(['any']);
+    expect(proxy.deviations).toEqual([expect.stringContaining('redirects')]);
+  });
+
+  test('to another server gets no message and no token', async () => {
+    await using other = await openServer(() => false);
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response.writeHead(307, { location: `http://other.example:${other.port}/mcp` }).end();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow('status 307');
+
+    expect(other.seen).toEqual([]);
+  });
+
+  test('without end is given up', async () => {
+    await using server = await openServer(({ message, request, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response.writeHead(307, { location: request.url === '/mcp' ? '/mcp/' : '/mcp' }).end();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow('status 307');
+  });
+});
+
+describe('an endpoint of HTTP+SSE', () => {
+  /** A server that names its endpoint in its own way. */
+  async function openSse(endpoint: (port: number) => string) {
+    let stream: ServerResponse | undefined;
+    const server = await openServer(({ request, response, answer, message }) => {
+      if (request.method === 'GET') {
+        stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+        stream.write(`event: endpoint\ndata: ${endpoint(server.port)}\n\n`);
+        return true;
+      }
+      if (!request.url?.startsWith('/messages')) return false;
+      response.writeHead(202).end();
+      if (message.id !== undefined) stream?.write(`data: ${answer}\n\n`);
+      return true;
+    });
+    return { ...server, url: `http://127.0.0.1:${server.port}/sse` };
+  }
+
+  test.each<[string, (port: number) => string]>([
+    ['every address', (port) => `http://0.0.0.0:${port}/messages?session_id=1`],
+    ['every address of IPv6', (port) => `http://[::]:${port}/messages`],
+    ['the machine by its name', (port) => `http://localhost:${port}/messages`],
+    ['the port inside of a container', () => 'http://127.0.0.1:8000/messages'],
+    ['the scheme behind a proxy that ends TLS', () => 'https://127.0.0.1/messages'],
+    ['its address in quotes', () => '"/messages?session_id=1"'],
+    ['its address with spaces', () => '  /messages?session_id=1 '],
+    ['its relative address', () => 'messages'],
+  ])('that names %s is where the server is reached', async (_what, endpoint) => {
+    await using server = await openSse(endpoint);
+    await using proxy = await openBehind(server.url, 'sse');
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test.each(['http://169.254.169.254/messages', 'http://10.0.0.1/messages', 'ftp://127.0.0.1/messages'])(
+    'of a remote server is not believed to be %s',
+    async (endpoint) => {
+      await using server = await openSse(() => endpoint);
+      await using proxy = await openBehind(server.url, 'sse');
+
+      const session = new RawSession(proxy.url);
+      const response = await session.post({ id: 1, method: 'initialize', params: {} });
+
+      expect(await response.text()).toContain('another origin');
+    },
+  );
+});

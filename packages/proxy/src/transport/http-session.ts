@@ -1,0 +1,182 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ExceededBudget } from '../input/byte-budget.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Answer, AnswerHeaders } from './answer.ts';
+import { readEvents } from './events.ts';
+import { isAnswer, readAll, readBody, requestIdOf } from './received.ts';
+import type { OnTolerance, RequestId } from './received.ts';
+import { sessionState } from './session-end.ts';
+import type { TransportListener } from './transport.ts';
+
+/** How long to wait before a stream that has ended is opened again. */
+export const firstRetryMs = 500;
+export const maxRetryMs = 30_000;
+
+export interface HttpSessionOptions {
+  input: WorkloadInput;
+  post: (message: Message, signal: AbortSignal) => Promise<Answer>;
+  openStream: (headers: Record<string, string>, signal: AbortSignal) => Promise<Answer>;
+  listener: () => TransportListener | undefined;
+  /** Aborts at the end of the connection. */
+  signal: AbortSignal;
+}
+
+/** One session, as the server knows it. */
+interface Begun {
+  /** Absent if the server has sessions without IDs, or none. */
+  id: string | undefined;
+  /** The `initialize` that began the session. */
+  greeting: Message;
+  /** Ends the stream of the session. */
+  over: AbortController;
+}
+
+/** The session with a legacy server: its stream, and another session if the server has forgotten this one. */
+export class HttpSession {
+  readonly #options: HttpSessionOptions;
+  readonly #tolerate: OnTolerance;
+  #current: Begun | undefined;
+  #renewing: Promise<boolean> | undefined;
+
+  constructor(options: HttpSessionOptions) {
+    this.#options = options;
+    this.#tolerate = (tolerance) => options.input.tolerate(tolerance);
+  }
+
+  get id(): string | undefined {
+    return this.#current?.id;
+  }
+
+  /** Identifies the session. Undefined before the handshake. */
+  get current(): object | undefined {
+    return this.#current;
+  }
+
+  /** Settles when another session has begun. Undefined while none is about to. */
+  get renewing(): Promise<boolean> | undefined {
+    return this.#renewing;
+  }
+
+  /** Takes the answer to `initialize`. */
+  begin(greeting: Message, headers: AnswerHeaders): void {
+    const id = headers['mcp-session-id'];
+    this.#current = { id: typeof id === 'string' ? id : undefined, greeting, over: new AbortController() };
+  }
+
+  /**
+   * Whether the server has forgotten the session, and has not executed the request. An answer with the ID of the request
+   * (`own`) may come from the tool, and a failure may have many causes, so another request shows whether the session
+   * continues.
+   */
+  async hasEnded(
+    { value: { method } }: Message,
+    said: { statusCode: number; text: string },
+    own: Message | undefined,
+  ): Promise<boolean> {
+    const session = this.#current;
+    if (session === undefined || method === 'initialize') return false;
+    if (own !== undefined && own.value.error === undefined) return false;
+    const state = sessionState(said, own !== undefined);
+    if (state === 'continues' || (state === 'ended' && session.id === undefined)) return false;
+    if (state !== 'ended' && !(await this.#isGone(session))) return false;
+    if (said.statusCode !== 404) this.#tolerate('sessionEnd');
+    if (state !== 'fails') return true;
+    await this.renew(session); // for the next request: this one may have been executed
+    return false;
+  }
+
+  /** Begins another session in the place of one that has ended. Returns false if the server does not allow that. */
+  renew(ended: object | undefined): Promise<boolean> {
+    const session = this.#current;
+    if (ended === undefined || session === undefined || this.#options.signal.aborted)
+      return Promise.resolve(false);
+    if (session !== ended) return Promise.resolve(true);
+    this.#renewing ??= this.#begin(session)
+      .catch(() => false)
+      .finally(() => {
+        this.#renewing = undefined;
+      });
+    return this.#renewing;
+  }
+
+  /**
+   * Keeps the stream open on which a legacy server sends messages that belong to no request, if the server has such a
+   * stream.
+   */
+  async listen(): Promise<void> {
+    const { signal: whole, input, openStream, listener } = this.#options;
+    const session = this.#current;
+    if (session === undefined) return;
+    const signal = AbortSignal.any([whole, session.over.signal]);
+    let lastId: string | undefined;
+    for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
+      const resumed: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
+      try {
+        const { body } = await openStream({ accept: 'text/event-stream', ...resumed }, signal);
+        if (typeof body === 'string') return; // 405: the server has no such stream
+        for await (const event of readEvents(body, input)) {
+          retryMs = firstRetryMs;
+          lastId = event.id ?? lastId;
+          if (event.data !== '') listener()?.message(event.data);
+        }
+      } catch (error) {
+        if (error instanceof ExceededBudget) return listener()?.exceeded(error.message);
+        // The stream is reopened, and the event ID requests the missed events.
+      }
+      await delay(retryMs, undefined, { signal });
+    }
+  }
+
+  /** Whether the server refuses a harmless request in a session too. */
+  async #isGone(session: Begun): Promise<boolean> {
+    if (this.#current !== session) return true;
+    try {
+      const { statusCode, body } = await this.#options.post(
+        ownMessage({ id: 0, method: 'ping' }),
+        this.#options.signal,
+      );
+      const text = typeof body === 'string' ? body : await this.#firstData(body);
+      return sessionState({ statusCode, text }, statusCode < 300) !== 'continues';
+    } catch {
+      return false;
+    }
+  }
+
+  async #firstData(body: Exclude<Answer['body'], string>): Promise<string> {
+    for await (const { data } of readEvents(body, this.#options.input)) if (data !== '') return data;
+    return '';
+  }
+
+  async #begin(ended: Begun): Promise<boolean> {
+    const { greeting } = ended;
+    const { post, signal, listener } = this.#options;
+    this.#current = undefined; // the request must not name the session that has ended
+    try {
+      const { headers, body } = await post(greeting, signal);
+      if ((await this.#answerTo(requestIdOf(greeting) ?? 0, body))?.value.result === undefined) return false;
+      this.begin(greeting, headers);
+      const { body: rest } = await post(ownMessage({ method: 'notifications/initialized' }), signal);
+      if (typeof rest !== 'string') rest.on('error', () => {}).destroy();
+    } finally {
+      this.#current ??= ended;
+    }
+    ended.over.abort(new Error('the server ended the session'));
+    this.listen().catch(() => {}); // ends with the session
+    listener()?.renewed?.();
+    return true;
+  }
+
+  async #answerTo(id: RequestId, body: Answer['body']): Promise<Message | undefined> {
+    if (typeof body === 'string') {
+      const { answer } = readBody(body, id, this.#tolerate);
+      return typeof answer === 'string' ? undefined : answer;
+    }
+    for await (const { data } of readEvents(body, this.#options.input)) {
+      const answer = readAll(data, this.#tolerate).find((said) => isAnswer(said, id));
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  }
+}

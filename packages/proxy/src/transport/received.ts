@@ -1,0 +1,87 @@
+import { createParser } from 'eventsource-parser';
+import { escaped } from '@toolhive/contract/printable';
+import { isObject, readMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { recoverMessages } from '../jsonrpc/recovery.ts';
+import type { Tolerance } from '../jsonrpc/tolerances.ts';
+
+export type RequestId = string | number;
+
+/** Told of deviations that were understood. */
+export type OnTolerance = (tolerance: Tolerance) => void;
+
+/** Returns the message ID if the message is a request. */
+export function requestIdOf({ value: { id, method } }: Message): RequestId | undefined {
+  return method === undefined ? undefined : id;
+}
+
+/** Reads the messages in an event or a body. Text that is none is returned as it is, and the receiver reports it. */
+export function readAll(text: string, tolerate: OnTolerance): readonly (string | Message)[] {
+  try {
+    return [readMessage(text)];
+  } catch {
+    const recovered = recoverMessages(text);
+    if (recovered === undefined || recovered.around !== '') return [text];
+    for (const tolerance of recovered.tolerances) tolerate(tolerance);
+    return recovered.messages;
+  }
+}
+
+/** Whether this answers the request. Some servers write the ID as text. */
+export function isAnswer(said: string | Message, id: RequestId): said is Message {
+  return typeof said !== 'string' && said.kind === 'response' && String(said.value.id) === String(id);
+}
+
+/** What a whole body says: the answer to the request, and the messages beside it. */
+export interface Body {
+  answer: string | Message | undefined;
+  others: readonly Message[];
+}
+
+/** Reads a whole body as the reply to a request, whatever its media type. It may be the text of an event stream. */
+export function readBody(text: string, id: RequestId, tolerate: OnTolerance): Body {
+  if (text.trim() === '') return { answer: undefined, others: [] };
+  const events = /^\s*(?:event|data|id|retry)?:/.test(text) ? eventsIn(text) : [text];
+  const messages = events
+    .flatMap((event) => readAll(event, tolerate))
+    .filter((said) => typeof said !== 'string');
+  const answer = messages.find((said) => isAnswer(said, id)) ?? anonymous(text, id);
+  return { answer, others: messages.filter((said) => said !== answer && said.kind !== 'response') };
+}
+
+function eventsIn(text: string): string[] {
+  const events: string[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      events.push(data);
+    },
+  });
+  parser.feed(text.trimStart());
+  parser.reset({ consume: true });
+  return events;
+}
+
+/** A response without the ID of the request. A server that refuses a request may not repeat its ID. */
+function anonymous(text: string, id: RequestId): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { error, result } = value;
+  if (isObject(error) && typeof error['message'] !== 'string') return undefined;
+  if (!isObject(error) && (result === undefined || result === null)) return undefined;
+  return JSON.stringify({ ...value, jsonrpc: '2.0', id });
+}
+
+const maxShown = 200;
+
+/** What came instead of an answer, for an error. */
+export function describeBody(statusCode: number, mediaType: string, text: string): string {
+  const type = mediaType === '' || mediaType === 'application/json' ? '' : ` with ${escaped(mediaType)}`;
+  const said = text.trim();
+  const shown = said.length > maxShown ? `${said.slice(0, maxShown)}…` : said;
+  return `the server returned status ${statusCode}${type}${shown === '' ? '' : `: ${escaped(shown)}`}`;
+}
