@@ -99,7 +99,11 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     (confinement.hidden ?? []).flatMap(({ blank, target }) => ['--ro-bind', blank, target]),
     madeUp(confinement.files ?? {}, descriptorOf),
     Object.entries(confinement.programs ?? {}).flatMap(([path, content]) => [
-      ...['--perms', '0755', '--ro-bind-data', descriptorOf(content), path],
+      '--perms',
+      '0755',
+      '--ro-bind-data',
+      descriptorOf(content),
+      path,
     ]),
     Object.entries(confinement.links ?? {}).flatMap(([path, target]) => ['--symlink', target, path]),
     ['--remount-ro', '/'],
