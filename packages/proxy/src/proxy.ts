@@ -20,7 +20,7 @@ import { Audit } from './middleware/audit.ts';
 import type { AuditOptions } from './middleware/audit.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
-import { tolerances } from './jsonrpc/tolerances.ts';
+import { describeTolerances } from './jsonrpc/tolerances.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
@@ -160,7 +160,9 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#traffic = middlewares.find((one) => one instanceof Traffic);
     const input = new WorkloadInput({
       onInvalid: options.onInvalidOutput,
-      onTolerance: (tolerance) => options.onTolerance?.(`the server ${tolerances[tolerance]}`),
+      onTolerance(tolerance) {
+        for (const deviation of describeTolerances([tolerance])) options.onTolerance?.(deviation);
+      },
     });
     this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
@@ -256,7 +258,7 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** How the server deviates from the protocol, as far as the proxy understands it anyway. */
   get deviations(): string[] {
-    return [...this.#input.tolerated].map((tolerance) => `the server ${tolerances[tolerance]}`);
+    return describeTolerances(this.#input.tolerated);
   }
 
   /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */
