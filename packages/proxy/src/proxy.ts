@@ -225,6 +225,11 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#health = 'healthy';
   }
 
+  /** Begins a session with the connected server and reads a list, as a client would. Throws if that does not work. */
+  checkSession(signal: AbortSignal): Promise<void> {
+    return this.#upstream.checkSession(signal);
+  }
+
   /**
    * Takes a request to the API for this workload, through the same middleware as those of other clients. `principal` is
    * its caller there.

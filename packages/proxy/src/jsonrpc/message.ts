@@ -59,6 +59,9 @@ export const errorCodes = {
   serverError: -32000,
 } as const;
 
+/** How errors begin that a transport reports in the place of the server. */
+export const noAnswer = 'the server gave no answer';
+
 /**
  * Reads one JSON-RPC message. Throws `MalformedMessage` for anything else, also if a member that the proxy may rewrite
  * appears twice: two readers could disagree about which one counts.
