@@ -159,7 +159,7 @@ test('continues only when an event was recorded', async () => {
   recorded.resolve();
   await loop.until((event) => event.kind === 'failed', 2);
 
-  expect([before, instances.length]).toEqual([1, 2]);
+  expect([before, instances.length]).toEqual([2, 3]);
 });
 
 test.each<[string, (method: string, count: number) => boolean]>([
