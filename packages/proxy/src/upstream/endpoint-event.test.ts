@@ -5,7 +5,7 @@ import { openTestProxy } from '../testing/test-proxy.ts';
 
 /** A server in a sandbox that names its endpoint in its own way, in some chunks. */
 async function firstEventThrough(chunks: readonly string[]): Promise<string> {
-  const server = createServer((request, response) => {
+  const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const chunk of chunks) response.write(chunk);
   });
@@ -52,7 +52,7 @@ test.each<[string, string, string]>([
 
 test('the first event may come in parts, with CRLF, and after a comment', async () => {
   const chunks = [
-    ': hello\r\nevent: end',
+    ': hello\r\n\r\nevent: end',
     'point\r\ndata: http://0.0.0.0:80',
     '00/messages\r\n',
     '\r\n',
@@ -60,7 +60,7 @@ test('the first event may come in parts, with CRLF, and after a comment', async 
   ];
 
   expect(await firstEventThrough(chunks)).toBe(
-    `: hello\r\nevent: endpoint\r\ndata: /messages\r\n\r\n${second}`,
+    `: hello\r\n\r\nevent: endpoint\r\ndata: /messages\r\n\r\n${second}`,
   );
 });
 
