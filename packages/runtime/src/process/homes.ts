@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { constants, existsSync } from 'node:fs';
 import { lstat, mkdir, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { promisify } from 'node:util';
 import { conflict } from '@toolhive/contract/failure';
 import { type PinnedMount, pinSource } from '../mount-source.ts';
 import type { Homes, StoredHome } from '../runtime.ts';
 import { measureFiles, measureUnlinked } from './measure.ts';
 import { isInside } from './mounts.ts';
 import { PackageLayers } from './package-layer.ts';
+import { removeTree } from './remove-tree.ts';
 import { inside } from './plan.ts';
-
-const run = promisify(execFile);
 
 /**
  * The home directories of sandboxed servers, one directory for each workload. Servers write in them, so nothing here
@@ -87,15 +84,6 @@ export class ProcessHomes implements Homes {
   #path(workload: string): string {
     return join(this.#directory, workload);
   }
-}
-
-/** Uses the system's tools, which delete trees of any depth, and leave the targets of links alone. */
-export async function removeTree(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found === undefined) return;
-  const env = { PATH: '/usr/bin:/bin' };
-  if (found.isDirectory()) await run('chmod', ['-R', 'u+rwx', '--', path], { env }).catch(() => {}); // `rm` reports any remains
-  await run('rm', ['-rf', '--', path], { env });
 }
 
 /**

@@ -70,7 +70,7 @@ export async function measureFiles(root: string): Promise<Measured> {
 const AS_DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Opens a directory. Makes an unreadable directory readable first, because files could hide in it. */
-async function openDirectory(path: Buffer): Promise<FileHandle | undefined> {
+export async function openDirectory(path: Buffer | string): Promise<FileHandle | undefined> {
   try {
     return await open(path, AS_DIRECTORY);
   } catch (error) {

@@ -27,7 +27,7 @@ export async function ownDirectories(folder: string, install: Install): Promise<
       ? [npm]
       : tool !== undefined
         ? await modulesOf(folder, tool)
-        : /^bin\//.test(program)
+        : program.startsWith('bin/')
           ? []
           : [''];
   const own: OwnDirectory[] = [];

@@ -195,6 +195,17 @@ const attacks: readonly (readonly [string, string, string])[] = [
     'lib',
   ],
   [
+    'hides a changed module in a directory that cannot be listed',
+    `fs.writeFileSync('lib/helper.js', ''); fs.chmodSync('lib', 0o111)`,
+    'lib/helper.js',
+  ],
+  ['makes a module unreadable', `fs.chmodSync('lib/helper.js', 0)`, 'lib/helper.js'],
+  [
+    'adds a module with a name that is not valid',
+    `fs.writeFileSync(Buffer.from([0x6c, 0x69, 0x62, 0x2f, 0xff, 0x2e, 0x6a, 0x73]), '')`,
+    'lib/\ufffd.js',
+  ],
+  [
     'puts a directory in place of a module',
     `fs.rmSync('lib/helper.js'); fs.mkdirSync('lib/helper.js')`,
     'lib/helper.js',

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { conflict } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { removeTree } from './homes.ts';
 import type { Install } from './installers/install.ts';
 import { ownDirectories } from './own-directories.ts';
 import { measureFiles } from './measure.ts';
+import { removeTree } from './remove-tree.ts';
 import { restoreProgram, stampsIn } from './restored-program.ts';
 
 /** A directory over a part of the package, in the order of the mounts. */

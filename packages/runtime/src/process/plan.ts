@@ -68,6 +68,9 @@ export interface Confinement {
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
   files?: Readonly<Record<string, string>>;
+  /** Programs made up for this sandbox, and links to them by path. */
+  programs?: Readonly<Record<string, string>>;
+  links?: Readonly<Record<string, string>>;
   /** The size of each writable directory in memory. */
   temporaryBytes?: number;
   channel?: boolean;
@@ -95,6 +98,14 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     ]),
     (confinement.hidden ?? []).flatMap(({ blank, target }) => ['--ro-bind', blank, target]),
     madeUp(confinement.files ?? {}, descriptorOf),
+    Object.entries(confinement.programs ?? {}).flatMap(([path, content]) => [
+      '--perms',
+      '0755',
+      '--ro-bind-data',
+      descriptorOf(content),
+      path,
+    ]),
+    Object.entries(confinement.links ?? {}).flatMap(([path, target]) => ['--symlink', target, path]),
     ['--remount-ro', '/'],
     environment(confinement),
     ['--chdir', confinement.cwd ?? inside.home],

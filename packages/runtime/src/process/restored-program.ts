@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { conflict } from '@toolhive/contract/failure';
+import { openDirectory } from './measure.ts';
 
 interface Directories {
   /** The verified directory, which nothing can write to. */
@@ -29,107 +30,127 @@ const DEEPEST = 64;
  * Puts the program files of a copy back to the verified ones, and removes new program files. Returns their paths. Each
  * step starts from an open directory, because the server can put links into the copy in the meantime.
  */
-export async function restoreProgram(
-  { verified, layer, inner, stampOf }: Directories,
-  { trash, isDry }: Restoration,
-): Promise<string[]> {
-  const changed: string[] = [];
-  let entries = 0;
+export async function restoreProgram(directories: Directories, restoration: Restoration): Promise<string[]> {
+  const comparison = new Comparison(directories, restoration);
+  await comparison.visit({ place: directories.layer, original: directories.verified, path: '' });
+  return comparison.changed;
+}
 
-  async function visit(place: string, original: string, path: string): Promise<void> {
+class Comparison {
+  readonly changed: string[] = [];
+  readonly #directories: Directories;
+  readonly #restoration: Restoration;
+  #entries = 0;
+
+  constructor(directories: Directories, restoration: Restoration) {
+    this.#directories = directories;
+    this.#restoration = restoration;
+  }
+
+  async visit({ place, original, path }: Entry): Promise<void> {
     await using directory = await openDirectory(place);
     if (directory === undefined) return; // replaced in the meantime, and found again at the next start
+    await directory.chmod(0o700); // or nothing in it could be replaced
     const base = `/proc/self/fd/${directory.fd}`;
-    const isRoot = path === '';
-    const names = await readdir(base);
-    for (const name of names) {
-      entries += 1;
-      if (entries > MOST_ENTRIES || path.split('/').length > DEEPEST) throw tooMany(layer);
-      if (isRoot && inner.includes(name)) await requireEmpty(base, name);
-      else await compare({ place: join(base, name), original: join(original, name), path: join(path, name) });
+    const { layer, inner } = this.#directories;
+    const isInner = (name: string): boolean => path === '' && inner.includes(name);
+    const names = new Set<string>();
+    for (const bytes of await readdir(base, { encoding: 'buffer' })) {
+      this.#entries += 1;
+      if (this.#entries > MOST_ENTRIES || path.split('/').length > DEEPEST) throw tooMany(layer);
+      const name = bytes.toString();
+      names.add(name);
+      const entry = { place: join(base, name), original: join(original, name), path: join(path, name) };
+      if (isInner(name)) await requireEmpty(base, name);
+      else if (Buffer.from(name).equals(bytes)) await this.#compare(entry);
+      else await this.#replace({ ...entry, place: Buffer.concat([Buffer.from(`${base}/`), bytes]) });
     }
     for (const name of await readdir(original).catch(() => [])) {
-      if (names.includes(name) || (isRoot && inner.includes(name))) continue;
-      await bringBack({ place: join(base, name), original: join(original, name), path: join(path, name) });
+      if (names.has(name) || isInner(name)) continue;
+      const entry = { place: join(base, name), original: join(original, name), path: join(path, name) };
+      await this.#bringBack(entry, { isKnown: false });
     }
   }
 
-  async function compare(entry: Entry): Promise<void> {
+  async #compare(entry: Entry): Promise<void> {
     const found = await statOf(entry.place);
-    if (found === undefined || stampFrom(found) === stampOf(entry.path)) return;
+    if (found === undefined || stampFrom(found) === this.#directories.stampOf(entry.path)) return;
     const expected = await statOf(entry.original);
     const isNew = expected === undefined;
     if (found.isDirectory() && (isNew || expected.isDirectory())) {
+      const name = entry.path.split('/').at(-1);
       // Python would take compiled files from here in place of the verified ones.
-      if (entry.path.endsWith('__pycache__')) await discard(entry);
-      else if (isNew && entry.path.split('/').at(-1) === 'node_modules') await replace(entry);
-      else await visit(entry.place, entry.original, entry.path);
+      if (isNew && name === '__pycache__') await this.#discard(entry);
+      else if (isNew && name === 'node_modules') await this.#replace(entry);
+      else await this.visit(entry);
       return;
     }
     if (await isUnchanged(entry, found, expected)) return;
-    await replace(entry);
-    if (!isNew) await bringBack(entry, true);
+    await this.#replace(entry);
+    if (!isNew) await this.#bringBack(entry, { isKnown: true });
   }
 
-  /** Whether an entry is as published, or data. */
-  async function isUnchanged(
-    entry: Entry,
-    found: BigIntStats,
-    expected: BigIntStats | undefined,
-  ): Promise<boolean> {
-    if (found.isSymbolicLink()) {
-      const isLink = expected?.isSymbolicLink() === true;
-      return isLink && (await readlink(entry.place)) === (await readlink(entry.original));
-    }
-    if (!found.isFile() || (expected !== undefined && !expected.isFile())) return false;
-    await using file = await open(entry.place, READ);
-    if (expected === undefined) return !(await isProgram(entry.path, file));
-    await using published = await open(entry.original, READ);
-    const [is, was] = [await isProgram(entry.path, file), await isProgram(entry.path, published)];
-    // Data stays data, and a program stays the published one.
-    return is === was && (!is || (await isSameContent(file, published)));
+  async #replace(entry: Discarded): Promise<void> {
+    this.changed.push(entry.path);
+    await this.#discard(entry);
   }
 
-  async function replace(entry: Entry): Promise<void> {
-    changed.push(entry.path);
-    await discard(entry);
-  }
-
-  async function discard({ place }: Entry): Promise<void> {
+  async #discard({ place }: Discarded): Promise<void> {
+    const { trash, isDry } = this.#restoration;
     if (isDry) return;
+    this.#entries += 1;
     await mkdir(trash, { recursive: true, mode: 0o700 });
-    await rename(place, join(trash, String((entries += 1))));
+    await rename(place, join(trash, String(this.#entries)));
   }
 
   /** Copies a published entry that is missing. Data that the server deleted stays deleted, unless the change is known. */
-  async function bringBack(entry: Entry, isKnown = false): Promise<void> {
-    const expected = await statOf(entry.original);
+  async #bringBack({ place, original, path }: Entry, { isKnown }: { isKnown: boolean }): Promise<void> {
+    const { isDry } = this.#restoration;
+    const expected = await statOf(original);
     if (expected?.isDirectory() === true) {
-      const names = await readdir(entry.original);
-      if (!isDry) await mkdir(entry.place, { mode: 0o700 });
-      await using directory = isDry ? undefined : await openDirectory(entry.place);
-      const base = directory === undefined ? entry.place : `/proc/self/fd/${directory.fd}`;
-      for (const name of names) {
-        const inner = { place: join(base, name), original: join(entry.original, name) };
-        await bringBack({ ...inner, path: join(entry.path, name) }, isKnown);
+      if (!isDry) await mkdir(place, { mode: 0o700 });
+      await using directory = isDry ? undefined : await openDirectory(place);
+      const base = directory === undefined ? place : `/proc/self/fd/${directory.fd}`;
+      for (const name of await readdir(original)) {
+        const inner = { place: join(base, name), original: join(original, name), path: join(path, name) };
+        await this.#bringBack(inner, { isKnown });
       }
       return;
     }
     if (expected?.isSymbolicLink() === true) {
-      if (!isDry) await symlink(await readlink(entry.original), entry.place);
+      if (!isDry) await symlink(await readlink(original), place);
       return;
     }
-    await using published = await open(entry.original, READ);
-    if (!isKnown && !(await isProgram(entry.path, published))) return;
-    if (!isKnown) changed.push(entry.path);
+    await using published = await open(original, READ);
+    if (!isKnown && !(await isProgram(path, published))) return;
+    if (!isKnown) this.changed.push(path);
     if (isDry) return;
-    await using file = await open(entry.place, CREATE, Number(expected?.mode ?? 0o600) & 0o700);
+    await using file = await open(place, CREATE, Number(expected?.mode ?? 0o600) & 0o700);
     await file.writeFile(await published.readFile());
   }
-
-  await visit(layer, verified, '');
-  return changed;
 }
+
+/** Whether an entry is as published, or data. */
+async function isUnchanged(
+  entry: Entry,
+  found: BigIntStats,
+  expected: BigIntStats | undefined,
+): Promise<boolean> {
+  if (found.isSymbolicLink()) {
+    const isLink = expected?.isSymbolicLink() === true;
+    return isLink && (await readlink(entry.place)) === (await readlink(entry.original));
+  }
+  if (!found.isFile() || (expected !== undefined && !expected.isFile())) return false;
+  if ((found.mode & 0o400n) === 0n) return false; // its owner cannot read it, so nothing is known about it
+  await using file = await open(entry.place, READ);
+  if (expected === undefined) return !(await isProgram(entry.path, file));
+  await using published = await open(entry.original, READ);
+  const [is, was] = [await isProgram(entry.path, file), await isProgram(entry.path, published)];
+  // Data stays data, and a program stays the published one.
+  return is === was && (!is || (await isSameContent(file, published)));
+}
+
+type Discarded = Pick<Entry, 'path'> & { place: string | Buffer };
 
 interface Entry {
   /** In an open directory of the copy. */
@@ -141,9 +162,6 @@ interface Entry {
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-
-const openDirectory = (path: string): Promise<FileHandle | undefined> =>
-  open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(() => undefined);
 
 const statOf = (path: string): Promise<BigIntStats | undefined> =>
   lstat(path, { bigint: true }).catch(() => undefined);

@@ -42,7 +42,8 @@ export interface Start {
 
 /** Starts an installed package in a new sandbox. After a failure, nothing remains. */
 export async function startInstance(given: Start): Promise<Instance> {
-  const { args, env, readOnlyPaths } = await browserFor(given.launch);
+  const browser = await browserFor(given.launch, given.installed.folder);
+  const { args, env } = browser;
   const launch = {
     ...given.launch,
     args: [...args, ...given.launch.args],
@@ -60,11 +61,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   await using opened = await openMounts(await mountsOf(start));
   const layer = await layerOf(start);
   for (const note of layer.notes) launch.log(Buffer.from(`[toolhive] ${note}\n`));
-  const plan = await planLaunch(start, network, {
-    mounts: opened.mounts,
-    layers: layer.mounts,
-    readOnlyPaths,
-  });
+  const plan = await planLaunch(start, network, { mounts: opened.mounts, layers: layer.mounts, browser });
   const door = speaks ? undefined : undo.use(await PublishedSocket.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
@@ -202,13 +199,13 @@ const describeMode = (network: LaunchNetwork) => (network.kind === 'mode' ? netw
 interface PlannedPaths {
   mounts: readonly OpenMount[];
   layers: readonly LayerMount[];
-  readOnlyPaths: readonly string[];
+  browser: Awaited<ReturnType<typeof browserFor>>;
 }
 
 async function planLaunch(
   { machine, launch, installed }: Start,
   network: SandboxNetwork,
-  { mounts, layers, readOnlyPaths }: PlannedPaths,
+  { mounts, layers, browser }: PlannedPaths,
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
   const forwarded = launch.transport.kind === 'http';
@@ -228,7 +225,9 @@ async function planLaunch(
     mounts,
     packageFolder: folder,
     layers,
-    readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
+    readOnlyPaths: [...install.readOnlyPaths, ...browser.readOnlyPaths],
+    programs: browser.programs,
+    links: browser.links,
     hidden: launch.hidden,
     temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: embeddedProgram('sandbox-forwarder.ts') } : {},
