@@ -115,17 +115,22 @@ function projectAt(place: string | undefined): string | undefined {
   return place !== undefined && existsSync(join(place, 'pyproject.toml')) ? place : undefined;
 }
 
+/** The file of a module in a project. */
+export function findModule(module: string, place: string): string | undefined {
+  if (!/^\w+(?:\.\w+)*$/.test(module)) return undefined;
+  const path = module.replaceAll('.', '/');
+  const files = [`${path}.py`, `src/${path}.py`, `${path}/__main__.py`, `src/${path}/__main__.py`];
+  return files.map((each) => join(place, each)).find((each) => existsSync(each));
+}
+
 /** `python -m package.module` in a project runs the project's program, or the file of the module. */
-async function readModule(
+export async function readModule(
   [module = '', ...args]: readonly string[],
   place: string | undefined,
   from: PastedFrom,
 ): Promise<Pasted> {
-  const path = module.replaceAll('.', '/');
-  const files = [`${path}.py`, `src/${path}.py`, `${path}/__main__.py`, `src/${path}/__main__.py`];
-  const file =
-    place === undefined ? undefined : files.map((each) => join(place, each)).find((each) => existsSync(each));
-  if (place === undefined || file === undefined || !/^[\w.]+$/.test(module)) {
+  const file = place === undefined ? undefined : findModule(module, place);
+  if (place === undefined || file === undefined) {
     throw invalid(`python -m ${module}: no file of the project contains this module`, {
       hint: `if the module belongs to a package, run thv run uvx://${module.split('.')[0]?.replaceAll('_', '-') ?? ''}`,
     });

@@ -20,7 +20,7 @@ import { Audit } from './middleware/audit.ts';
 import type { AuditOptions } from './middleware/audit.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
-import { tolerances } from './jsonrpc/tolerances.ts';
+import { describeTolerances } from './jsonrpc/tolerances.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
@@ -160,7 +160,9 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#traffic = middlewares.find((one) => one instanceof Traffic);
     const input = new WorkloadInput({
       onInvalid: options.onInvalidOutput,
-      onTolerance: (tolerance) => options.onTolerance?.(`the server ${tolerances[tolerance]}`),
+      onTolerance(tolerance) {
+        for (const deviation of describeTolerances([tolerance])) options.onTolerance?.(deviation);
+      },
     });
     this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
@@ -223,6 +225,11 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#health = 'healthy';
   }
 
+  /** Begins a session with the connected server and reads a list, as a client would. Throws if that does not work. */
+  checkSession(signal: AbortSignal): Promise<void> {
+    return this.#upstream.checkSession(signal);
+  }
+
   /**
    * Takes a request to the API for this workload, through the same middleware as those of other clients. `principal` is
    * its caller there.
@@ -256,7 +263,7 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** How the server deviates from the protocol, as far as the proxy understands it anyway. */
   get deviations(): string[] {
-    return [...this.#input.tolerated].map((tolerance) => `the server ${tolerances[tolerance]}`);
+    return describeTolerances(this.#input.tolerated);
   }
 
   /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */

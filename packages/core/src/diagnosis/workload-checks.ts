@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { printable } from '@toolhive/contract/printable';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
@@ -267,6 +268,9 @@ async function listingOf(
   });
   const tools = await client.list('tools', signal);
   const names = new Set(tools.map(({ name }) => name));
+  const doubts = [...client.deviations, ...repeatedIn(tools.map(({ name }) => String(name)))].map((doubt) =>
+    warning(doubt, 'ToolHive understands it. Tell the author of the server'),
+  );
   const unknown = (runConfig.tools_filter ?? []).filter((name) => !names.has(name));
   const count = tools.length === 1 ? 'one tool' : `${tools.length} tools`;
   if (unknown.length > 0) {
@@ -275,15 +279,26 @@ async function listingOf(
         `the server offers ${count}, but none named ${unknown.join(' or ')}`,
         '--tools contains these names. Run thv mcp list tools to see the available tools',
       ),
+      ...doubts,
     ];
   }
-  if (tools.length > 0) return [ok(`the server offers ${count}`)];
+  if (tools.length > 0) return [ok(`the server offers ${count}`), ...doubts];
   const complaint = complaintIn(await core.logs.read(runConfig.name, 'server', { lines: searchedLines }));
   return [
     complaint?.fix === undefined
       ? warning('the server offers no tools')
       : warning(`the server offers no tools, and its log says: ${shorten(complaint.line)}`, complaint.fix),
+    ...doubts,
   ];
+}
+
+/** Clients call a tool by its name, so they can use only one of several. */
+function repeatedIn(names: readonly string[]): string[] {
+  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index)).values();
+  return repeated
+    .take(shownDenials)
+    .map((name) => `the server lists several tools with the name ${printable(name.slice(0, 100))}`)
+    .toArray();
 }
 
 /** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */

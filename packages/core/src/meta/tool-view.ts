@@ -131,8 +131,9 @@ export class ToolView implements AsyncDisposable {
       if (value.error !== undefined) throw new Error(value.error.message);
       const result = isObject(value.result) ? value.result : {};
       tools.push(...(Array.isArray(result['tools']) ? result['tools'].filter(isTool) : []));
-      cursor = result['nextCursor'];
-      if (cursor === undefined || cursor === null || cursor === '') break;
+      const next = result['nextCursor'];
+      if (next === undefined || next === null || next === cursor) break;
+      cursor = next;
     }
     return tools.slice(0, maxTools);
   }

@@ -163,8 +163,12 @@ export class WorkloadPins implements Pins {
     const verdicts: Verdict[] = [];
     let recorded: Recorded = { saved: [], forgotten: [], changes: [] };
     let started = performance.now();
+    // A list may contain an item several times. In the first use, the user accepts all of them.
+    const earlier = new Set(this.#traversals.before({ kind, cursor, session }));
     for (const item of items) {
-      verdicts.push(this.#judge(kind, item, isFirstUse, recorded));
+      const isRepeated = item.name !== undefined && earlier.has(item.name);
+      verdicts.push(this.#judge(kind, item, { isFirstUse, isRepeated }, recorded));
+      if (item.name !== undefined) earlier.add(item.name);
       if (performance.now() - started < turnMs) continue;
       this.#record(recorded);
       recorded = { saved: [], forgotten: [], changes: [] };
@@ -188,7 +192,7 @@ export class WorkloadPins implements Pins {
   #judge(
     kind: PinnedKind,
     { name, content: value }: ListedItem,
-    isFirstUse: boolean,
+    { isFirstUse, isRepeated }: { isFirstUse: boolean; isRepeated: boolean },
     recorded: Recorded,
   ): Verdict {
     if (name === undefined || name.length > maxName) return this.#unrecorded();
@@ -207,7 +211,7 @@ export class WorkloadPins implements Pins {
       kind,
       name,
       hash,
-      isApproved: known === undefined && isFirstUse,
+      isApproved: isFirstUse && (known === undefined || (isRepeated && known.approved.length < maxApproved)),
       at: this.#options.now().toISOString(),
       findings: this.#findingsIn(kind, name, value),
       bytes,

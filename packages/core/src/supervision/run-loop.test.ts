@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { unsupported } from '@toolhive/contract/failure';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { MemoryServer } from '@toolhive/runtime/memory';
+import { formatSource } from '@toolhive/runtime/source';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { memoryTestServers, testServersSource } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
@@ -156,12 +159,98 @@ test('continues only when an event was recorded', async () => {
   recorded.resolve();
   await loop.until((event) => event.kind === 'failed', 2);
 
-  expect([before, instances.length]).toEqual([1, 2]);
+  expect([before, instances.length]).toEqual([2, 3]);
 });
 
-/** Starts one of the test servers in memory. */
-function starting(manners: string, instances: Instance[], firstAnswerMs = 5_000): RunOptions['startServer'] {
-  const runtime = openMemoryRuntime(memoryTestServers);
+test.each<[string, (method: string, count: number) => boolean]>([
+  ['expects initialize', (method, count) => count === 1 && method !== 'initialize'],
+  ['does not know the message', (method) => method === 'server/discover'],
+])('starts a server at once again that ends because its first message %s', async (_what, isFatal) => {
+  const instances: Instance[] = [];
+  const startServer = starting('any', instances, 5_000, endingAt(isFatal));
+  await using loop = startLoop({ startServer });
+
+  await loop.until((event) => event.kind === 'running');
+
+  expect(loop.events).toMatchObject([{ kind: 'running', generation: 'legacy' }]);
+  expect(instances).toHaveLength(2);
+});
+
+test('reports a server that ends at every first message, and starts it at once only once', async () => {
+  const instances: Instance[] = [];
+  const startServer = starting(
+    'any',
+    instances,
+    5_000,
+    endingAt(() => true),
+  );
+  await using loop = startLoop({ startServer });
+
+  await loop.until((event) => event.kind === 'failed' && event.retryInMs === undefined);
+
+  expect(loop.waits).toEqual([5, 10, undefined]);
+  expect(instances).toHaveLength(timing.firstAttempts + 1);
+});
+
+test('reports a server that ends when its client lists the tools', async () => {
+  const startServer = starting(
+    'any',
+    [],
+    5_000,
+    endingAt((method) => method === 'tools/list'),
+  );
+  await using loop = startLoop({ startServer });
+
+  await loop.until((event) => event.kind === 'failed');
+
+  expect(loop.events[0]).toMatchObject({ failure: { reason: 'the server exited with code 4' } });
+});
+
+test('counts a server as running whose list is an error', async () => {
+  const startServer = starting(
+    'any',
+    [],
+    5_000,
+    endingAt(() => false),
+  );
+  await using loop = startLoop({ startServer });
+
+  await loop.until((event) => event.kind === 'running');
+
+  expect(loop.events).toMatchObject([{ kind: 'running' }]);
+});
+
+/** A legacy server whose lists are errors, and that ends at a message. */
+function endingAt(isFatal: (method: string, count: number) => boolean): MemoryServer {
+  return async ({ input, output, exit }) => {
+    let count = 0;
+    for await (const line of createInterface({ input })) {
+      const { id, method } = JSON.parse(line) as { id?: number; method: string };
+      count += 1;
+      if (isFatal(method, count)) return exit(4);
+      if (id === undefined) continue;
+      const result = {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'picky', version: '1' },
+      };
+      const error = { code: -32601, message: 'not known' };
+      const content = method === 'initialize' ? { result } : { error };
+      output.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...content })}\n`);
+    }
+  };
+}
+
+/** Starts one of the test servers in memory, or another one. */
+function starting(
+  manners: string,
+  instances: Instance[],
+  firstAnswerMs = 5_000,
+  server?: MemoryServer,
+): RunOptions['startServer'] {
+  const servers =
+    server === undefined ? memoryTestServers : new Map([[formatSource(testServersSource), server]]);
+  const runtime = openMemoryRuntime(servers);
   const launch = {
     ...launchOf(aRunConfig({ cmd_args: [manners] }), launchParts),
     source: testServersSource,

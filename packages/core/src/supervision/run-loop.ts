@@ -29,7 +29,8 @@ export interface StartedServer {
 }
 
 /** The client endpoint, as far as the run loop uses it. */
-type RunProxy = Pick<WorkloadProxy, 'connect' | 'disconnect' | 'generation'> & AsyncDisposable;
+type RunProxy = Pick<WorkloadProxy, 'connect' | 'checkSession' | 'disconnect' | 'generation'> &
+  AsyncDisposable;
 
 export interface RunOptions {
   timing: RunTiming;
@@ -74,15 +75,25 @@ export async function runServer(options: RunOptions): Promise<void> {
   let hasWorked = options.hasWorked;
   let excess = Promise.withResolvers<string>();
   let proxy: RunProxy | undefined;
+  let isRepeated = false;
   try {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       if (attempt > 1) await onEvent({ kind: 'starting', attempt });
       excess = Promise.withResolvers<string>();
+      const known = proxy?.generation;
+      let hasAnswered = false;
       try {
         proxy ??= await openProxy((reason) => excess.resolve(reason));
-        await runOnce(proxy, excess.promise, options, () => (hasWorked = true));
+        await runOnce(proxy, excess.promise, options, () => (hasAnswered = hasWorked = true));
       } catch (error) {
         if (signal.aborted) return;
+        const isLearned = known === undefined && proxy?.generation !== undefined;
+        if (isLearned && error instanceof ServerEnded && !hasAnswered && !isRepeated) {
+          // The server has ended at its first message, which is another one the next time.
+          isRepeated = true;
+          attempt -= 1;
+          continue;
+        }
         if (error instanceof ServerEnded && error.workedMs > timing.settledMs) attempt = 1;
         const retries = isWorthRetrying(error) && (hasWorked || attempt < timing.firstAttempts);
         const retryInMs = retries ? backoffMs(attempt, timing) : undefined;
@@ -114,10 +125,14 @@ async function runOnce(
   });
   const over = new AbortController();
   let reason = 'the workload is being stopped';
+  let connected: Promise<void> | undefined;
   try {
     report('waiting for its first response');
-    const connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
+    connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
     await Promise.race([connected, ended]);
+    signal.throwIfAborted();
+    const checked = proxy.checkSession(AbortSignal.any([signal, over.signal]));
+    await Promise.race([checked, ended]);
     signal.throwIfAborted();
     onWorking();
     await onEvent({ kind: 'running', id: started.id, generation: proxy.generation, afterMs: elapsedMs() });
@@ -128,6 +143,7 @@ async function runOnce(
   } finally {
     over.abort();
     proxy.disconnect(reason, false);
+    await connected?.catch(() => {}); // thrown above. From now on, the proxy knows what the server taught it
     await started.stop();
   }
 }

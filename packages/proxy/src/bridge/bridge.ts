@@ -165,9 +165,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#maintenance = setInterval(() => this.#maintain(), limits.maintenanceMs).unref();
   }
 
-  /** What the running server says about itself. Undefined while none is up. */
-  get identity(): ServerIdentity | undefined {
-    return this.#server.connection?.identity;
+  /** The connection to the running server that all clients share. Undefined while none is up. */
+  get connection(): ServerConnection | undefined {
+    return this.#server.connection;
   }
 
   /** The protocol versions that the server supports, once that is known. */

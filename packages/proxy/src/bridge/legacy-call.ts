@@ -21,7 +21,39 @@ export function askModern(
   session: Session,
   request: Message,
   responder: Responder,
-  round = 1,
+): void {
+  askRound(connection, session, request, withRisingProgress(responder), 1);
+}
+
+/**
+ * A modern server begins a repeated request again and reports its progress again, but for a legacy client there is only one
+ * request, whose progress must rise (MCP 2025-11-25, Progress).
+ */
+function withRisingProgress(responder: Responder): Responder {
+  let reached = Number.NEGATIVE_INFINITY;
+  return {
+    ...withAnswer(responder, (response) => responder.answer(response)),
+    get isAbandoned() {
+      return responder.isAbandoned === true;
+    },
+    notify(notification) {
+      const { method, params } = notification.value;
+      const progress = params?.['progress'];
+      if (method === 'notifications/progress' && typeof progress === 'number') {
+        if (progress <= reached) return;
+        reached = progress;
+      }
+      responder.notify(notification);
+    },
+  };
+}
+
+function askRound(
+  connection: ServerConnection,
+  session: Session,
+  request: Message,
+  responder: Responder,
+  round: number,
 ): void {
   const described = insertMembers(
     request.text,
@@ -34,13 +66,7 @@ export function askModern(
     if (round > maxRounds) return fail(responder, request, 'the server never stops asking');
     void askClient(session, request, responder, inputRequired)
       .then((inputResponses) =>
-        askModern(
-          connection,
-          session,
-          repeated(request, inputResponses, inputRequired),
-          responder,
-          round + 1,
-        ),
+        askRound(connection, session, repeated(request, inputResponses, inputRequired), responder, round + 1),
       )
       .catch((error: unknown) => fail(responder, request, messageOf(error)));
   };

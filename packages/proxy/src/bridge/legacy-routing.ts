@@ -20,6 +20,9 @@ import type { SessionTable } from './session-table.ts';
 import { maxUris } from './subscriptions.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
+/** How often a request looks for a connection if the connection is lost before the request was sent. */
+const maxTries = 5;
+
 export interface LegacyRouterOptions {
   sessions: SessionTable;
   pool: ConnectionPool;
@@ -92,11 +95,14 @@ export class LegacyRouter {
   }
 
   /** Messages go out in the order in which they came, also while the connection is being opened. */
-  #askOwn(session: Session, request: Message, responder: Responder): void {
+  #askOwn(session: Session, request: Message, responder: Responder, tries = 1): void {
     void this.#ownConnection(session)
-      .then(({ connection }) =>
-        this.#remember(session, request, responder) ? connection.ask(request, responder, session) : undefined,
-      )
+      .then(({ connection }) => {
+        // Another client may have needed its place before the request was sent.
+        if (!connection.isOpen && tries < maxTries)
+          return this.#askOwn(session, request, responder, tries + 1);
+        if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
+      })
       .catch((error: unknown) =>
         answerError(responder, idText(request), errorCodes.serverError, messageOf(error)),
       );

@@ -3,7 +3,7 @@ import type { Call, ConnectionOwner, ServerConnection } from '../connection/conn
 import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
 import { answerError, answerResult } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
-import { errorCodes, idText, isEmpty, isObject, ownMessage } from '../jsonrpc/message.ts';
+import { errorCodes, idText, isObject, ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Refusal } from '../middleware/middleware.ts';
@@ -14,6 +14,8 @@ import { missingCapability, modernized } from './modern-result.ts';
 
 /** Requests that a server sends within this time of each other reach the client together. */
 const batchMs = 25;
+/** How often a connection is taken that is lost before its first message. */
+const maxTakes = 5;
 /** How many requests of the server may be unanswered in one call. */
 const maxServerRequests = 100;
 
@@ -96,7 +98,10 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     const { caller, logLevel } = request;
     if (this.#isOver) return;
     try {
-      const own = await pool.take(this, caller.client, key);
+      let own = await pool.take(this, caller.client, key);
+      // Another client may have needed its place before anything was sent.
+      for (let tries = 1; !own.connection.isOpen && tries < maxTakes; tries++)
+        own = await pool.take(this, caller.client, key);
       if (this.#isOver) return own.giveBack(key);
       this.#own = own;
       const { connection } = own;
@@ -142,14 +147,16 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     return this.#responder === undefined && this.#serverRequests.size > 0;
   }
 
-  lost(_connection: ServerConnection, reason: string): void {
+  lost(connection: ServerConnection, reason: string): void {
+    if (this.#own?.connection !== connection) return; // not in use yet, so `start` takes another one
     this.#own = undefined;
     this.end(reason);
   }
 
   cancel(): void {
     // A client that was asked something closes its connection too, and comes back over another one.
-    if (this.#responder !== undefined) this.#end(undefined);
+    // The server sees the cancellation, and keeps what the client's earlier calls have set up.
+    if (this.#responder !== undefined) this.#end(this.#options.key);
   }
 
   /** Forwards the client's answers to the server, and waits for the next message. */
@@ -222,12 +229,10 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
       this.#options.clientAnswerMs,
     ).unref();
     const inputRequests = Object.fromEntries(
-      this.#serverRequests
-        .entries()
-        .map(([key, { value }]) => [
-          key,
-          { method: value.method, params: isEmpty(value.params) ? undefined : value.params },
-        ]),
+      this.#serverRequests.entries().map(([key, { value }]) => [
+        key,
+        { method: value.method, params: value.params ?? {} }, // a widely used SDK requires the member
+      ]),
     );
     const result = { resultType: 'input_required', inputRequests, requestState };
     answerResult(responder, idText(this.#request), result);

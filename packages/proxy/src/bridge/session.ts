@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerConnection } from '../connection/connection.ts';
 import type { Call } from '../connection/connection.ts';
 import type { OwnConnection } from '../connection/pool.ts';
-import { errorCodes, restate, withoutEmptyParams } from '../jsonrpc/message.ts';
+import { errorCodes, restate, withParams } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { MessagesToClient } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -140,7 +140,7 @@ export class Session {
     answered: (answer: ClientAnswer) => void,
   ): void {
     const id = ++this.#lastServerRequest;
-    const asked = withoutEmptyParams(restate(request, { newId: String(id) }));
+    const asked = withParams(restate(request, { newId: String(id) }));
     const deliver = (outcome: Outcome): void => {
       if (outcome.kind === 'refusal') {
         const { code, message, data } = outcome;

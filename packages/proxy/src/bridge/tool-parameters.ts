@@ -67,8 +67,9 @@ async function listTools(connection: ServerConnection): Promise<Tool[]> {
     });
     if (!isObject(result)) break;
     if (Array.isArray(result['tools'])) tools.push(...result['tools'].filter(isTool));
-    cursor = result['nextCursor'];
-    if (cursor === undefined || cursor === null) break;
+    const next = result['nextCursor'];
+    if (next === undefined || next === null || next === cursor) break;
+    cursor = next;
   }
   return tools;
 }

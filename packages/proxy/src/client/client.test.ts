@@ -81,6 +81,30 @@ test('a list that does not end is given up', async () => {
   await expect(listed).rejects.toMatchObject({ message: 'its list of tools does not end' });
 });
 
+test.each<[string, (cursor: unknown) => unknown]>([
+  ['empty text', (cursor) => (cursor === undefined ? '' : undefined)],
+  ['null', (cursor) => (cursor === undefined ? 'second' : null)],
+  ['number', (cursor) => (cursor === undefined ? 0 : undefined)],
+  ['same text again', () => 'same'],
+])('a list whose next page has the cursor %s is read as a whole', async (what, nextCursor) => {
+  await using server = openServer(({ id, method, params }, response) => {
+    if (method === 'server/discover') {
+      const result = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      return answer(response, { id, result });
+    }
+    const cursor = params?.cursor;
+    const tools = [{ name: cursor === undefined ? 'first' : 'second' }];
+    return answer(response, { id, result: { tools, nextCursor: nextCursor(cursor) } });
+  });
+  const signal = AbortSignal.timeout(20_000);
+  await using client = await connectTo(await server.url, signal);
+
+  const tools = await client.list('tools', signal);
+
+  expect(tools).toEqual([{ name: 'first' }, { name: 'second' }]);
+  expect(client.deviations).toHaveLength(what === 'same text again' ? 1 : 0);
+});
+
 test('a server that answers nothing but what begins a session is no missing one', async () => {
   await using server = openServer(({ id, method }, response, headers) => {
     const isGreeting = method === 'initialize';
@@ -126,11 +150,12 @@ test.each([
 
 /** A modern server with an endless number of pages of tools. */
 function openEndlessServer() {
+  let pages = 0;
   return openServer(({ id, method }, response) => {
     const result =
       method === 'server/discover'
         ? { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
-        : { tools: Array.from({ length: 1000 }, () => ({ name: 'again' })), nextCursor: 'more' };
+        : { tools: Array.from({ length: 1000 }, () => ({ name: 'again' })), nextCursor: `more${pages++}` };
     answer(response, { id, result });
   });
 }
@@ -143,7 +168,7 @@ function answer(response: ServerResponse, message: object, headers: Record<strin
 /** A server over streamable HTTP that answers every message as it is told. */
 function openServer(
   hear: (
-    message: { id?: unknown; method?: string },
+    message: { id?: unknown; method?: string; params?: { cursor?: unknown } },
     response: ServerResponse,
     headers: IncomingHttpHeaders,
   ) => unknown,

@@ -6,6 +6,7 @@ import { performHandshake } from '../connection/handshake.ts';
 import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import { describeTolerances } from '../jsonrpc/tolerances.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import type { OpenWay } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
@@ -112,6 +113,7 @@ export class McpClient implements AsyncDisposable {
     if (this.server.capabilities[capability] === undefined) return [];
     const described = this.generation === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
     const found: Record<string, unknown>[] = [];
+    const cursors = new Set<unknown>();
     let cursor: unknown;
     for (let page = 0; page < maxPages && found.length < maxListed; page++) {
       const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
@@ -125,9 +127,22 @@ export class McpClient implements AsyncDisposable {
         throw unavailable(`its ${member} member is not a list`);
       found.push(...result[member].filter(isObject));
       cursor = result['nextCursor'];
-      if (cursor === undefined || cursor === null || cursor === '') return found;
+      if (cursor === undefined || cursor === null) return found;
+      if (cursors.has(cursor)) return this.#endList(found);
+      cursors.add(cursor);
     }
     throw unavailable(`its list of ${member} does not end`);
+  }
+
+  /** The page would be the same again, so the list is complete as far as it can be. */
+  #endList(found: Record<string, unknown>[]): Record<string, unknown>[] {
+    this.#endpoint.input.tolerate('cursor');
+    return found;
+  }
+
+  /** How the server deviates from the protocol, in sentences. */
+  get deviations(): string[] {
+    return describeTolerances(this.#endpoint.input.tolerated);
   }
 
   /** Calls a tool and returns its result, which may be an error of the tool. Throws if the server refuses the call. */

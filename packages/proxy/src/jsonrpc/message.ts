@@ -59,6 +59,9 @@ export const errorCodes = {
   serverError: -32000,
 } as const;
 
+/** How errors begin that a transport reports in the place of the server. */
+export const noAnswer = 'the server gave no answer';
+
 /**
  * Reads one JSON-RPC message. Throws `MalformedMessage` for anything else, also if a member that the proxy may rewrite
  * appears twice: two readers could disagree about which one counts.
@@ -372,19 +375,10 @@ export function ownMessage(value: MessageValue & { method: string }): Message {
   return readMessage(JSON.stringify({ jsonrpc: '2.0', ...value }));
 }
 
-/**
- * Returns a request without an empty `params` member: some receivers accept only that form, and the others accept
- * both.
- */
-export function withoutEmptyParams(request: Message): Message {
-  const { params, ...value } = request.value;
-  const { method } = value;
-  return method !== undefined && isEmpty(params) ? ownMessage({ ...value, method }) : request;
-}
-
-/** Whether parameters are an object without members. */
-export function isEmpty(params: object | undefined): boolean {
-  return params !== undefined && Object.keys(params).length === 0;
+/** Returns a request with a `params` member, because a widely used SDK for clients requires one. */
+export function withParams(request: Message): Message {
+  if (request.value.params !== undefined) return request;
+  return readMessage(insertMembers(request.text, [], { params: {} }));
 }
 
 /** Returns the ID of a request or a response as JSON text. Returns `null` without an ID. */

@@ -14,8 +14,12 @@ export const tolerances = {
   redirect: 'redirects requests for its endpoint, so every start takes longer',
   address: 'names an address that only the server itself can reach',
   cursor: 'names the same page of a list again as the next page',
-  duplicate: 'lists several tools with the same name',
 } as const satisfies Record<string, string>;
 
 /** One kind of deviation. */
 export type Tolerance = keyof typeof tolerances;
+
+/** The deviations as sentences. */
+export function describeTolerances(shown: Iterable<Tolerance>): string[] {
+  return [...shown].map((tolerance) => `the server ${tolerances[tolerance]}`);
+}

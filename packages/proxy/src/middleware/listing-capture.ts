@@ -91,7 +91,8 @@ class ListingCapture implements Middleware {
     if (list === undefined) return;
     const { kind, member } = list;
     const cursor = textOf(request?.value.params?.['cursor']);
-    const next = textOf(result['nextCursor']);
+    const following = textOf(result['nextCursor']);
+    const next = following === cursor ? undefined : following; // the same page again
     if (cursor === undefined && next === undefined && !this.#isNew(method, message))
       return this.#sink.unchanged(kind);
     if (cursor === undefined && next !== undefined) this.#latest.delete(method);

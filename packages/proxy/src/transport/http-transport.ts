@@ -6,7 +6,7 @@ import { encoded, namedBy } from '../protocol/header-values.ts';
 import { isMirrorable, mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import { errorCodes, errorMessage, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, noAnswer, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { modernVersion } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -236,7 +236,7 @@ export class HttpTransport implements Transport {
   #failed(message: Message, why: string): void {
     const id = requestIdOf(message);
     if (id === undefined) return;
-    const text = `the server gave no answer: ${why}`;
+    const text = `${noAnswer}: ${why}`;
     this.#hear(errorMessage(JSON.stringify(id), errorCodes.serverError, text), id);
   }
 

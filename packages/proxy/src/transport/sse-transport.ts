@@ -1,7 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import { errorCodes, errorMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, noAnswer } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { escaped } from '@toolhive/contract/printable';
 import { ownPath } from './own-address.ts';
@@ -103,11 +103,7 @@ export class SseTransport implements Transport {
 
   #failed({ kind, value }: Message, why: string): void {
     if (kind !== 'request' || typeof value.id !== 'number') return;
-    const answer = errorMessage(
-      String(value.id),
-      errorCodes.serverError,
-      `the server gave no answer: ${why}`,
-    );
+    const answer = errorMessage(String(value.id), errorCodes.serverError, `${noAnswer}: ${why}`);
     this.#listener?.message(answer);
   }
 

@@ -9,6 +9,7 @@ import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
 import { bodyTooLarge, noRoomForBody } from '../http/body.ts';
+import { EndpointEvent } from './endpoint-event.ts';
 import { hopHeaders } from '../http/hop-headers.ts';
 import { replyText, replyUnacceptable } from '../http/reply.ts';
 
@@ -76,7 +77,9 @@ export class HttpForwarder implements AsyncDisposable {
         headersTimeout: 0,
         bodyTimeout: 0,
       };
-      pool.dispatch(options, new PassThrough(response));
+      const isEventSession = request.method === 'GET' && request.url?.startsWith('/sse') === true;
+      const endpoint = isEventSession ? new EndpointEvent(origin) : undefined;
+      pool.dispatch(options, new PassThrough(response, endpoint));
     };
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     if (length === undefined) dispatch(coding === undefined ? null : request);
@@ -239,8 +242,11 @@ class PassThrough implements Dispatcher.DispatchHandler {
   /** How much of the body is still missing. `NaN` if that is not known. */
   #bytesLeft = Number.NaN;
 
-  constructor(response: ServerResponse) {
+  readonly #endpoint: EndpointEvent | undefined;
+
+  constructor(response: ServerResponse, endpoint: EndpointEvent | undefined) {
     this.#response = response;
+    this.#endpoint = endpoint;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -253,23 +259,30 @@ class PassThrough implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     this.#bytesLeft = Number(headers['content-length']);
-    this.#response.writeHead(status, endToEnd(headers));
+    this.#response.writeHead(
+      status,
+      endToEnd(this.#endpoint === undefined ? headers : { ...headers, 'content-length': undefined }),
+    );
     // An event stream may have no event for a while, so a comment tells the client that the stream is open.
     if (String(headers['content-type']).startsWith('text/event-stream')) this.#response.flushHeaders();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesLeft -= chunk.length;
+    if (this.#endpoint !== undefined) this.#write(controller, this.#endpoint.pass(chunk));
     // The last chunk is written as text together with the end, so that it shares a packet with the headers.
-    if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
-    else if (!this.#response.write(chunk)) {
-      controller.pause();
-      this.#response.once('drain', () => controller.resume());
-    }
+    else if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
+    else this.#write(controller, chunk);
+  }
+
+  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#response.write(chunk)) return;
+    controller.pause();
+    this.#response.once('drain', () => controller.resume());
   }
 
   onResponseEnd(): void {
-    this.#response.end();
+    this.#response.end(this.#endpoint?.rest());
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -59,8 +59,8 @@ export class HttpBridge implements AsyncDisposable {
   async #connect({ endpoint, over, generation, legacy }: BridgedServer): Promise<void> {
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
     const server = {
-      transport: this.#open(endpoint, generation),
-      openTransport: async () => this.#open(endpoint, 'legacy'),
+      transport: this.open(endpoint, generation),
+      openTransport: async () => this.open(endpoint, 'legacy'),
       generation,
       legacy: legacy ?? 'unsupported',
     } as const;
@@ -73,7 +73,8 @@ export class HttpBridge implements AsyncDisposable {
     }
   }
 
-  #open(endpoint: UpstreamClient, generation: ProtocolGeneration = 'legacy'): Transport {
+  /** Opens a conversation with the server. */
+  open(endpoint: UpstreamClient, generation: ProtocolGeneration = 'legacy'): Transport {
     if (this.#transport === 'sse') return new SseTransport(endpoint);
     return new HttpTransport({ endpoint, generation, mirrored: (tool) => this.bridge.mirrored(tool) });
   }

@@ -8,6 +8,7 @@ import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
 import { HttpBridge } from './http-bridge.ts';
 import type { BridgedServer, HttpUpstreamOptions } from './http-bridge.ts';
+import { checkSession } from '../connection/session-check.ts';
 import { isForeign, wayOf } from './request-way.ts';
 import {
   examineForCallers,
@@ -63,7 +64,7 @@ export class HttpUpstream implements Upstream {
   }
 
   get serverVersion(): string | undefined {
-    return this.#shared.bridge.identity?.protocolVersion;
+    return this.#shared.bridge.connection?.identity.protocolVersion;
   }
 
   get generation(): ProtocolGeneration | undefined {
@@ -96,6 +97,20 @@ export class HttpUpstream implements Upstream {
       throw error;
     }
     if (!isRemote || callersAuthenticate) this.#forwarder.connect(address);
+  }
+
+  async checkSession(signal: AbortSignal): Promise<void> {
+    const up = this.#up;
+    if (up === undefined || up.callersAuthenticate) return; // only a caller has credentials
+    const { version, input } = this.#options;
+    const { generation } = up;
+    const either = AbortSignal.any([signal, up.over.signal]);
+    await checkSession(this.#shared.open(up.endpoint, generation), {
+      version,
+      generation,
+      input,
+      signal: either,
+    });
   }
 
   disconnect(reason: string, final: boolean): void {

@@ -2,6 +2,7 @@ import { describeExit } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
 import { Bridge } from '../bridge/bridge.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
+import { checkList } from '../connection/session-check.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { serveEndpoint } from '../endpoint/endpoint.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -18,9 +19,11 @@ const stopMs = 2_000;
 export class StdioUpstream implements Upstream {
   readonly #bridge: Bridge;
   readonly #input: WorkloadInput;
+  readonly #version: string;
 
   constructor(options: UpstreamOptions) {
     this.#input = options.input;
+    this.#version = options.version;
     this.#bridge = new Bridge({
       ...options,
       limits: { ...defaultLimits, maxOwn: options.files.budgets.processes, ...options.limits },
@@ -29,7 +32,7 @@ export class StdioUpstream implements Upstream {
   }
 
   get serverVersion(): string | undefined {
-    return this.#bridge.identity?.protocolVersion;
+    return this.#bridge.connection?.identity.protocolVersion;
   }
 
   get generation(): ProtocolGeneration | undefined {
@@ -44,6 +47,11 @@ export class StdioUpstream implements Upstream {
       return transport;
     };
     return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);
+  }
+
+  async checkSession(signal: AbortSignal): Promise<void> {
+    const { connection } = this.#bridge; // the handshake of a session is over
+    if (connection !== undefined) await checkList(connection, this.#version, signal);
   }
 
   disconnect(reason: string, final: boolean): void {

@@ -43,6 +43,8 @@ export interface Upstream {
   /** The version that the server speaks with the proxy, if the proxy is its client. */
   readonly serverVersion: string | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
+  /** Throws `unavailable` if a client could not begin a session with the connected server and read a list. */
+  checkSession(signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;
   /** The sessions of clients. */

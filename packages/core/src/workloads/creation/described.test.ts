@@ -51,9 +51,7 @@ describe('a package that an entry describes', () => {
       sessions: 'shared',
       permission_profile: { network: { outbound: {} } },
     });
-    expect(said).toContain(
-      'registry entry memory: ToolHive uses its MEMORY_FILE_PATH, network rules, shared sessions',
-    );
+    expect(said).toContain('registry entry memory: MEMORY_FILE_PATH, network rules, shared sessions');
   });
 
   test('keeps everything that the command says', () => {

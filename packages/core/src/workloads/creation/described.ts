@@ -2,7 +2,6 @@ import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Description, Resolved } from '@toolhive/registry/registry';
-import { formatSource } from '@toolhive/runtime/source';
 import type { RequestSettings } from './draft.ts';
 import { entryPermissions } from './entry-permissions.ts';
 
@@ -20,7 +19,7 @@ export interface Described {
  */
 export function withDescription(
   { request, defaultProfile }: RequestSettings,
-  { described, source }: Resolved,
+  { described }: Resolved,
 ): Described {
   if (described === undefined) return { request };
   const { entry, isBuiltIn } = described;
@@ -51,7 +50,7 @@ export function withDescription(
         : { transport, target_port: request.target_port || entry.target_port }),
       ...(scripts?.length ? { allow_scripts: scripts } : {}),
     },
-    said: `${formatSource(source)} is the registry entry ${entry.name}: ToolHive uses its ${parts.join(', ')}. To override them, set them yourself`,
+    said: `ToolHive uses the settings of the registry entry ${entry.name}: ${parts.join(', ')}`,
   };
 }
 

@@ -1,0 +1,122 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { WorkloadInput } from '../input/workload-input.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import { MessagePipeline } from '../middleware/message-pipeline.ts';
+import { ScriptedServer, openScriptedProxy } from '../testing/scripted-server.ts';
+import { RawSession, answerOf, openTestProxy, postModern, readEvents } from '../testing/test-proxy.ts';
+import type { Received } from '../testing/test-proxy.ts';
+import { StdioTransport } from '../transport/stdio-transport.ts';
+import { Bridge } from './bridge.ts';
+import { defaultLimits } from './limits.ts';
+
+const never = new AbortController().signal;
+const quick = { interval: 5 };
+const clientInfo = { name: 'editor', version: '1' };
+
+async function callModern(url: string, name: string, given: object = {}): Promise<unknown> {
+  const response = await postModern(url, 'tools/call', { name, arguments: given }, { clientInfo });
+  return (await answerOf(response)).result?.['content'];
+}
+
+describe('a call of a modern client that the client cancels', () => {
+  test('is cancelled at a legacy server, which keeps its process and its state', async () => {
+    await using proxy = await openScriptedProxy();
+    await callModern(proxy.url, 'remember', { value: 'noted' });
+    const over = new AbortController();
+    const call = { name: 'hold' };
+    const held = postModern(proxy.url, 'tools/call', call, { clientInfo, signal: over.signal }).catch(
+      () => {},
+    );
+    const holding = (): ScriptedServer | undefined =>
+      proxy.servers.find((server) => server.last('tools/call')?.params?.name === 'hold');
+    await expect.poll(holding, quick).toBeDefined();
+    const server = holding();
+
+    over.abort();
+    await held;
+
+    await expect.poll(() => server?.methods, quick).toContain('notifications/cancelled');
+    expect(server?.last('notifications/cancelled')?.params).toMatchObject({
+      requestId: server?.last('tools/call')?.id,
+    });
+    expect(await callModern(proxy.url, 'recall')).toEqual([{ type: 'text', text: 'noted' }]);
+    expect(server?.isRunning).toBe(true);
+  });
+});
+
+test('a legacy client gets rising progress from a modern server that begins a call again', async () => {
+  const server = new ScriptedServer('modern', {
+    'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+    'tools/call'(self, { params }) {
+      const progressToken = params?._meta?.progressToken;
+      const report = (progress: number): void =>
+        self.send({ method: 'notifications/progress', params: { progressToken, progress } });
+      report(1);
+      if (params?.['inputResponses'] === undefined)
+        return { resultType: 'input_required', inputRequests: { where: { method: 'roots/list' } } };
+      report(2);
+      return { resultType: 'complete', content: [] };
+    },
+  });
+  await using proxy = await openTestProxy();
+  await proxy.proxy.connect(server, async () => server, never);
+  const session = await RawSession.open(proxy.url, { capabilities: { roots: {} } });
+  const call = await session.postCall(1, 'any', {}, { _meta: { progressToken: 'mine' } });
+
+  const received: Received[] = [];
+  for await (const message of readEvents(call)) {
+    received.push(message);
+    if (message.method === 'roots/list') await session.post({ id: message.id, result: { roots: [] } });
+  }
+
+  expect(received.map(({ method, params }) => params?.['progress'] ?? method ?? 'answer')).toEqual([
+    1,
+    'roots/list',
+    2,
+    'answer',
+  ]);
+});
+
+test('a session that loses its place while its call waits gets another place for the call', async () => {
+  const input = new WorkloadInput();
+  const open = async (id: string): Promise<StdioTransport> => {
+    const { stdio } = new ScriptedServer(id);
+    return new StdioTransport({ ...stdio, limits: input });
+  };
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown): void => {
+    faults.push(fault);
+  };
+  await using bridge = new Bridge({
+    workload: 'test',
+    version: 'v0.0.0-test',
+    sessions: 'own',
+    messages: new MessagePipeline([], onFault),
+    limits: { ...defaultLimits, maxOwn: 1 },
+    isSlowToStart: false,
+    input,
+    onExcess: () => {},
+    onFault,
+  });
+  await bridge.connect({ transport: await open('shared'), openTransport: () => open('own') }, never);
+  const call = ownMessage({ id: 1, method: 'tools/call', params: { name: 'instance' } });
+  const begin = () => {
+    const session = bridge.sessions.begin({ id: 'local' });
+    bridge.sessions.keep(session);
+    session.isLasting = true;
+    return session;
+  };
+  const ask = (session: ReturnType<typeof begin>): Promise<string> =>
+    new Promise((resolve) =>
+      bridge.accept(session, call, { notify() {}, answer: ({ text }) => resolve(text) }),
+    );
+  const [one, two] = [begin(), begin()];
+  await ask(one);
+  await nextTurn(); // from now on, the pool may close the connection
+
+  const answers = await Promise.all([ask(one), ask(two)]); // both before anything else happens
+
+  expect(answers).toEqual([expect.stringContaining('"own"'), expect.stringContaining('"own"')]);
+  expect(faults).toEqual([]);
+});
