@@ -129,6 +129,7 @@ describe('a pasted command', () => {
       'thv run npx://no-such-server. For a PyPI package, run thv run uvx://no-such-server',
     ],
     [['./no-such-file.js'], 'no-such-file.js not found'],
+    [['./no such/file.js'], 'contains several words'],
     [['https://github.com/example/unknown'], 'no registry entry has the repository'],
     [['https://github.com/example/twins'], 'thv run twin-a, or thv run twin-b'],
   ])('that cannot run as it is says what to do: %s', async (words, message) => {
@@ -188,6 +189,49 @@ describe('thv import', () => {
     expect([again.code, again.stderr]).toEqual([3, expect.stringContaining('workload echo already exists')]);
     expect(`${stdout}${stderr}${dry.stdout}${dry.stderr}`).not.toContain(credential);
     expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  test('knows the project of a file, and reads environment files as editors do', async () => {
+    const project = join(user.home, 'my project');
+    await mkdir(join(project, '.vscode'), { recursive: true });
+    await writeFile(join(project, 'values.env'), `export QUOTED="a b"\nINLINE=x # note\nLINES='1\n2'\n`);
+    const entry = { command: 'npx', args: [npmPackage, 'echo', '${workspaceFolderBasename}'] };
+    const file = join(project, '.vscode/mcp.json');
+    await writeFile(
+      file,
+      JSON.stringify({ servers: { one: { ...entry, envFile: '${workspaceFolder}/values.env' } } }),
+    );
+
+    const dry = await user.thv('import', file, '--dry-run');
+
+    expect(dry.stdout).toBe(
+      `thv run --name one --env 'QUOTED=a b' --env INLINE=x --env 'LINES=1\n2' ${testServer} -- echo 'my project'\n`,
+    );
+  });
+
+  test('asks at a terminal for placeholders, and whether values are examples', async () => {
+    const file = join(user.home, 'open.json');
+    const args = [npmPackage, 'echo', '--org=${input:org}'];
+    const env = { COMPANY: 'your-company', KEY: 'Bearer ${KEY_OF_TEST}' };
+    await writeFile(file, JSON.stringify({ servers: { open: { command: 'npx', args, env } } }));
+    const terminal = openTerminal(user, ['import', file, '--store-secrets']);
+
+    await terminal.shows('open: keep the value of COMPANY? It may be an example. [Y/n]');
+    terminal.type('n\r');
+    await terminal.shows('KEY_OF_TEST:');
+    terminal.type(`${credential}\r`);
+    await terminal.shows('org:');
+    terminal.type('acme\r');
+    await terminal.shows('COMPANY:');
+    terminal.type('real\r');
+    const code = await terminal.ended;
+
+    const runConfig = await runConfigOf('open');
+    await user.mustThv('rm', 'open');
+    expect(code).toBe(0);
+    expect(runConfig).toMatchObject({ cmd_args: ['echo', '--org=acme'] });
+    expect(terminal.screen()).not.toContain(credential);
+    expect(await user.mustThv('secret', 'get', 'open-KEY')).toBe(`Bearer ${credential}\n`);
   });
 
   test('reads what thv export writes, from standard input', async () => {

@@ -40,7 +40,7 @@ const table = {
   faults: {
     summary: 'crashes at every step, random faults, and random requests',
     isDefault: false,
-    programs: servers,
+    programs: containers,
     needsBuild: true,
   },
   screenshots: {

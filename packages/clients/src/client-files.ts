@@ -18,7 +18,7 @@ export interface ClientFilesOptions {
   /** The home of the person whose applications these are. */
   home: string;
   platform: NodeJS.Platform;
-  /** The variables of the user, which can move the files of clients. */
+  /** The user's variables, which can move client files. */
   env?: NodeJS.ProcessEnv;
   /** The file that remembers which entries are ours. */
   record: string;
@@ -53,6 +53,8 @@ export class ClientFiles {
   readonly #options: ClientFilesOptions;
   readonly #files = new TextFiles();
   readonly #problems = new Map<ClientName, string>();
+  /** The wanted names that belong to entries of others, by client. */
+  readonly #taken = new Map<ClientName, readonly string[]>();
   readonly #known = new Map<ClientName, { version: string; entries: Entries }>();
   readonly #runs = new Latest(() => this.#reconcileAll());
   #wanted: ReadonlyMap<ClientName, readonly Entry[]> = new Map();
@@ -65,6 +67,13 @@ export class ClientFiles {
   /** Why the file of an application is not up to date, for a person. */
   get problems(): ReadonlyMap<ClientName, string> {
     return this.#problems;
+  }
+
+  /** Why a client's file does not have the entry of that name. Other entries do not matter. */
+  problemOf(client: ClientName, name: string): string | undefined {
+    const taken = this.#taken.get(client);
+    if (taken === undefined) return this.#problems.get(client);
+    return taken.includes(name) ? takenProblem(this.pathOf(client), [name]) : undefined;
   }
 
   /** The applications that are on this machine. */
@@ -178,6 +187,7 @@ export class ClientFiles {
     wanted: readonly Entry[],
   ): Promise<string | undefined> {
     const { id, product, config } = application;
+    this.#taken.delete(id);
     if (wanted.length === 0 && record.of(id).size === 0) return undefined;
     const path = this.#path(application, config);
     try {
@@ -185,7 +195,9 @@ export class ClientFiles {
         return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} not found`;
       }
       const plan = await this.#bringUpToDate(record, application, path, wanted);
-      return plan.taken.length === 0 ? undefined : takenProblem(path, plan.taken);
+      if (plan.taken.length === 0) return undefined;
+      this.#taken.set(id, plan.taken);
+      return takenProblem(path, plan.taken);
     } catch (error) {
       if (error instanceof ThvError) return [error.message, error.hint].filter(Boolean).join('; ');
       this.#options.log.error({ client: id, err: error }, 'client configuration failed');

@@ -13,6 +13,11 @@ test.each([
   ['TOKEN_FILE', '/run/token', false],
   ['AUTH', 'true', false],
   ['KEYBOARD', 'us', false],
+  ['HEADERS', '{"Authorization": "Bearer abcdefgh", "Version": "1"}', true],
+  ['HEADERS', '{"x-api-key": "abcdefgh"}', true],
+  ['OPTIONS', '--key sk-abcdefgh', true],
+  ['ALLOWED', '["/projects", "/data"]', false],
+  ['HEADERS', '{"Authorization": "Bearer ${TOKEN}"}', false],
 ])('%s=%s is a credential: %s', (name, value, expected) => {
   expect(isCredential(name, value)).toBe(expected);
 });

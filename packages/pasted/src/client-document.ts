@@ -3,7 +3,7 @@ import { uniqueNames } from './entry-names.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
 
-/** The servers in the configuration of a client, as it describes them. */
+/** The servers in a client's configuration. */
 export interface ClientDocument {
   entries: RawEntry[];
   /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
@@ -52,7 +52,7 @@ export interface Found {
   entry: Readonly<Record<string, unknown>>;
 }
 
-/** The keys of sections with servers, at any place: clients have sections for projects, profiles, and extensions. */
+/** The keys for sections with servers, at any place: clients have sections for projects, profiles, and extensions. */
 const everywhere = ['mcpServers', 'mcp_servers', 'context_servers', 'modelContextProtocolServers'];
 /** The same for keys that mean other things elsewhere. */
 const atTheTop = ['servers', 'mcp', 'extensions'];

@@ -5,6 +5,8 @@ import { readEntry } from './entry-fields.ts';
 import type { EntryFields } from './entry-fields.ts';
 import { readDotenv } from './env-file.ts';
 import { isCommandLine, readCommandLine } from './launchers.ts';
+import { readMcpRemote } from './mcp-remote.ts';
+import type { BridgedServer } from './mcp-remote.ts';
 import { absolutePath } from './paths.ts';
 import type { Need, Pasted, PastedFrom } from './pasted.ts';
 import { substitute, withoutPlaceholders } from './placeholders.ts';
@@ -17,7 +19,7 @@ export interface EntryFrom extends PastedFrom {
   inputs?: ReadonlyMap<string, Input>;
 }
 
-/** A server of a client's configuration, and the values that the configuration leaves open. */
+/** A server in a client's configuration, and the values that the configuration leaves open. */
 export interface ClientServer extends Pasted {
   needs: Need[];
   /** Values that look like examples. The user decides whether they are. */
@@ -30,7 +32,13 @@ export async function readClientEntry(
   from: EntryFrom,
 ): Promise<ClientServer> {
   const entry = readEntry(name, raw);
-  const server = hasCommand(entry) ? await readStarted(entry, from) : readReached(name, entry, from);
+  const bridged = hasCommand(entry) ? readMcpRemote(wordsOf(entry)) : undefined;
+  const server =
+    bridged !== undefined
+      ? readBridged(name, entry, bridged, from)
+      : hasCommand(entry)
+        ? await readStarted(entry, from)
+        : readReached(name, entry, from);
   const doubtful = server.doubts.map(
     ({ name: doubt }) => `the value of ${doubt} may be an example. If it is, replace it`,
   );
@@ -43,6 +51,16 @@ export async function readClientEntry(
 
 function hasCommand({ command }: EntryFields): boolean {
   return command !== undefined && command.length > 0 && command !== '';
+}
+
+function readBridged(
+  name: string,
+  entry: EntryFields,
+  { url, headers, type, note }: BridgedServer,
+  from: EntryFrom,
+): ClientServer {
+  const server = readReached(name, { ...entry, url, headers, type }, from);
+  return { ...server, notes: [...server.notes, note] };
 }
 
 async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientServer> {
@@ -93,7 +111,8 @@ function withNamedVariables(words: readonly string[]): string[] {
 }
 
 /** Some clients take a command with its arguments in one text, and some take a list. */
-function wordsOf({ command = '', args = [] }: EntryFields): string[] {
+function wordsOf({ command = '', args: given = [] }: EntryFields): string[] {
+  const args = given.length === 1 ? splitArguments(given[0] ?? '') : given;
   if (Array.isArray(command)) return [...command, ...args];
   const whole = [command, ...args];
   // The path of a program can contain spaces.
@@ -102,11 +121,16 @@ function wordsOf({ command = '', args = [] }: EntryFields): string[] {
   return split !== undefined && (args.length === 0 || isCommandLine(split)) ? [...split, ...args] : whole;
 }
 
+/** All arguments in one text: `"-y package /folder"`. No flag contains a space before its value. */
+function splitArguments(only: string): string[] {
+  return /^--?\w[\w-]*\s+\S/.test(only) ? (wordsIn(only) ?? [only]) : [only];
+}
+
 function pathOf(text: string, scope: Scope): string {
   return absolutePath(substitute(text, scope).text, scope);
 }
 
-/** The placeholders that are left in the texts of the request, and that only the user can replace. */
+/** The placeholders that are left in the request, and that only the user can replace. */
 function placeholderNeeds(found: readonly Open[], request: CreateWorkload): Need[] {
   const { image = '', url = '', cmd_arguments, volumes } = request;
   const texts = [image, url, ...(cmd_arguments ?? []), ...(volumes ?? [])];

@@ -20,7 +20,7 @@ interface Part {
 type Translate = (value: string, from: PastedFrom) => Part | Promise<Part>;
 
 const ignored: Translate = () => ({});
-/** Ignores a flag that changes what the server finds, and says so. */
+/** Ignores a flag that changes the server's environment, and says so. */
 const ignoredBecause =
   (reason: string): Translate =>
   () => ({ note: reason });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { innerKeys } from './client-document.ts';
 import { isObject } from './parse-document.ts';
 
-/** The fields of an entry, under the names of this product. */
+/** An entry's fields, under the names that this product uses. */
 export interface EntryFields {
   command?: string | string[] | undefined;
   args?: string[] | undefined;
@@ -106,7 +106,7 @@ export function readEntry(name: string, raw: Readonly<Record<string, unknown>>):
   throw invalid(`invalid entry ${name}: ${issue?.path.join('.')} has the wrong type`);
 }
 
-/** The fields of inner objects, such as `"command": {"path": …}` and `"transport": {"url": …}`, beside the others. */
+/** Inner objects' fields, such as `"command": {"path": …}` and `"transport": {"url": …}`, beside the others. */
 function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const inner = innerKeys.filter((key) => isObject(raw[key]));
   if (inner.length === 0) return { ...raw };

@@ -1,15 +1,19 @@
 import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { readDockerRun } from './docker-run.ts';
-import { isPath, readLocalPath } from './local-path.ts';
+import { isPath, readLocalPath, scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
+import { readMcpRemote } from './mcp-remote.ts';
+import type { BridgedServer } from './mcp-remote.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
 import { readBun, readDeno, readNode, readPython } from './script-launchers.ts';
-import { readMcpRun, readUv } from './uv-run.ts';
+import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
+import { readAdded } from './client-add.ts';
+import { readShellText, severalPrograms } from './shell-command.ts';
 import { wordsIn } from './words.ts';
 
 /** A program that starts servers. */
@@ -61,7 +65,19 @@ const launchers: readonly Launcher[] = [
   )('uv'),
   ...['go run', 'go install'].map(launcher(readGoRun)),
   ...['bash', 'sh', 'zsh'].flatMap((shell) =>
-    [`${shell} -c`, `${shell} -lc`, `${shell} -l -c`].map(launcher(readShell)),
+    [`${shell} -c`, `${shell} -lc`, `${shell} -l -c`, `${shell} -ic`].map(launcher(readShell)),
+  ),
+  ...['powershell', 'pwsh'].flatMap((shell) =>
+    [`${shell} -c`, `${shell} -Command`, `${shell} -NoProfile -Command`].map(launcher(readShell)),
+  ),
+  ...['poetry', 'pdm', 'rye', 'pipenv', 'hatch'].map((tool) =>
+    launcher((words, from) => readUv(['run', ...words], from))(`${tool} run`),
+  ),
+  ...['npm', 'pnpm', 'yarn'].map(
+    launcher(readScriptOf, (words) => words.some((word) => word === 'run' || word === 'start')),
+  ),
+  ...['claude', 'codex', 'gemini', 'qwen', 'copilot'].map((program) =>
+    launcher(readClientAdd(program))(`${program} mcp add`),
   ),
 ];
 
@@ -77,14 +93,40 @@ export function isCommandLine(words: readonly string[]): boolean {
 /** Translates a command line of another program. Throws `invalid`, if possible with the command to use instead. */
 export async function readCommandLine(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { words, env } = withoutAssignments(all);
+  const bridged = readMcpRemote(words);
+  if (bridged !== undefined) return remoteOf(bridged);
   const found = launcherOf(words);
   if (found === undefined) {
+    const [, engine] = /(?:^|[\\/])(docker|podman|nerdctl)(?:\.exe)?$/.exec(words[0] ?? '') ?? [];
+    if (engine !== undefined) {
+      const command = JSON.stringify([engine, ...words.slice(1, 2)].join(' '));
+      throw invalid(`${command} does not start a server that ToolHive can isolate`, {
+        hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
+      });
+    }
     throw invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
       hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
     });
   }
   const pasted = await found.read(words.slice(found.words.length), { ...from, env: { ...from.env, ...env } });
   return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+}
+
+function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
+  const given = Object.entries(headers).map(([name, value]) => ({
+    name,
+    description: '',
+    required: true,
+    secret: false,
+    default: value,
+  }));
+  const isSse = type === 'sse' || URL.parse(url)?.pathname.endsWith('/sse') === true;
+  const request = {
+    url,
+    ...(isSse ? { transport: 'sse' as const } : {}),
+    ...(given.length > 0 ? { headers: given } : {}),
+  };
+  return { request, notes: [note] };
 }
 
 function launcherOf(words: readonly string[]): Launcher | undefined {
@@ -191,24 +233,65 @@ function readPackage(
   };
 }
 
-/** A command in one text. A directory before it is where its relative paths start. */
-function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const [, directory, command = text] = /^\s*cd\s+("[^"]*"|'[^']*'|[^\s"']+)\s*&&\s*(.*)$/s.exec(text) ?? [];
-  const words = others.length === 0 ? wordsIn(command.replace(/^\s*exec\s+/, '')) : undefined;
-  if (words === undefined || !isCommandLine(words)) {
-    throw invalid('a shell command that is more than one program cannot be run in isolation', {
-      hint: 'use npx, uvx, go run, or docker run without the shell',
+/** A command in one text. */
+async function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
+  if (others.length > 0) throw severalPrograms();
+  const { words, env, directory } = readShellText(text, from);
+  if (!isCommandLine(words)) throw severalPrograms();
+  const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
+  return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+}
+
+/** `npm run NAME` and `npm start` run the command that the package in the directory names. */
+function readScriptOf(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const { given, words } = readOtherFlags('npm', all, {
+    ...switches('-s', '--silent', '-q', '--quiet'),
+    ...withValues('--prefix', '-C', '--dir', '--cwd'),
+  });
+  const after = readOtherFlags('npm run', words.slice(1), {
+    ...switches('-s', '--silent'),
+    ...withValues('--prefix', '-C', '--dir', '--cwd'),
+  });
+  const place = valuesOf([...given, ...after.given], '--prefix', '-C', '--dir', '--cwd').at(-1) ?? '.';
+  const directory = absolutePath(place, from);
+  const [first = ''] = words;
+  const [script = first, ...args] = first === 'run' ? after.words : [first, ...after.words];
+  const command = wordsIn(scriptIn(directory, script));
+  // A script that names itself would have no end.
+  if (command === undefined || /^(?:npm|pnpm|yarn)$/.test(command[0] ?? '') || !isCommandLine(command)) {
+    throw invalid(`the script ${script} of ${directory} is not a command that ToolHive can isolate`, {
+      hint: `run the package, or the file that the script starts: thv run ${directory}`,
     });
   }
-  const place = directory?.replace(/^(["'])(.*)\1$/, '$2');
-  return readCommandLine(
-    words,
-    place === undefined ? from : { ...from, directory: absolutePath(place, from) },
-  );
+  return readCommandLine([...command, ...args.filter((arg) => arg !== '--')], { ...from, directory });
+}
+
+/** `claude mcp add NAME -- npx package`: the command that a client would store. */
+function readClientAdd(program: string): Launcher['read'] {
+  return async (words, from) => {
+    const added = readAdded(program, words);
+    const inner = { ...from, env: { ...from.env, ...added.env } };
+    const { request, notes } = 'remote' in added ? added.remote : await readCommandLine(added.words, inner);
+    const env_vars = { ...added.env, ...request.env_vars };
+    return {
+      notes,
+      request: {
+        ...request,
+        name: added.name,
+        ...(request.url !== undefined || Object.keys(env_vars).length === 0 ? {} : { env_vars }),
+      },
+    };
+  };
 }
 
 /** A module is mostly the program of the package with its name. */
-function readPythonModule([module = '', ...args]: readonly string[]): Pasted {
+function readPythonModule(
+  [module = '', ...args]: readonly string[],
+  from: PastedFrom,
+): Pasted | Promise<Pasted> {
+  const { directory } = from;
+  if (directory !== undefined && findModule(module, directory) !== undefined)
+    return readModule([module, ...args], directory, from);
   const name = module.split('.')[0]?.replaceAll('_', '-') ?? '';
   throw invalid(`python -m ${module} runs a module on this machine, which ToolHive does not install`, {
     hint: `if its package is ${name}, run thv run ${['uvx://' + name, ...(args.length > 0 ? ['--', ...args] : [])].join(' ')}`,

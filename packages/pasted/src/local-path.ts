@@ -99,6 +99,29 @@ function readNodeScript(path: string): Local {
   return { image: `npx://${path}`, notes: [note] };
 }
 
+const Scripts = z.object({ scripts: z.record(z.string(), z.string()) });
+
+/** The command of a script in the package of a directory. */
+export function scriptIn(directory: string, name: string): string {
+  const path = join(directory, 'package.json');
+  if (!existsSync(path)) throw notFound(`${path} not found`, { hint: 'check the directory of the package' });
+  const manifest = jsonOf(path);
+  const scripts = Scripts.safeParse(manifest).data?.scripts ?? {};
+  const command = Object.hasOwn(scripts, name) ? scripts[name] : undefined;
+  if (command !== undefined) return command;
+  throw notFound(`${path} has no script ${name}`, {
+    hint: `the scripts are ${Object.keys(scripts).join(', ') || 'none'}`,
+  });
+}
+
+function jsonOf(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  } catch {
+    throw invalid(`${path} is not JSON`);
+  }
+}
+
 function manifestOf(path: string): z.infer<typeof Manifest> | undefined {
   try {
     return Manifest.parse(JSON.parse(readFileSync(path, 'utf8')));

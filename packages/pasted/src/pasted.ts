@@ -16,7 +16,7 @@ export interface PastedFrom {
   readFile: (path: string) => Promise<string>;
 }
 
-/** What a server needs from the user: an environment variable, a header, or the value of a placeholder. */
+/** A value that a server needs from the user. */
 export interface Need {
   kind: 'variable' | 'header' | 'placeholder';
   name: string;
@@ -24,7 +24,7 @@ export interface Need {
   required: boolean;
   secret: boolean;
   default?: string | undefined;
-  /** The placeholder in the texts of the request: `${input:org}`. */
+  /** The placeholder in the request: `${input:org}`. Undefined for a variable in the URL of a registry entry. */
   token?: string | undefined;
   /** The value as its author wrote it, with the placeholders that the user fills. May contain secrets. */
   template?: Template | undefined;

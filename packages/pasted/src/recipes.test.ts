@@ -14,8 +14,6 @@ interface Recipe {
   reason?: string;
   /** Something that could run, but needs more than ToolHive grants or knows. */
   refused?: boolean;
-  /** The package is in a Git repository. */
-  git?: boolean;
 }
 
 interface Result {
@@ -88,14 +86,4 @@ describe('a recipe of a public registry', () => {
 
     expect(accepted / (accepted + refused)).toBeGreaterThanOrEqual(0.95);
   });
-
-  // Packages from Git do not run yet: replace `git` with the expected result when they do.
-  test.each(titled(recipes.filter(({ git }) => git)))(
-    'from Git is named in the reason: %s',
-    async (_title, recipe) => {
-      const { problem } = await resultOf(recipe);
-
-      expect(recipe.args?.some((arg) => problem?.includes(arg))).toBe(true);
-    },
-  );
 });

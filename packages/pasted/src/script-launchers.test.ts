@@ -16,6 +16,11 @@ const files: Record<string, string> = {
   'mixed/package.json': '{"name": "mixed", "version": "1.0.0", "private": true}',
   'mixed/pyproject.toml':
     '[project]\nname = "mixed"\nversion = "1.0.0"\n[project.scripts]\nmixed = "mixed:main"\n',
+  'scripts/package.json': JSON.stringify({
+    name: 'scripts',
+    scripts: { start: 'node ./build/index.js --stdio', again: 'npm run again', build: 'tsc && node x.js' },
+  }),
+  'scripts/build/index.js': '',
   'mixed/go.mod': 'module example.com/mixed\n',
   'project/pyproject.toml':
     '[project]\nname = "p"\ndependencies = ["httpx"]\n[project.scripts]\nserve = "package.server:main"\n',
@@ -116,7 +121,7 @@ describe('a script of this machine', () => {
     ],
     [
       'uv run --with rich --with server[http]>=1 server',
-      { image: 'uvx://server', python_with: ['rich', 'server[http]>=1'] },
+      { image: 'uvx://server[http]@>=1', python_with: ['rich'] },
     ],
     [
       'deno run --allow-net npm:@scope/server@1.2.0 x',
@@ -130,6 +135,47 @@ describe('a script of this machine', () => {
 
     expect(request).toMatchObject(expected);
     expect(request.python_with).toEqual((expected as { python_with?: string[] }).python_with);
+  });
+
+  test('may be a package although the project in the directory has other programs', async () => {
+    const own = await read('uv --directory project run --with serve serve');
+    const other = await read('uv --directory project run --with mcp-server-time mcp-server-time');
+
+    expect(own.request.image).toBe(`uvx://${directory}/project`);
+    expect(other.request.image).toBe('uvx://mcp-server-time');
+  });
+
+  test.each<[string[], string, string[]]>([
+    [['npm', 'start', '--prefix', 'scripts'], 'npx://scripts/build/index.js', ['--stdio']],
+    [
+      ['npm', '--prefix', 'scripts', 'run', '--silent', 'start', '--', '--x'],
+      'npx://scripts/build/index.js',
+      ['--stdio', '--x'],
+    ],
+    [['pnpm', '--dir', 'scripts', 'run', 'start'], 'npx://scripts/build/index.js', ['--stdio']],
+    [['bash', '-c', 'cd scripts && npm start'], 'npx://scripts/build/index.js', ['--stdio']],
+    [['poetry', 'run', 'python', 'server.py'], 'uvx://server.py', []],
+    [['bash', '-c', 'cd project && python -m tools'], 'uvx://project/src/tools/__main__.py', []],
+    [
+      ['bash', '-c', 'source ~/.nvm/nvm.sh && nvm use 22 && cd project; python3 package/server.py'],
+      'uvx://project/package/server.py',
+      [],
+    ],
+  ])('runs as the tool of its project runs it: %j', async (words, image, args) => {
+    const { request } = await readWords(words);
+
+    expect(isCommandLine(words)).toBe(true);
+    expect(request).toMatchObject({ image: image.replace('://', `://${directory}/`), cmd_arguments: args });
+  });
+
+  test('gets the variables that a shell exports before it', async () => {
+    const { request } = await readWords([
+      'bash',
+      '-lc',
+      'export MODE=fast && export "A=b c" && npx -y server',
+    ]);
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: { MODE: 'fast', A: 'b c' } });
   });
 
   test('that mcp run starts keeps its way to start, and is all that the server can read', async () => {
@@ -172,20 +218,33 @@ describe('a script of this machine', () => {
     ['uv --directory project run -m package.other', 'package.other'],
     ['uv --quiet sync run', 'uv sync'],
     ['bash -c npx server | tee log', 'shell command'],
+    ['bash -c rm -rf x && npx server', 'shell command'],
+    ['bash -c npx server && echo done', 'shell command'],
+    ['npm --prefix scripts run again', 'the script again'],
+    ['npm --prefix scripts run build', 'the script build'],
+    ['npm --prefix project start', 'package.json'],
     ['npx --registry https://example.com server', '--registry'],
   ])('or a flag that cannot run is named: %s', async (text, part) => {
     const words = text.startsWith('bash') ? ['bash', '-c', text.slice(8)] : text.split(' ');
 
     await expect(readWords(words)).rejects.toMatchObject({
-      kind: 'invalid',
+      kind: expect.stringMatching(/^(?:invalid|not-found)$/),
       message: expect.stringContaining(part),
     });
   });
 
-  test.each(['python --name x', 'node --name y', 'uv --name z', 'bun', 'deno', 'mcp run', 'node -- a.js'])(
-    'is not seen in a source of thv run: %s',
-    (text) => {
-      expect(isCommandLine(text.split(' '))).toBe(false);
-    },
-  );
+  test.each([
+    'python --name x',
+    'node --name y',
+    'uv --name z',
+    'bun',
+    'deno',
+    'mcp run',
+    'node -- a.js',
+    'npm',
+    'claude',
+    'poetry',
+  ])('is not seen in a source of thv run: %s', (text) => {
+    expect(isCommandLine(text.split(' '))).toBe(false);
+  });
 });

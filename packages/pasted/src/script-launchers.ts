@@ -5,11 +5,11 @@ import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
-/** The loaders for TypeScript, which Node.js reads without help. */
+/** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
 const envFiles = ['--env-file', '--env-file-if-exists'];
-/** Flags that change how Node.js runs in a terminal, not what the server does. */
+/** Flags that change how Node.js runs in a terminal, and not the server. */
 const withoutEffect = /^--(?:inspect|watch|title|trace-|no-install|prefer-)/;
 
 /** `node [FLAGS] SCRIPT`, and the same for programs that read TypeScript. The flags become `NODE_OPTIONS`. */
@@ -55,8 +55,7 @@ export async function readDeno(all: readonly string[], from: PastedFrom): Promis
   };
   const { given, words } = readOtherFlags('deno run', all, known, /^--/);
   const [script = '', ...args] = words;
-  const note =
-    'the permissions of deno have no effect: the permission profile of the workload decides what the server can access';
+  const note = 'the permissions of deno have no effect: the workload has a permission profile instead';
   const notes = given.some(([flag]) => /^--(?:allow|deny)-/.test(flag)) ? [note] : [];
   if (script.startsWith('npm:')) {
     const name = script.slice('npm:'.length).replace(/^\//, '');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { isPath, readLocalPath } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings, requirementName, sameName } from './python-settings.ts';
@@ -52,10 +53,14 @@ async function readUvRun(
   const settings = pythonSettings([...given]);
   const env = await readEnvFiles(valuesOf([...given], '--env-file'), from);
   const isModule = given.some(([flag]) => flag === '-m' || flag === '--module');
-  const found = await readProgram(isModule ? ['python', '-m', ...words] : words, given, settings, from);
-  const python_with = [...(found.request.python_with ?? []), ...(settings.python_with ?? [])].filter(
-    (requirement) => !isSource(requirement, found.request.image),
+  const { source, ...found } = await readProgram(
+    isModule ? ['python', '-m', ...words] : words,
+    given,
+    settings,
+    from,
   );
+  const others = (settings.python_with ?? []).filter((requirement) => requirement !== source);
+  const python_with = [...(found.request.python_with ?? []), ...others];
   const env_vars = { ...env, ...found.request.env_vars };
   return {
     notes: found.notes,
@@ -73,7 +78,7 @@ async function readProgram(
   given: readonly (readonly [string, string])[],
   settings: PythonSettings,
   from: PastedFrom,
-): Promise<Pasted> {
+): Promise<Pasted & { source?: string }> {
   if (program === '') throw invalid('the program for uv run is missing');
   const project = valuesOf([...given], '--project').at(-1);
   const isPython = /^python(?:3(?:\.\d+)?)?$/.test(program);
@@ -85,40 +90,20 @@ async function readProgram(
   const others = settings.python_with ?? [];
   const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
   const isIsolated = given.some(([flag]) => flag === '--no-project' || flag === '--isolated');
-  const place =
-    isIsolated || named !== undefined ? projectAt(placeOf(project, from)) : placeOf(project, from);
-  // Without a project, the program comes from one of the packages.
-  if ((isIsolated || place === undefined) && named !== undefined)
-    return readPackageProgram(named, program, args);
+  const own = placeOf(project, from);
+  const place = named === undefined ? own : isIsolated ? undefined : projectAt(own);
+  // Without a project that has the program, the program comes from one of the packages.
+  const isOwn = place !== undefined && named !== undefined && hasProgram(place, program);
+  if (named !== undefined && (place === undefined || (!isOwn && sameName(requirementName(named), program)))) {
+    const image = packageImage('uvx', named, program);
+    return { request: { image, cmd_arguments: args }, notes: [], source: named };
+  }
   if (place === undefined) {
     throw invalid(`uv run ${program} needs a project, and its directory is not known`, {
       hint: 'add --directory with the absolute path of the project',
     });
   }
   return readLocalPath([place, ...args], from, 'uvx');
-}
-
-const exact = /^([\w.-]+)\s*(?:==\s*([\w.+!-]+))?$/;
-
-/** Whether a requirement says no more than the source of the request does. */
-function isSource(requirement: string, image: string | undefined): boolean {
-  return exact.test(requirement) && image === packageOf(requirement);
-}
-
-/** A requirement with an exact version is a package of that version. Other limits stay requirements. */
-function packageOf(requirement: string): string {
-  const [, name = requirementName(requirement), version] = exact.exec(requirement) ?? [];
-  return `uvx://${name}${version === undefined ? '' : `@${version}`}`;
-}
-
-function readPackageProgram(requirement: string, program: string, args: readonly string[]): Pasted {
-  const name = requirementName(requirement);
-  const notes = sameName(name, program)
-    ? []
-    : [
-        `${program} is not named like its package ${name}: ToolHive runs the program that the package names first`,
-      ];
-  return { request: { image: packageOf(requirement), cmd_arguments: [...args] }, notes };
 }
 
 function placeOf(project: string | undefined, from: PastedFrom): string | undefined {
@@ -130,17 +115,22 @@ function projectAt(place: string | undefined): string | undefined {
   return place !== undefined && existsSync(join(place, 'pyproject.toml')) ? place : undefined;
 }
 
+/** The file of a module in a project. */
+export function findModule(module: string, place: string): string | undefined {
+  if (!/^\w+(?:\.\w+)*$/.test(module)) return undefined;
+  const path = module.replaceAll('.', '/');
+  const files = [`${path}.py`, `src/${path}.py`, `${path}/__main__.py`, `src/${path}/__main__.py`];
+  return files.map((each) => join(place, each)).find((each) => existsSync(each));
+}
+
 /** `python -m package.module` in a project runs the project's program, or the file of the module. */
-async function readModule(
+export async function readModule(
   [module = '', ...args]: readonly string[],
   place: string | undefined,
   from: PastedFrom,
 ): Promise<Pasted> {
-  const path = module.replaceAll('.', '/');
-  const files = [`${path}.py`, `src/${path}.py`, `${path}/__main__.py`, `src/${path}/__main__.py`];
-  const file =
-    place === undefined ? undefined : files.map((each) => join(place, each)).find((each) => existsSync(each));
-  if (place === undefined || file === undefined || !/^[\w.]+$/.test(module)) {
+  const file = place === undefined ? undefined : findModule(module, place);
+  if (place === undefined || file === undefined) {
     throw invalid(`python -m ${module}: no file of the project contains this module`, {
       hint: `if the module belongs to a package, run thv run uvx://${module.split('.')[0]?.replaceAll('_', '-') ?? ''}`,
     });
@@ -149,6 +139,12 @@ async function readModule(
   if (projectAt(place) !== undefined && isProgram(place, module))
     return readLocalPath([place, ...args], from, 'uvx');
   return readLocalPath([file, ...args], from);
+}
+
+/** Whether the project file names a program, in `[project.scripts]`. */
+function hasProgram(place: string, program: string): boolean {
+  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  return text.split('\n').some((line) => line.trim().replace(/^["']/, '').startsWith(program));
 }
 
 /** Whether `[project.scripts]` starts this module. */

@@ -246,10 +246,8 @@ describe('a server of the MCP registry', () => {
     expect(Object.keys(registry.remote_servers)).toEqual(['io-github-example-weather-remote']);
   });
 
-  test('whose address only the user knows is left out', () => {
-    const remotes = [
-      { type: 'sse', url: 'https://{tenant}.example/', variables: { tenant: { isRequired: true } } },
-    ];
+  test('whose address has an unknown variable is left out', () => {
+    const remotes = [{ type: 'sse', url: 'https://{tenant}.example/' }];
 
     expect(readRegistry(aServer({ packages: [], remotes })).skipped).toEqual([
       { name: 'io.github.example/weather', why: 'its URL depends on user input' },
@@ -353,5 +351,62 @@ describe('a key', () => {
 
   test.each(['a/b', '☃/☃', 'x'.repeat(200), 'a'])('of %s keeps the rule for keys', (name) => {
     expect(keysFor([name]).get(name)).toMatch(/^[a-z0-9][a-z0-9-]+[a-z0-9]$/);
+  });
+});
+
+describe('a remote server whose URL has variables', () => {
+  const listing = (remotes: object[]) => ({
+    servers: [
+      { server: { name: 'io.example/tenant', description: 'x', version: '1.0.0', remotes } },
+      { server: { name: 'io.example/good', description: 'x', version: '1.0.0', remotes: [good] } },
+    ],
+  });
+  const good = { type: 'sse', url: 'https://mcp.example.com/sse' };
+
+  test.each([
+    ['https://{tenant}.example.com/mcp', ['tenant']],
+    ['https://mcp.example.com/{org}/{tenant}/mcp', ['org', 'tenant']],
+    ['https://mcp.example.com:{port-number}/mcp', ['port-number']],
+  ])('is an entry with these variables: %s', (url, names) => {
+    const variables = Object.fromEntries(
+      names.map((name) => [name, { description: 'your value', isRequired: true }]),
+    );
+
+    const { registry } = readRegistry(listing([{ type: 'streamable-http', url, variables }]));
+
+    expect(registry.remote_servers['io-example-tenant']).toMatchObject({
+      url,
+      url_variables: names.map((name) => ({ name, description: 'your value' })),
+    });
+  });
+
+  test('prefers a URL without variables, and a variable with a value is none', () => {
+    const open = {
+      type: 'streamable-http',
+      url: 'https://{tenant}.example.com/mcp',
+      variables: { tenant: {} },
+    };
+    const known = { ...open, variables: { tenant: { default: 'acme' } } };
+
+    const { registry } = readRegistry(listing([open, good]));
+    const { registry: filled } = readRegistry(listing([known]));
+
+    expect(registry.remote_servers['io-example-tenant']?.url).toBe(good.url);
+    expect(filled.remote_servers['io-example-tenant']?.url).toBe('https://acme.example.com/mcp');
+  });
+
+  test.each([
+    ['an unknown variable', { type: 'sse', url: 'https://{tenant}.example.com/mcp' }],
+    [
+      'a port that does not exist',
+      { type: 'sse', url: 'https://{t}.example.com:99999', variables: { t: {} } },
+    ],
+    ['another protocol', { type: 'sse', url: '{t}://example.com', variables: { t: {} } }],
+    ['a password', { type: 'sse', url: 'https://{t}:x@example.com', variables: { t: {} } }],
+  ])('is omitted with a reason for %s, and the others stay', (_title, remote) => {
+    const { registry, skipped } = readRegistry(listing([remote]));
+
+    expect(Object.keys(registry.remote_servers)).toEqual(['io-example-good']);
+    expect(skipped).toHaveLength(1);
   });
 });

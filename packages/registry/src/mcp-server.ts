@@ -144,14 +144,38 @@ function portOf({ transport, packageArguments, environmentVariables }: Package):
   return url === null ? undefined : Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 }
 
-/** A remote server's entry, or the reason why it cannot be one. */
+/** A remote server's entry, or the reason why it cannot be one. A URL without variables is preferred. */
 export function remoteOf({ remotes }: ServerJson): object | string | undefined {
   const known = remotes
     .map((remote) => ({ ...remote, type: transportOf(remote.type), url: fill(remote.url, remote.variables) }))
-    .filter(({ url }) => !/[{}]/.test(url));
-  const best = known.find(({ type }) => type === 'streamable-http') ?? known[0];
+    .map((remote) => ({ ...remote, open: namesIn(remote.url) }))
+    .filter(({ open, variables }) => open.every((name) => Object.hasOwn(variables, name)))
+    .toSorted((one, other) => one.open.length - other.open.length);
+  const fixed = known.filter(({ open }) => open.length === (known[0]?.open.length ?? 0));
+  const best = fixed.find(({ type }) => type === 'streamable-http') ?? fixed[0];
   if (best === undefined) return remotes.length === 0 ? undefined : 'its URL depends on user input';
-  return { url: best.url, transport: best.type, headers: best.headers.map(headerOf) };
+  const { open, variables } = best;
+  return {
+    url: best.url,
+    ...(open.length === 0
+      ? {}
+      : {
+          url_variables: open.map((name) =>
+            urlVariableOf(name, variables[name] ?? { isRequired: true, isSecret: false }),
+          ),
+        }),
+    transport: best.type,
+    headers: best.headers.map(headerOf),
+  };
+}
+
+function urlVariableOf(name: string, variable: Variables[string]): object {
+  const { description = '', choices } = variable;
+  return { name, description, ...(choices === undefined ? {} : { choices }) };
+}
+
+function namesIn(url: string): string[] {
+  return [...new Set([...url.matchAll(braces)].map(([, name = '']) => name))];
 }
 
 function headerOf(input: Remote['headers'][number]): object {

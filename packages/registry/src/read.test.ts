@@ -129,6 +129,7 @@ test('the published schema has a name, words and examples that keep its rules', 
       "RegistryProvenance",
       "RegistryRemoteServer",
       "RegistryServer",
+      "RegistryUrlVariable",
       "RegistryVariable",
     ]
   `);

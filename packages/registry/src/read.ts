@@ -1,6 +1,11 @@
 import { invalid } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
-import { RegistryGroup, RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import {
+  RegistryGroup,
+  RegistryRemoteServer,
+  RegistryServer,
+  urlVariable,
+} from '@toolhive/contract/registry';
 import type { Registry } from '@toolhive/contract/registry';
 import { isLocalPath, isRepository, parseSource } from '@toolhive/runtime/source';
 import * as z from 'zod';
@@ -79,7 +84,15 @@ function readServers(entries: RawEntries, skip: Skip): Record<string, RegistrySe
 }
 
 function readRemoteServers(entries: RawEntries, skip: Skip): Record<string, RegistryRemoteServer> {
-  return readEntries(entries, skip, (value) => withoutSecretValues(RegistryRemoteServer.parse(value)));
+  return readEntries(entries, skip, (value) => {
+    const server = RegistryRemoteServer.parse(value);
+    const named = new Set((server.url_variables ?? []).map(({ name }) => name));
+    const unknown = [...server.url.matchAll(urlVariable)].flatMap(([, name = '']) =>
+      named.has(name) ? [] : name,
+    );
+    if (unknown.length > 0) throw invalid(`url: ${unknown.join(', ')} is not in url_variables`);
+    return withoutSecretValues(server);
+  });
 }
 
 /** The value of a secret header is a reference to a secret of the user, which no registry may choose. */

@@ -202,6 +202,8 @@ export interface Launch {
   mounts: readonly PinnedMount[];
   /** The paths to hide from the server. Each is inside exactly one mount. */
   hidden: readonly HiddenPath[];
+  /** Whether a server that has changed its own program files must not start. By default, the files are restored. */
+  refusesChangedCode?: boolean;
   /** Whether the home directory is kept for the next instance of the workload, or deleted with the instance. */
   home: 'persistent' | 'ephemeral';
   network: LaunchNetwork;

@@ -228,8 +228,8 @@ export class EncryptedFile {
   }
 
   /**
-   * Generates a password and stores it beside the file, for the user alone. For systems without a keyring, where nobody
-   * can type a password: whoever reads the home directory can read the secrets, but a copy of the file alone is useless.
+   * Generates a password and stores it beside the file, readable by the user alone. This is for systems without a keyring
+   * and a terminal: programs of the user can read the secrets, but a copy of the encrypted file is useless.
    */
   async generatePassword(): Promise<string | undefined> {
     if (await this.#options.keyring.isAvailable()) return undefined;

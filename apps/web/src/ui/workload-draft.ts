@@ -409,7 +409,7 @@ export function draftOfRequest(request: CreateWorkload, name: string, needs: rea
   };
 }
 
-/** The draft with the user's answers to what is neither a variable nor a setting of the form. */
+/** The draft with the user's answers to questions that the form does not ask. */
 export function answeredDraft(
   draft: Draft,
   needs: readonly Need[],

@@ -25,7 +25,7 @@ export interface Move {
   below?: string;
 }
 
-/** The absolute path on a machine, with the separator `/`. The variables of the client precede those of the system. */
+/** The absolute path on a machine, with the separator `/`. Client variables precede system variables. */
 export function clientPath(paths: SystemPaths, moves: readonly Move[], place: ClientPlace): string {
   const { platform, home, env } = place;
   const system = platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux';
@@ -93,13 +93,13 @@ const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, 
 /** A path that no operating system has. */
 const nowhere = '\u0000';
 
-/** The variables of the operating systems for the configuration of all programs. */
+/** The system variables for all programs. */
 const systemMoves: readonly Move[] = [
   { variable: 'XDG_CONFIG_HOME', replaces: { linux: '.config', darwin: '.config', windows: nowhere } },
   { variable: 'APPDATA', replaces: { linux: nowhere, darwin: nowhere, windows: 'AppData/Roaming' } },
 ];
 
-/** Moves the settings of editors based on Visual Studio Code. */
+/** Moves the settings in editors based on Visual Studio Code. */
 const movedEditor: readonly Move[] = [
   {
     variable: 'VSCODE_APPDATA',
@@ -284,7 +284,7 @@ export const ClientName = z.enum(rows.map(({ id }) => id)).meta({
 });
 export type ClientName = z.infer<typeof ClientName>;
 
-/** The variables that can move the files of a client. */
+/** The variables that can move client files. */
 export const clientVariables: readonly string[] = [
   ...new Set(
     [...systemMoves, ...rows.flatMap((row: Row) => row.moves ?? [])].map(({ variable }) => variable),

@@ -32,6 +32,10 @@ export const WorkloadCheck = z
     permissions: Permissions.optional().meta({
       description: 'The server permissions. Absent for remote servers.',
     }),
+    notes: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'The settings that a registry entry adds to a package that the request names.' }),
     risks: z
       .array(z.object({ risk: Risk, text: z.string() }))
       .meta({ description: 'The dangerous access that requires consent.' }),

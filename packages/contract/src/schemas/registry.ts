@@ -16,6 +16,14 @@ const HttpUrl = z
   .url({ protocol: /^https?$/ })
   .refine((url) => !hasCredentials(url), 'contains a user name or a password');
 
+/** The variables in a URL: `https://{tenant}.example.com/mcp`. */
+export const urlVariable = /\{([\w-]{1,100})\}/g;
+
+/** The same, with variables that the user sets. */
+const TemplateUrl = z
+  .string()
+  .refine((url) => HttpUrl.safeParse(url.replaceAll(urlVariable, '1')).success, 'Invalid URL');
+
 function hasCredentials(url: string): boolean {
   const parsed = URL.parse(url);
   return parsed !== null && (parsed.username !== '' || parsed.password !== '');
@@ -286,10 +294,26 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     { id: 'RegistryServer', description: 'A server that runs on this machine.' },
   );
 
+  const UrlVariable = note(
+    object({
+      name: z
+        .string()
+        .regex(/^[\w-]{1,100}$/)
+        .describe('The name of the variable in the URL.'),
+      description: orElse(text({ min: 5, max: 200 }), '').describe(
+        'The purpose of the variable, in one sentence.',
+      ),
+      default: z.string().optional().describe('The default value.'),
+      choices: words(z.string()).optional().describe('The allowed values.'),
+    }),
+    { id: 'RegistryUrlVariable', description: 'A part of the URL that the user sets.' },
+  );
+
   const RemoteServer = note(
     object({
       ...common,
-      url: HttpUrl.describe('The URL of the MCP endpoint.'),
+      url: TemplateUrl.describe('The URL of the MCP endpoint. A name in braces is one of `url_variables`.'),
+      url_variables: z.array(UrlVariable).optional().describe('The parts of the URL that the user sets.'),
       transport: orElse(z.enum(['sse', 'streamable-http']), 'sse').describe('The transport.'),
       headers: z.array(Header).optional().describe('The headers of each request.'),
       oauth_config: OAuth.optional(),

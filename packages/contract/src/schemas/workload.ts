@@ -175,6 +175,13 @@ export const CreateWorkload = z
       .max(2048)
       .optional()
       .meta({ description: 'The URL of a remote server, instead of an image.' }),
+    url_variables: z
+      .record(z.string().max(100), z.string().max(253))
+      .nullish()
+      .meta({
+        description: 'The variables in the URL of a remote registry entry.',
+        examples: [{ tenant: 'acme' }],
+      }),
     host: z
       .string()
       .max(253)

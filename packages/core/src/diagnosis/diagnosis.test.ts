@@ -243,6 +243,24 @@ test('a client application is told from its folder to its workloads', async () =
   expect(told(broken, 'file')).toContain('mcp.json');
 });
 
+test('a workload is told without the problems of others in the same client', async () => {
+  await using rig = await openRig();
+  await mkdir(join(rig.home.path, '.cursor'));
+  const foreign = { mcpServers: { taken: { url: 'https://mcp.example.com/mcp' } } };
+  await writeFile(join(rig.home.path, '.cursor/mcp.json'), JSON.stringify(foreign));
+  await rig.core.clients.register(['cursor'], ['default']);
+  const fine = await run(rig.core, { name: 'fine' });
+  const taken = await run(rig.core, { name: 'taken' });
+  await rig.core.clients.reconcile();
+
+  const without = await diagnoseWorkload(rig.core, fine, signal);
+  const own = await diagnoseWorkload(rig.core, taken, signal);
+
+  expect(statesOf(without)).toMatchObject({ clients: 'ok' });
+  expect(statesOf(own)).toMatchObject({ clients: 'failed' });
+  expect(told(own, 'clients')).toContain('already contains an entry taken');
+});
+
 test('the machine is told with everything on it', async () => {
   await using rig = await openRig();
   const empty = await diagnoseMachine(rig.core, signal);

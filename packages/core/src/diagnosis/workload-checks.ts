@@ -13,6 +13,7 @@ import { mountsOf } from '../permissions/mounts.ts';
 import { isLocal, isRemote, urlOf } from '../run-config/kinds.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
+import { complaintIn } from '../supervision/cause.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
@@ -281,8 +282,12 @@ async function listingOf(
       ...doubts,
     ];
   }
+  if (tools.length > 0) return [ok(`the server offers ${count}`), ...doubts];
+  const complaint = complaintIn(await core.logs.read(runConfig.name, 'server', { lines: searchedLines }));
   return [
-    tools.length === 0 ? warning('the server offers no tools') : ok(`the server offers ${count}`),
+    complaint?.fix === undefined
+      ? warning('the server offers no tools')
+      : warning(`the server offers no tools, and its log says: ${shorten(complaint.line)}`, complaint.fix),
     ...doubts,
   ];
 }
@@ -318,11 +323,12 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
     return [
       warning(`no client has access to the group ${group}`, 'run thv client setup to register clients'),
     ];
-  return users.map(({ name, problem }) =>
-    problem === undefined
+  return users.map(({ name }) => {
+    const problem = core.clients.problemWith(name, runConfig.name);
+    return problem === undefined
       ? ok(`${name} is configured for this workload`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
-  );
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`);
+  });
 }
 
 /** A URL without its query, which may contain private data. */

@@ -68,6 +68,11 @@ export class Registrations implements AsyncDisposable {
     return this.#options.files.pathOf(client);
   }
 
+  /** The problem with one workload's entry in a client's file. Other entries do not matter. */
+  problemWith(client: ClientName, workload: string): string | undefined {
+    return this.#options.files.problemOf(client, workload);
+  }
+
   /** Every application that ToolHive knows, in the order of the table. */
   async discover(): Promise<ClientStatus[]> {
     const installed = await this.#options.files.installed();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeOf } from './cause.ts';
+import { causeOf, complaintIn } from './cause.ts';
 
 const inNode = `file:///opt/toolhive/package/node_modules/server/dist/index.js:12
     throw new Error('BRAVE_API_KEY is required');
@@ -70,17 +70,87 @@ test.each([
   [
     'Error: unable to load the cluster configuration\nUsage:\n  server [flags]\n\nFlags:\n  --port string   Port (e.g. 8080)',
     'Error: unable to load the cluster configuration',
-    'pass the arguments of the server after --',
+    'run it with a kubeconfig file: -v FILE:/data/kubeconfig:ro -e KUBECONFIG=/data/kubeconfig',
   ],
   [
     "[TypeError: fetch failed] {\n  [cause]: Error: getaddrinfo ENOTFOUND docs.example\n      at onlookupall (node:dns:123:26) {\n    errno: -3008,\n    code: 'ENOTFOUND',\n    syscall: 'getaddrinfo',\n    hostname: 'docs.example'\n  }\n}\n\nNode.js v24.21.0",
     '[cause]: Error: getaddrinfo ENOTFOUND docs.example',
-    'check that its permission profile allows a network (--permission-profile network)',
+    'replace the example host docs.example in the settings of the server by a real one',
   ],
   [
     "Error accessing directory /vault: Error: ENOENT: no such file or directory, stat '/vault'",
     "Error accessing directory /vault: Error: ENOENT: no such file or directory, stat '/vault'",
     'mount it with --volume DIR:/vault',
+  ],
+  [
+    'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
+    'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
+    'check that its permission profile allows a network (--permission-profile network)',
+  ],
+  [
+    'curl: (6) Could not resolve host: your-instance.atlassian.net',
+    'curl: (6) Could not resolve host: your-instance.atlassian.net',
+    'replace the example host your-instance.atlassian.net in the settings of the server by a real one',
+  ],
+  [
+    'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
+    'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
+    'store it with thv secret set SLACK_BOT_TOKEN and run the server with --secret SLACK_BOT_TOKEN,target=SLACK_BOT_TOKEN -e SLACK_TEAM_ID=VALUE',
+  ],
+  [
+    'Missing API_KEY\nMissing API_SECRET\nbye',
+    'Missing API_SECRET',
+    'store them with thv secret set API_KEY and thv secret set API_SECRET and run the server with --secret API_KEY,target=API_KEY --secret API_SECRET,target=API_SECRET',
+  ],
+  [
+    'Either SERVICE_API_KEY or SERVICE_API_KEY_FILE must be set',
+    'Either SERVICE_API_KEY or SERVICE_API_KEY_FILE must be set',
+    'store it with thv secret set SERVICE_API_KEY and run the server with --secret SERVICE_API_KEY,target=SERVICE_API_KEY',
+  ],
+  [
+    'SERVICE_KEY_FILE or SERVICE_KEY is required',
+    'SERVICE_KEY_FILE or SERVICE_KEY is required',
+    'store it with thv secret set SERVICE_KEY and run the server with --secret SERVICE_KEY,target=SERVICE_KEY',
+  ],
+  [
+    'Set OPENAI_API_KEY or OTHER_API_KEY: one is required',
+    'Set OPENAI_API_KEY or OTHER_API_KEY: one is required',
+    'store it with thv secret set OPENAI_API_KEY and run the server with --secret OPENAI_API_KEY,target=OPENAI_API_KEY',
+  ],
+  [
+    'MAIL_TOKEN_PATH is not set',
+    'MAIL_TOKEN_PATH is not set',
+    'run it with -v FILE:/data/mail-token-path:ro -e MAIL_TOKEN_PATH=/data/mail-token-path',
+  ],
+  [
+    'GOOGLE_APPLICATION_CREDENTIALS environment variable missing',
+    'GOOGLE_APPLICATION_CREDENTIALS environment variable missing',
+    'run it with -v FILE:/data/google-application-credentials:ro -e GOOGLE_APPLICATION_CREDENTIALS=/data/google-application-credentials',
+  ],
+  [
+    'NOTES_DIR is required',
+    'NOTES_DIR is required',
+    'run it with -v DIR:/data/notes-dir -e NOTES_DIR=/data/notes-dir',
+  ],
+  [
+    'Error: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
+    'Error: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
+    'run it with a kubeconfig file: -v FILE:/data/kubeconfig:ro -e KUBECONFIG=/data/kubeconfig',
+  ],
+  [
+    "Error: Cannot find module '../build/Release/native.node'\n    at /opt/toolhive/package/node_modules/bindings/bindings.js:1:1\n    at /opt/toolhive/package/node_modules/@scope/native/index.js:2:1",
+    "Error: Cannot find module '../build/Release/native.node'",
+    'run it with --allow-scripts @scope/native, which builds its native module',
+  ],
+  [
+    'Error: No native build was found for platform=linux',
+    'Error: No native build was found for platform=linux',
+    'run it with --allow-scripts and the name of the npm package whose native module is missing',
+  ],
+  [
+    'connect ECONNREFUSED 127.0.0.1:8888',
+    'connect ECONNREFUSED 127.0.0.1:8888',
+    'start the program that the server expects at port 8888, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself',
   ],
 ])('finds the cause and the fix in %j', (output, line, fix) => {
   expect(causeOf(output)).toEqual({ line, fix });
@@ -103,6 +173,20 @@ test.each([
 
 test('finds nothing where nothing was written', () => {
   expect(causeOf('\n')).toBeUndefined();
+});
+
+test.each([
+  ['connection refused localhost:8888\nretrying', 'connection refused localhost:8888'],
+  ['dial tcp [::1]:5432: connection refused', 'dial tcp [::1]:5432: connection refused'],
+])('finds why a server that runs does not answer in %j', (output, line) => {
+  const complaint = complaintIn(output);
+
+  expect(complaint?.line).toBe(line);
+  expect(complaint?.fix).toContain('start the program that the server expects');
+});
+
+test('finds no complaint in the ordinary output of a server that runs', () => {
+  expect(complaintIn('starting\nwarning: no cache\nlistening on stdio')).toBeUndefined();
 });
 
 test('takes nothing but plain names from what a server writes', () => {

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { fileFlags, missingVariables, settingThem } from './missing-variables.ts';
 
 /** Why a server ended, as far as its output tells. */
 export interface Cause {
@@ -18,9 +19,10 @@ interface Complaint {
 }
 
 const path = String.raw`(\/[\w./@+-]{1,200})`;
-const secretName = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
-const variable = String.raw`\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b`;
-const isMissing = String.raw`required|missing|not set|must be set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|KeyError|needs? `;
+const host = String.raw`([a-z0-9](?:[\w-]{0,62}\.){0,8}[\w-]{0,62})`;
+
+/** Several lines and variables belong together, so `missingVariables` reads them. */
+const variables: Complaint = { pattern: /(?!)/, fix: () => undefined };
 
 /** In the order of preference: the first that matches any line. */
 const complaints: readonly Complaint[] = [
@@ -49,8 +51,12 @@ const complaints: readonly Complaint[] = [
     pattern: /error while loading shared libraries: ([\w.+-]{1,100})/,
     fix: ([library]) => `install the package of your system that contains ${library}`,
   },
-  { pattern: new RegExp(`${variable}.*(?:${isMissing})`, 'i'), fix: giveVariable },
-  { pattern: new RegExp(`(?:${isMissing}).*${variable}`, 'i'), fix: giveVariable },
+  {
+    pattern:
+      /(?:unable to load|no|invalid|cannot load|could not load|failed to load) (?:the )?(?:in-cluster |cluster |kube(?:rnetes)? ?)(?:configuration|config)|no configuration has been provided|kubeconfig.*(?:not found|not set|no such file|required)|Unable to load kubeconfig/i,
+    fix: () => `run it with a kubeconfig file: ${fileFlags('KUBECONFIG')}`,
+  },
+  variables,
   {
     pattern: /EADDRINUSE|address already in use/i,
     fix: () => 'name the port that the server listens on with --target-port',
@@ -67,6 +73,26 @@ const complaints: readonly Complaint[] = [
       /^\/(?:opt\/toolhive|app|usr|home\/server)\//.test(place)
         ? undefined
         : `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`,
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(?:ECONNREFUSED|connection refused|connect(?:ion)? (?:error|failed)).{0,100}?(?:\blocalhost|\b127\.0\.0\.1|::1)\]?:(\d{1,5})|(?:\blocalhost|\b127\.0\.0\.1|::1)\]?:(\d{1,5}).{0,100}?(?:ECONNREFUSED|connection refused)`,
+      'i',
+    ),
+    fix: (ports) => {
+      const port = ports.find((each) => each !== undefined);
+      return `start the program that the server expects at port ${port}, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself`;
+    },
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?:?|host=)\s*['"]?${host}`,
+      'i',
+    ),
+    fix: ([name = '']) =>
+      isExampleHost(name)
+        ? `replace the example host ${name} in the settings of the server by a real one`
+        : undefined,
   },
   {
     pattern:
@@ -98,15 +124,38 @@ const maxChars = 64 * 1024;
 const maxLines = 100;
 const maxLineChars = 500;
 
-/** Chooses the line in a server's output that names the cause of its end. Undefined without output. */
+/** The line in a server's output that names the cause of its end. Undefined without output. */
 export function causeOf(output: string): Cause | undefined {
+  const lines = linesOf(output);
+  const known = knownCause(lines);
+  if (known !== undefined) return known;
+  const line = plainCause(lines);
+  return line === undefined ? undefined : { line: shortened(line) };
+}
+
+/** The same for a server that may run: only a line with a known fix counts. */
+export function complaintIn(output: string): Cause | undefined {
+  return knownCause(linesOf(output));
+}
+
+function linesOf(output: string): string[] {
   const recent = stripVTControlCharacters(output.slice(-maxChars));
-  const lines = recent
+  return recent
     .split('\n')
     .slice(-maxLines)
     .map((line) => line.slice(0, maxLineChars).trimEnd())
     .filter((line) => line !== '');
-  for (const { pattern, fix, better } of complaints) {
+}
+
+function knownCause(lines: readonly string[]): Cause | undefined {
+  const recent = lines.join('\n');
+  for (const complaint of complaints) {
+    if (complaint === variables) {
+      const missing = missingVariables(lines.filter((line) => !isSource(line)));
+      if (missing !== undefined) return { line: shortened(missing.line), fix: settingThem(missing.names) };
+      continue;
+    }
+    const { pattern, fix, better } = complaint;
     // The first line of Node.js and the last line of Python contain the message. Others repeat it in source code.
     const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
     const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
@@ -115,8 +164,16 @@ export function causeOf(output: string): Cause | undefined {
     const stated = better && lines.findLast((candidate) => better.test(candidate));
     return { line: shortened(stated ?? line), fix: text };
   }
-  const line = plainCause(lines);
-  return line === undefined ? undefined : { line: shortened(line) };
+  return undefined;
+}
+
+/** A host of documentation, or a name that only the author's network knows. */
+function isExampleHost(name: string): boolean {
+  return (
+    /(?:^|\.)example(?:\.(?:com|net|org))?$|\.(?:example|invalid|test)$|^your[-_.]|^(?:host|hostname|server)$/i.test(
+      name,
+    ) || /^your[\w-]*\./i.test(name)
+  );
 }
 
 /** Lines of stack traces, of programs, and of the properties of an error. */
@@ -144,22 +201,18 @@ function plainCause(lines: readonly string[]): string | undefined {
   return worded ?? lines.findLast((line) => !/^Node\.js v|^\s*[{}]/.test(line)) ?? lines.at(-1);
 }
 
-function nativeModule(_groups: string[], output: string): string {
-  const built =
-    /node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})\/(?:build|lib\/binding|prebuilds|compiled)\b/.exec(
-      output,
-    );
-  const name = output.includes('"sharp" module') ? 'sharp' : (built?.[1] ?? 'PACKAGE');
-  return `run it with --allow-scripts ${name}, which builds its native module`;
-}
+/** Loaders of native modules, which appear in the output of every package that uses them. */
+const loaders: ReadonlySet<string> = new Set(['bindings', 'node-gyp-build', 'prebuild-install', 'node-gyp']);
 
-function giveVariable(groups: string[]): string | undefined {
-  const name = groups.find((group) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(group));
-  if (name === undefined || /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$/.test(name))
-    return undefined;
-  return secretName.test(name)
-    ? `store it with thv secret set ${name} and run the server with --secret ${name},target=${name}`
-    : `run it with -e ${name}=VALUE`;
+function nativeModule(_groups: string[], output: string): string {
+  const packages = [...output.matchAll(/node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})\/(\w+)/g)].filter(
+    ([, name = '']) => !loaders.has(name) && !name.startsWith('.'),
+  );
+  const built = packages.find(([, , folder = '']) => /^(?:build|lib|prebuilds|compiled)$/.test(folder));
+  const found = output.includes('"sharp" module') ? 'sharp' : (built ?? packages.at(0))?.[1];
+  return found === undefined
+    ? 'run it with --allow-scripts and the name of the npm package whose native module is missing'
+    : `run it with --allow-scripts ${found}, which builds its native module`;
 }
 
 const shortened = (line: string): string => line.trim().slice(0, 400);

@@ -63,6 +63,7 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
     hidden: [],
+    refusesChangedCode: runConfig.tool_pinning === 'block',
     home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: launchNetwork(networkOf(runConfig), egress),
     limits: limitsOf(runConfig),

@@ -4,7 +4,7 @@ import type { Logs } from '@toolhive/state/logs';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { SignInPace } from '@toolhive/remote/sign-in-pace';
-import { causeOf } from './cause.ts';
+import { causeOf, complaintIn } from './cause.ts';
 import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
 import type { BuiltInServerOptions } from './built-in-server.ts';
@@ -136,7 +136,9 @@ export async function describeFailure(
   logs: Logs,
   name: string,
 ): Promise<string> {
-  const cause = failure.hasEnded ? causeOf(await logs.read(name, 'server', { lines: 60 })) : undefined;
+  const output = await logs.read(name, 'server', { lines: 60 });
+  // A server that still runs may have written why it does not answer.
+  const cause = failure.hasEnded ? causeOf(output) : complaintIn(output);
   const fix = cause?.fix === undefined ? '' : `; to fix it, ${cause.fix}`;
   const wrote = cause === undefined ? '' : `; last output: ${cause.line}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;

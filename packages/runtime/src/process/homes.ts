@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { constants, existsSync } from 'node:fs';
 import { lstat, mkdir, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { promisify } from 'node:util';
 import { conflict } from '@toolhive/contract/failure';
 import { type PinnedMount, pinSource } from '../mount-source.ts';
 import type { Homes, StoredHome } from '../runtime.ts';
 import { measureFiles, measureUnlinked } from './measure.ts';
 import { isInside } from './mounts.ts';
+import { PackageLayers } from './package-layer.ts';
+import { removeTree } from './remove-tree.ts';
 import { inside } from './plan.ts';
-
-const run = promisify(execFile);
 
 /**
  * The home directories of sandboxed servers, one directory for each workload. Servers write in them, so nothing here
@@ -18,11 +16,14 @@ const run = promisify(execFile);
  */
 export class ProcessHomes implements Homes {
   readonly #directory: string;
+  /** The packages' own directories, which belong to the stored files. */
+  readonly layers: PackageLayers;
   /** The first processes of the sandboxes that run now, by workload. */
   readonly #running = new Map<string, Set<number>>();
 
   constructor(directory: string) {
     this.#directory = directory;
+    this.layers = new PackageLayers(join(directory, '.packages')); // no workload has such a name
   }
 
   /**
@@ -65,17 +66,19 @@ export class ProcessHomes implements Homes {
     if (found?.isDirectory() !== true) return undefined;
     const { bytes, isEmpty, excess } = await measureFiles(place);
     const unlinked = await measureUnlinked([...(this.#running.get(workload) ?? [])], found.dev);
-    return { place, bytes: bytes + unlinked, isEmpty, ...(excess === undefined ? {} : { excess }) };
+    const layer = await this.layers.measure(workload);
+    const reason = excess ?? layer.excess;
+    return {
+      place,
+      bytes: bytes + unlinked + layer.bytes,
+      isEmpty: isEmpty && layer.isEmpty,
+      ...(reason === undefined ? {} : { excess: reason }),
+    };
   }
 
-  /** Uses the system's tools, which delete trees of any depth, and leave the targets of links alone. */
   async remove(workload: string): Promise<void> {
-    const path = this.#path(workload);
-    const found = await lstat(path).catch(() => undefined);
-    if (found === undefined) return;
-    const env = { PATH: '/usr/bin:/bin' };
-    if (found.isDirectory()) await run('chmod', ['-R', 'u+rwx', '--', path], { env }).catch(() => {}); // `rm` reports any remains
-    await run('rm', ['-rf', '--', path], { env });
+    await removeTree(this.#path(workload));
+    await this.layers.remove(workload);
   }
 
   #path(workload: string): string {

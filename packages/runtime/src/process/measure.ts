@@ -8,6 +8,9 @@ interface Measured {
   bytes: number;
   /** Whether there are directories only. */
   isEmpty: boolean;
+  /** The number of entries besides directories, and the sum of their sizes. Both are the same on every file system. */
+  files: number;
+  size: number;
   /** Why the walk ended early, as a phrase that continues "the server". */
   excess?: string;
 }
@@ -23,7 +26,7 @@ const BLOCK = 512;
  */
 export async function measureFiles(root: string): Promise<Measured> {
   const seen = new Set<string>();
-  const total: Measured & { entries: number } = { bytes: 0, isEmpty: true, entries: 0 };
+  const total: Measured & { entries: number } = { bytes: 0, isEmpty: true, files: 0, size: 0, entries: 0 };
   await walk(Buffer.from(root), 0);
   const { entries: _, ...measured } = total;
   return measured;
@@ -49,7 +52,11 @@ export async function measureFiles(root: string): Promise<Measured> {
   }
 
   function count(found: Stats): void {
-    if (!found.isDirectory()) total.isEmpty = false;
+    if (!found.isDirectory()) {
+      total.isEmpty = false;
+      total.files += 1;
+      total.size += found.size;
+    }
     // Several names of one file occupy its space once.
     const identity = `${found.dev}:${found.ino}`;
     if (found.nlink > 1 && !found.isDirectory()) {
@@ -63,7 +70,7 @@ export async function measureFiles(root: string): Promise<Measured> {
 const AS_DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Opens a directory. Makes an unreadable directory readable first, because files could hide in it. */
-async function openDirectory(path: Buffer): Promise<FileHandle | undefined> {
+export async function openDirectory(path: Buffer | string): Promise<FileHandle | undefined> {
   try {
     return await open(path, AS_DIRECTORY);
   } catch (error) {

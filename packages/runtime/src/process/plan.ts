@@ -6,6 +6,7 @@ import type { OpenMount } from './mounts.ts';
 import { resolverSettings } from '../egress/link-addresses.ts';
 import { NAME_SERVER } from '../egress/user-network.ts';
 import type { Binary } from '../programs.ts';
+import type { LayerMount } from './package-layer.ts';
 import { seccompFilter } from './seccomp.ts';
 import type { Architecture } from './syscalls.ts';
 
@@ -58,6 +59,8 @@ export interface Confinement {
   mounts: readonly OpenMount[];
   hidden?: readonly HiddenPath[];
   packageFolder?: string;
+  /** Directories over parts of the package, by their path in it. */
+  layers?: readonly LayerMount[];
   /** Directories and sockets of ToolHive's own that may be written, by their place inside. */
   writable?: Readonly<Record<string, string>>;
   node?: Binary;
@@ -65,6 +68,9 @@ export interface Confinement {
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
   files?: Readonly<Record<string, string>>;
+  /** Programs made up for this sandbox, and links to them by path. */
+  programs?: Readonly<Record<string, string>>;
+  links?: Readonly<Record<string, string>>;
   /** The size of each writable directory in memory. */
   temporaryBytes?: number;
   channel?: boolean;
@@ -92,6 +98,14 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     ]),
     (confinement.hidden ?? []).flatMap(({ blank, target }) => ['--ro-bind', blank, target]),
     madeUp(confinement.files ?? {}, descriptorOf),
+    Object.entries(confinement.programs ?? {}).flatMap(([path, content]) => [
+      '--perms',
+      '0755',
+      '--ro-bind-data',
+      descriptorOf(content),
+      path,
+    ]),
+    Object.entries(confinement.links ?? {}).flatMap(([path, target]) => ['--symlink', target, path]),
     ['--remount-ro', '/'],
     environment(confinement),
     ['--chdir', confinement.cwd ?? inside.home],
@@ -219,10 +233,15 @@ function scratchFolders(bytes: number): string[] {
 
 const scratch = (folder: string, bytes: number) => ['--size', String(bytes), '--tmpfs', folder];
 
-function programs({ packageFolder, writable, node, readOnlyPaths }: Confinement): string[] {
+function programs({ packageFolder, layers, writable, node, readOnlyPaths }: Confinement): string[] {
   return [
     ...Object.entries(writable ?? {}).flatMap(([target, source]) => ['--bind', source, target]),
     ...(packageFolder === undefined ? [] : ['--ro-bind', packageFolder, inside.package]),
+    ...(layers ?? []).flatMap(({ source, path, readOnly }) => [
+      readOnly ? '--ro-bind' : '--bind',
+      source,
+      path === '' ? inside.package : `${inside.package}/${path}`,
+    ]),
     ...(node === undefined
       ? []
       : ['--ro-bind', node.path, inside.node, ...node.libraries.flatMap(bindReadOnly)]),

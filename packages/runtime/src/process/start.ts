@@ -21,6 +21,8 @@ import { type NetworkTools, OwnNetwork, networkShare } from '../egress/user-netw
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { openFilesCeiling } from '../open-files.ts';
 import { requireNode } from '../programs.ts';
+import { formatSource } from '../source.ts';
+import type { Layer, LayerMount } from './package-layer.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
 
@@ -40,7 +42,8 @@ export interface Start {
 
 /** Starts an installed package in a new sandbox. After a failure, nothing remains. */
 export async function startInstance(given: Start): Promise<Instance> {
-  const { args, env, readOnlyPaths } = await browserFor(given.launch);
+  const browser = await browserFor(given.launch, given.installed.folder);
+  const { args, env } = browser;
   const launch = {
     ...given.launch,
     args: [...args, ...given.launch.args],
@@ -56,7 +59,9 @@ export async function startInstance(given: Start): Promise<Instance> {
 
   await using undo = new AsyncDisposableStack();
   await using opened = await openMounts(await mountsOf(start));
-  const plan = await planLaunch(start, network, opened.mounts, readOnlyPaths);
+  const layer = await layerOf(start);
+  for (const note of layer.notes) launch.log(Buffer.from(`[toolhive] ${note}\n`));
+  const plan = await planLaunch(start, network, { mounts: opened.mounts, layers: layer.mounts, browser });
   const door = speaks ? undefined : undo.use(await PublishedSocket.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
@@ -101,7 +106,10 @@ export async function startInstance(given: Start): Promise<Instance> {
     return reason === undefined ? exit : { ...exit, reason };
   });
   const { openFiles } = launch.limits;
-  const unmet = openFiles > openFilesCeiling() ? [fewerFiles(openFiles)] : [];
+  const unmet = [
+    ...(openFiles > openFilesCeiling() ? [fewerFiles(openFiles)] : []),
+    ...layer.notes.map((text): RuntimeLimit => ({ concerns: 'every server', text })),
+  ];
   return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch), limits: unmet });
 }
 
@@ -157,6 +165,18 @@ async function mountsOf({ launch, homes }: Start): Promise<readonly PinnedMount[
   return [await homes.mount(workload, mounts), ...mounts];
 }
 
+/** The package's own directory, which the server may write to, unless nothing of the server is kept. */
+async function layerOf({ launch, installed, homes }: Start): Promise<Layer> {
+  const { workload, source, home, refusesChangedCode } = launch;
+  if (home === 'ephemeral') return { mounts: [], notes: [] };
+  return homes.layers.prepare({
+    ...installed,
+    workload,
+    source: formatSource(source),
+    refusesChanges: refusesChangedCode === true,
+  });
+}
+
 /** The sandbox network for this launch. Throws `invalid` for a network mode that sandboxes do not support. */
 export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'privileged'>): SandboxNetwork {
   if (privileged) {
@@ -176,11 +196,16 @@ const modes: Record<string, SandboxNetwork | undefined> = { none: 'none', host: 
 
 const describeMode = (network: LaunchNetwork) => (network.kind === 'mode' ? network.mode : network.kind);
 
+interface PlannedPaths {
+  mounts: readonly OpenMount[];
+  layers: readonly LayerMount[];
+  browser: Awaited<ReturnType<typeof browserFor>>;
+}
+
 async function planLaunch(
   { machine, launch, installed }: Start,
   network: SandboxNetwork,
-  mounts: readonly OpenMount[],
-  readOnlyPaths: readonly string[],
+  { mounts, layers, browser }: PlannedPaths,
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
   const forwarded = launch.transport.kind === 'http';
@@ -199,7 +224,10 @@ async function planLaunch(
     network,
     mounts,
     packageFolder: folder,
-    readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
+    layers,
+    readOnlyPaths: [...install.readOnlyPaths, ...browser.readOnlyPaths],
+    programs: browser.programs,
+    links: browser.links,
     hidden: launch.hidden,
     temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: embeddedProgram('sandbox-forwarder.ts') } : {},
@@ -212,8 +240,16 @@ async function planLaunch(
  * The server's environment. If a forwarder exists, it receives the environment with its socket and passes it on. The
  * forwarder has a channel to the daemon, so a variable such as NODE_OPTIONS must not influence it.
  */
-function environmentOf({ env, secrets, transport }: Launch): Record<string, string> {
-  const all = { ...env, ...secrets, ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}) };
+function environmentOf({ source, env, secrets, transport }: Launch): Record<string, string> {
+  // Compiled files beside the code could replace the verified code.
+  const isPython = source.kind === 'package' && source.scheme === 'uvx';
+  const python: Record<string, string> = isPython ? { PYTHONDONTWRITEBYTECODE: '1' } : {};
+  const all = {
+    ...python,
+    ...env,
+    ...secrets,
+    ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}),
+  };
   for (const [name, value] of Object.entries(all)) requireVariable(name, value);
   return all;
 }

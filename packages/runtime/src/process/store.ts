@@ -36,6 +36,8 @@ export interface InstalledPackage {
 export class PackageStore {
   readonly #options: StoreOptions;
   readonly #machine: () => Promise<Machine>;
+  /** The daemon's unfinished installations. */
+  readonly #staging: string;
   readonly #flights = new SingleFlight<PackageSource>();
   /** Packages that are installed at the same time share the network, and slow registries then answer too late. */
   readonly #places = new Places(INSTALLATIONS);
@@ -46,6 +48,7 @@ export class PackageStore {
   constructor(options: StoreOptions, machine: () => Promise<Machine>) {
     this.#options = options;
     this.#machine = machine;
+    this.#staging = join(options.cacheDir, '.staging', fileName(options.daemonId));
   }
 
   /** Resolves the source, installs it if necessary, and returns it with its exact version. */
@@ -63,14 +66,9 @@ export class PackageStore {
     const { installerOf } = await import('./installers/installers.ts');
     const installer = installerOf(source);
     const { version: _, ...unversioned } = source;
-    const release = isLocalPath(source)
-      ? undefined
-      : await this.#lookUps.run(() => {
-          options.signal.throwIfAborted();
-          return this.#staged(source, installer, options, (context) =>
-            installer.newest(unversioned, context),
-          );
-        });
+    const find = (context: InstallContext): Promise<Release | undefined> =>
+      installer.newest(unversioned, context);
+    const release = isLocalPath(source) ? undefined : await this.#lookUp(source, installer, options, find);
     if (release !== undefined) return release;
     throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
   }
@@ -79,9 +77,18 @@ export class PackageStore {
   async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
     const { installerOf } = await import('./installers/installers.ts');
     const installer = installerOf(source);
+    return this.#lookUp(source, installer, options, (context) => installer.preview(source, context));
+  }
+
+  #lookUp<Result>(
+    source: PackageSource,
+    installer: Installer,
+    options: PrepareOptions,
+    work: (context: InstallContext) => Promise<Result>,
+  ): Promise<Result> {
     return this.#lookUps.run(() => {
       options.signal.throwIfAborted();
-      return this.#staged(source, installer, options, (context) => installer.preview(source, context));
+      return this.#staged(source, installer, options, work);
     });
   }
 
@@ -99,7 +106,7 @@ export class PackageStore {
 
   /** Removes the remains of this daemon's interrupted installations. */
   async sweep(): Promise<void> {
-    await remove(this.#stagingFolder());
+    await remove(this.#staging);
   }
 
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
@@ -136,9 +143,8 @@ export class PackageStore {
     work: (context: InstallContext, staged: string) => Promise<Result>,
   ): Promise<Result> {
     const { cacheDir, env } = this.#options;
-    const staging = this.#stagingFolder();
-    await mkdir(staging, { recursive: true, mode: 0o700 });
-    const staged = await mkdtemp(`${staging}/`);
+    await mkdir(this.#staging, { recursive: true, mode: 0o700 });
+    const staged = await mkdtemp(`${this.#staging}/`);
     const folder = join(staged, packageFolder);
     const downloads =
       installer.keepsDownloads || isLocalPath(source)
@@ -224,7 +230,7 @@ export class PackageStore {
 
   /** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
   async #removeOld(source: PackageSource): Promise<void> {
-    const shelf = this.#shelfOf(source);
+    const shelf = shelfIn(this.#options.cacheDir, source);
     const entries = await readdir(shelf).catch(() => []);
     const aged = await Promise.all(
       entries.map(async (entry) => {
@@ -237,8 +243,8 @@ export class PackageStore {
   }
 
   async #moveIn(folder: string, source: PackageSource): Promise<void> {
-    const place = this.#folderOf(source);
-    await mkdir(this.#shelfOf(source), { recursive: true });
+    const place = folderIn(this.#options.cacheDir, source);
+    await mkdir(shelfIn(this.#options.cacheDir, source), { recursive: true });
     if ((await this.#find(source)) !== undefined) return;
     try {
       await rename(folder, place);
@@ -253,7 +259,7 @@ export class PackageStore {
 
   async #find(source: PackageSource): Promise<InstalledPackage | undefined> {
     if (source.version === undefined) return undefined;
-    const folder = this.#folderOf(source);
+    const folder = folderIn(this.#options.cacheDir, source);
     const install = await readInstall(folder);
     return install === undefined ? undefined : { folder: join(folder, packageFolder), install };
   }
@@ -263,7 +269,7 @@ export class PackageStore {
     // Other options may need other versions, and commits have no order.
     if (isLocalPath(source) || source.git !== undefined || optionsMark(source) !== '') return undefined;
     if ((source.version ?? 'latest') !== 'latest') return undefined;
-    const parent = this.#shelfOf(source);
+    const parent = shelfIn(this.#options.cacheDir, source);
     const entries = (await readdir(parent).catch(() => [])).filter((entry) => !entry.includes('~'));
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
     return installs
@@ -271,20 +277,14 @@ export class PackageStore {
       .toSorted(compareVersions)
       .at(-1);
   }
-
-  /** Where all versions of a package lie. */
-  #shelfOf({ scheme, name }: PackageSource): string {
-    return join(this.#options.cacheDir, scheme, fileName(name));
-  }
-
-  #folderOf(source: PackageSource): string {
-    return join(this.#shelfOf(source), fileName(`${source.version ?? ''}${optionsMark(source)}`));
-  }
-
-  #stagingFolder(): string {
-    return join(this.#options.cacheDir, '.staging', fileName(this.#options.daemonId));
-  }
 }
+
+/** Where all versions of a package lie. */
+const shelfIn = (cacheDir: string, { scheme, name }: PackageSource): string =>
+  join(cacheDir, scheme, fileName(name));
+
+const folderIn = (cacheDir: string, source: PackageSource): string =>
+  join(shelfIn(cacheDir, source), fileName(`${source.version ?? ''}${optionsMark(source)}`));
 
 async function readInstall(folder: string): Promise<Install | undefined> {
   return parseInstall(await readFile(join(folder, installFile), 'utf8').catch(() => ''));

@@ -1,12 +1,13 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { useLocation, useParams } from 'wouter';
 import { registryServer } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
-import { Form } from '../../ui/fields.tsx';
+import { Form, TextField } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 
@@ -45,6 +46,7 @@ function EntryForm({
   const [failure, setFailure] = useState<ThvError | undefined>();
   const [, navigate] = useLocation();
   const local = 'image' in entry ? entry : undefined;
+  const places = 'url' in entry ? (entry.url_variables ?? []) : [];
   return (
     <>
       <p>
@@ -52,6 +54,25 @@ function EntryForm({
       </p>
       <div className="columns">
         <Form ref={form} failure={failure}>
+          {places.map(({ name: place, description, default: preset = '' }) => (
+            <TextField
+              key={place}
+              label={place}
+              hint={description === '' ? 'A part of the URL' : description}
+              pointer={jsonPointer(['url_variables', place])}
+              value={draft.others.url_variables?.[place] ?? preset}
+              isRequired
+              onChange={(value) =>
+                setDraft({
+                  ...draft,
+                  others: {
+                    ...draft.others,
+                    url_variables: { ...draft.others.url_variables, [place]: value },
+                  },
+                })
+              }
+            />
+          ))}
           <WorkloadForm draft={draft} onChange={setDraft} source="none" />
           <Launch
             draft={draft}

@@ -27,10 +27,15 @@ export async function withStoredCredentials(
   return referring(request, stored);
 }
 
-/** The request with references to secrets, as if its credentials were stored. */
+/** The request with references to secrets, as if its credentials were stored, and without those in its other texts. */
 export function withReferences(request: CreateWorkload): CreateWorkload {
+  const { cmd_arguments: args, url } = request;
   return referring(
-    request,
+    {
+      ...request,
+      ...(args ? { cmd_arguments: withoutCredentials(args) } : {}),
+      ...(url === undefined ? {} : { url: url.replaceAll(/([?&])([\w.-]+)=([^&#]*)/g, maskedParameter) }),
+    },
     new Map(credentialsIn(request).map(({ name }) => [name, secretKey(request, name)])),
   );
 }
@@ -49,6 +54,26 @@ export function credentialWarning(request: CreateWorkload & { name: string }): s
   // No flag sets a header.
   const others = credentials.some(({ isHeader }) => isHeader) ? '' : `, or run: ${commands.join(' && ')}`;
   return `the run config contains the values of ${names}. To store them as secrets, remove ${request.name} and repeat the command with --store-secrets${others}`;
+}
+
+const mask = '***';
+
+function maskedParameter(whole: string, start: string, name: string, value: string): string {
+  return isShown(name, value) ? whole : `${start}${name}=${mask}`;
+}
+
+/** Arguments for people. A terminal or a log keeps its output, so no credential appears. */
+function withoutCredentials(args: readonly string[]): string[] {
+  return args.map((arg, index) => {
+    const [, flag = ''] = /^--?([\w-]+)$/.exec(args[index - 1] ?? '') ?? [];
+    if (flag !== '' && !isShown(flag, arg)) return arg.replace(/^([\w-]+:\s*)?.*$/s, `$1${mask}`);
+    const [, start = '', name = '', value = arg] = /^((?:--?)?([\w.-]+)\s*[=:]\s*)(.*)$/s.exec(arg) ?? [];
+    return isShown(name, value) ? arg : `${start}${mask}`;
+  });
+}
+
+function isShown(name: string, value: string): boolean {
+  return /^\$?\{[^{}"]*\}$/.test(value) || !isCredential(name, value);
 }
 
 interface Credential {

@@ -27,5 +27,15 @@ export async function findCatalogued(
   const { server, remote_server: remote } = found;
   const variables = (server?.env_vars ?? []).map((need) => ({ kind: 'variable' as const, ...need }));
   const headers = (remote?.headers ?? []).map((need) => ({ kind: 'header' as const, ...need }));
-  return { name: word, isRemote: server === undefined || server === null, needs: [...variables, ...headers] };
+  const places = (remote?.url_variables ?? []).map((need) => ({
+    kind: 'placeholder' as const,
+    required: true,
+    secret: false,
+    ...need,
+  }));
+  return {
+    name: word,
+    isRemote: server === undefined || server === null,
+    needs: [...variables, ...headers, ...places],
+  };
 }

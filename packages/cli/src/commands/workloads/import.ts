@@ -4,7 +4,7 @@ import { basename, dirname, normalize, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { clientApplications, clientPath } from '@toolhive/contract/client-application';
 import type { Move, SystemPaths } from '@toolhive/contract/client-application';
-import { invalid, notFound } from '@toolhive/contract/failure';
+import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
@@ -54,7 +54,7 @@ export async function run(call: CommandCall): Promise<void> {
   await forEach([...ready.keys()], { what: 'imported', out }, async (entryName) => {
     const found = ready.get(entryName);
     if (found === undefined) throw notFound(`entry ${entryName} not found`); // the names are its keys
-    if ('failure' in found) throw found.failure;
+    if ('failure' in found) throw explained(found.failure, ready.size);
     const { request, notes, secrets } = found;
     for (const note of [...notes, ...unreachablePaths(request)]) out.note(`${entryName}: ${note}`);
     if (isDry) {
@@ -75,6 +75,12 @@ export async function run(call: CommandCall): Promise<void> {
     if (warning !== undefined) out.note(`${entryName}: ${warning}`);
     return { value: { url }, shown: `${name} runs at ${url}` };
   });
+}
+
+/** A failure among others is shown as one line, which the fix belongs to. */
+function explained(failure: unknown, count: number): unknown {
+  if (count === 1 || !(failure instanceof ThvError) || failure.hint === undefined) return failure;
+  return new ThvError(failure.kind, `${failure.message}; ${failure.hint}`, { cause: failure });
 }
 
 type Ready = (Pick<ClientServer, 'request' | 'notes'> & { secrets: StoredSecrets }) | { failure: unknown };
@@ -166,7 +172,7 @@ async function readSource(
   return { document, directory: path === source ? projectOf(path) : directory };
 }
 
-/** The project of a configuration file: the directory around `.vscode` and the like, or else the file's own. */
+/** A configuration file's project: the directory around `.vscode` and the like, or else the file's own. */
 function projectOf(file: string): string {
   const own = dirname(resolve(file));
   const [settings] = [own, dirname(own)].filter((place) => /^\.[a-z]/.test(basename(place)));

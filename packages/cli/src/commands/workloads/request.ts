@@ -42,6 +42,10 @@ const mappings: readonly FlagMapping[] = [
   plain('tool_pinning', 'tool-pinning'),
   plain('tools', 'tools', (names) => asList(names).flatMap((name) => name.split(','))),
   plain('labels', 'label', (texts) => readAssignments('label', asList(texts))),
+  {
+    ...plain('url_variables', 'url-variable', (texts) => readAssignments('url-variable', asList(texts))),
+    only: 'remote',
+  },
   local(plain('target_port', 'target-port')),
   local(plain('target_host', 'target-host', (host) => (isLoopback(String(host)) ? undefined : host))),
   local(plain('network_mode', 'network')),

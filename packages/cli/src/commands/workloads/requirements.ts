@@ -46,8 +46,9 @@ function canBeStored({ kind, secret }: Need): boolean {
   return kind !== 'placeholder' && (secret || kind === 'header');
 }
 
-function isMissing({ kind, name, required, default: preset }: Need, request: CreateWorkload): boolean {
+function isMissing({ kind, name, token, required, default: preset }: Need, request: CreateWorkload): boolean {
   if (!required || (preset !== undefined && preset !== '')) return false;
+  if (kind === 'placeholder' && token === undefined) return !request.url_variables?.[name];
   if (kind !== 'variable') return true;
   const isSecret = request.secrets?.some(({ target }) => target === name) === true;
   return !isSecret && !request.env_vars?.[name];
@@ -78,6 +79,7 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   const names = needs.map(({ name }) => name);
   const ways = needs.map((need) => {
     if (need.token !== undefined) return `replace ${need.token} in the configuration`;
+    if (need.kind === 'placeholder') return `add --url-variable ${need.name}=VALUE`;
     return canBeStored(need)
       ? `store it with thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}`
       : `add --env ${need.name}=VALUE`;
@@ -139,10 +141,14 @@ function completed(
       : [{ ...header, secret: true, default: `${answer.secret},target=${header.name}` }];
   });
   const base = filledRequest(request, new Map(places));
+  const inUrl = [...answers].flatMap(([{ kind, name, token }, answer]) =>
+    kind === 'placeholder' && token === undefined && 'value' in answer ? [[name, answer.value]] : [],
+  );
   return {
     ...base,
     env_vars: { ...base.env_vars, ...Object.fromEntries(plain) },
     secrets: [...(base.secrets ?? []), ...secrets],
+    ...(inUrl.length === 0 ? {} : { url_variables: { ...base.url_variables, ...Object.fromEntries(inUrl) } }),
     ...(headers.length === 0 ? {} : { headers: [...(base.headers ?? []), ...headers] }),
   };
 }

@@ -77,6 +77,12 @@ export const runFlags: readonly Flag[] = [
       description: 'An environment variable for the server',
     },
     {
+      name: 'url-variable',
+      kind: 'list',
+      value: 'NAME=VALUE',
+      description: 'A variable in the URL of a remote registry entry',
+    },
+    {
       name: 'env-file',
       kind: 'string',
       value: 'FILE',

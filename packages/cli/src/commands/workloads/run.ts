@@ -157,9 +157,13 @@ async function attempt(
 }
 
 /** Prints the workload that a request would create. */
-function showCheck(page: Page, { name, package: source, remote, permissions, risks }: WorkloadCheck): void {
+function showCheck(
+  page: Page,
+  { name, package: source, remote, permissions, notes = [], risks }: WorkloadCheck,
+): void {
   page.line(`Name: ${name}`);
   page.line(`${remote ? 'Remote server' : 'Source'}: ${printable(source)}`);
+  for (const note of notes) page.line(printable(note));
   if (permissions !== undefined) showPermissions(page, permissions);
   for (const { text } of risks) page.line(`Dangerous: ${printable(text)}`);
   if (risks.length > 0)

@@ -34,6 +34,8 @@ test('the help of run says what it takes, by what it is about', () => {
           --transport KIND               The server's transport. By default, the registry entry's, or
                                          else stdio (one of stdio, sse, streamable-http)
       -e, --env NAME=VALUE               An environment variable for the server (can be repeated)
+          --url-variable NAME=VALUE      A variable in the URL of a remote registry entry (can be
+                                         repeated)
           --env-file FILE                A file of environment variables, one NAME=VALUE per line. --env
                                          has precedence
           --env-file-dir FOLDER          A directory with environment files. --env-file has precedence

@@ -59,7 +59,9 @@ export async function createWorkload(
   const port = await checkField(portField(draft), () => choosePort(draft, reservation));
 
   const access = await accessSettings(core.secrets, request, name);
-  const runConfig = { ...buildRunConfig(draft, source, { name, port }, call.report), ...access };
+  const notes: string[] = [];
+  const note = (text: string): void => void notes.push(text);
+  const runConfig = { ...buildRunConfig(draft, source, { name, port }, note), ...access };
   const consent = { accepted: acceptedIn(draft), present: [] };
   const prepared = await prepare(
     core,
@@ -69,6 +71,7 @@ export async function createWorkload(
     if (core.workloads.find(name) === undefined) core.progress.abandoned(name);
     throw error;
   });
+  for (const text of notes) call.report(text);
   await core.workloads.add(prepared);
   return { name, port };
 }

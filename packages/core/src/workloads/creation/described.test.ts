@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import { RegistryServer } from '@toolhive/contract/registry';
+import type { Registry } from '@toolhive/contract/registry';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { descriptionOf, resolveSource } from '@toolhive/registry/registry';
 import { openBuiltIn } from '@toolhive/registry/built-in';
@@ -11,8 +13,9 @@ const builtIn = openBuiltIn().state.registry;
 
 function settingsOf(
   request: CreateWorkload & { image: string },
-  { registry = builtIn, isBuiltIn = true, profile = builtInProfiles.public as object } = {},
+  options: { registry?: Registry; isBuiltIn?: boolean; profile?: PermissionProfile } = {},
 ) {
+  const { registry = builtIn, isBuiltIn = true, profile = builtInProfiles.public } = options;
   const described = descriptionOf(registry, request.image, isBuiltIn);
   const resolved = resolveSource(registry, request.image, { runs: 'packages' });
   const given = { kind: 'request' as const, request, defaultProfile: () => profile };
@@ -48,9 +51,7 @@ describe('a package that an entry describes', () => {
       sessions: 'shared',
       permission_profile: { network: { outbound: {} } },
     });
-    expect(said).toContain(
-      'registry entry memory: ToolHive uses its MEMORY_FILE_PATH, network rules, shared sessions',
-    );
+    expect(said).toContain('registry entry memory: MEMORY_FILE_PATH, network rules, shared sessions');
   });
 
   test('keeps everything that the command says', () => {

@@ -2,7 +2,6 @@ import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Description, Resolved } from '@toolhive/registry/registry';
-import { formatSource } from '@toolhive/runtime/source';
 import type { RequestSettings } from './draft.ts';
 import { entryPermissions } from './entry-permissions.ts';
 
@@ -20,7 +19,7 @@ export interface Described {
  */
 export function withDescription(
   { request, defaultProfile }: RequestSettings,
-  { described, source }: Resolved,
+  { described }: Resolved,
 ): Described {
   if (described === undefined) return { request };
   const { entry, isBuiltIn } = described;
@@ -51,11 +50,11 @@ export function withDescription(
         : { transport, target_port: request.target_port || entry.target_port }),
       ...(scripts?.length ? { allow_scripts: scripts } : {}),
     },
-    said: `${formatSource(source)} is the registry entry ${entry.name}: ToolHive uses its ${parts.join(', ')}. To override them, set them yourself`,
+    said: `ToolHive uses the settings of the registry entry ${entry.name}: ${parts.join(', ')}`,
   };
 }
 
-/** The defaults of the entry that the request leaves open. */
+/** The entry's defaults that the request leaves open. */
 function variablesOf(
   { env_vars: given, secrets }: CreateWorkload,
   { entry, isBuiltIn }: Description,
@@ -69,7 +68,7 @@ function variablesOf(
 }
 
 /**
- * Whether a default of a foreign entry changes neither where the server sends its requests, nor what it loads. A host
+ * Whether a default of a foreign entry changes neither the destination of the server's requests nor its program. A host
  * has a dot or a colon, and only paths in the private home directory are accepted.
  */
 function isInert(name: string, value: string): boolean {

@@ -23,6 +23,8 @@ export interface Draft {
   port: number | undefined;
   /** A registry entry, an image, or a package. */
   image: string | undefined;
+  /** The user's values for the variables in the URL of a registry entry. */
+  urlVariables: Readonly<Record<string, string>>;
   /** The URL of a remote server. */
   remoteUrl: string | undefined;
   /** A server that is a part of the daemon. */
@@ -71,6 +73,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     return {
       ...common,
       port: request.port,
+      urlVariables: {},
       remoteUrl: request.remote_url || undefined,
       builtIn: request.built_in,
       registryGroup: undefined,
@@ -84,6 +87,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
   return {
     ...common,
     port: request.proxy_port,
+    urlVariables: request.url_variables ?? {},
     remoteUrl: request.url || undefined,
     builtIn: request.image === metaServerName ? metaServerName : undefined,
     registryGroup: request.registry_group,

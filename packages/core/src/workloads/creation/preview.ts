@@ -34,7 +34,8 @@ export async function checkWorkload(
   await checkField('/name', () => core.workloads.reserve(name, present)[Symbol.dispose]());
 
   const port = draft.port ?? present?.runConfig.port ?? 0;
-  const runConfig = buildRunConfig(draft, source, { name, port });
+  const notes: string[] = [];
+  const runConfig = buildRunConfig(draft, source, { name, port }, (note) => void notes.push(note));
   checkRunConfig(runConfig);
   if (source.kind !== 'local') {
     const isRemote = source.kind === 'remote';
@@ -51,6 +52,7 @@ export async function checkWorkload(
     remote: false,
     runtime: runtime.name,
     permissions: permissionsOf(runConfig, { warnings: warningsOf(runConfig, limits), limits }),
+    ...(notes.length === 0 ? {} : { notes }),
     risks: dangersOf(runConfig, mounts).map(({ risk, text }) => ({ risk, text })),
   };
 }

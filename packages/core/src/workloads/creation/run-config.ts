@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { Progress, RuntimeCapabilities } from '@toolhive/runtime/runtime';
+import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../../permissions/network.ts';
 import { withoutId } from '@toolhive/state/run-configs';
 import { withDescription } from './described.ts';
@@ -17,7 +17,7 @@ export function buildRunConfig(
   draft: Draft,
   source: WorkloadSource,
   { name, port }: { name: string; port: number },
-  report: Progress = () => {},
+  note: (text: string) => void = () => {},
 ): RunConfig {
   const identity: RunConfigIdentity = {
     schema_version: runConfigVersion,
@@ -28,19 +28,19 @@ export function buildRunConfig(
     port,
   };
   // First, so that the file begins with it, and last, because an exported run config contains another value.
-  return { ...identity, ...settingsFor(draft, source, report), ...identity };
+  return { ...identity, ...settingsFor(draft, source, note), ...identity };
 }
 
 function settingsFor(
   { settings: given }: Draft,
   source: WorkloadSource,
-  report: Progress,
+  note: (text: string) => void,
 ): RunConfigSettings {
   const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
     const completed = (request: RequestSettings): RequestSettings => {
       const { said, ...described } = withDescription(request, source.resolved);
-      if (said !== undefined) report(said);
+      if (said !== undefined) note(said);
       return { ...request, ...described };
     };
     const settings =

@@ -10,6 +10,7 @@ import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
 import { deriveName, nameOfHost } from '@toolhive/registry/derive-name';
 import { trustedFor } from './trust.ts';
+import { filledUrl } from './url-variables.ts';
 
 /** Where the server of a workload comes from. */
 export type WorkloadSource = LocalSource | RemoteSource | BuiltInSource;
@@ -95,7 +96,10 @@ async function resolveLocal(
 }
 
 /** The remote server that a draft names: by its URL, or by the name of a registry entry. */
-function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): RemoteSource | undefined {
+function remoteOf(
+  registry: Registry,
+  { image: name = '', remoteUrl, urlVariables }: Draft,
+): RemoteSource | undefined {
   if (remoteUrl !== undefined) {
     if (name !== '') throw invalid('image and url cannot be used together');
     const url = checkedUrl(remoteUrl);
@@ -103,7 +107,8 @@ function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): R
   }
   const entry = Object.hasOwn(registry.remote_servers, name) ? registry.remote_servers[name] : undefined;
   if (entry === undefined || Object.hasOwn(registry.servers, name)) return undefined;
-  return { kind: 'remote', url: checkedUrl(entry.url), entry: { ...entry, name }, defaultName: name };
+  const url = checkedUrl(filledUrl({ ...entry, name }, urlVariables));
+  return { kind: 'remote', url, entry: { ...entry, name }, defaultName: name };
 }
 
 function checkedUrl(text: string): URL {

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { answeredDraft, draftOfRequest, requestOf } from './workload-draft.ts';
+import type { Need } from './workload-draft.ts';
+
+const placeholder = (name: string): Need => ({
+  kind: 'placeholder',
+  name,
+  token: `\${${name}}`,
+  description: '',
+  secret: false,
+});
+
+test('answers replace the placeholders of an imported server, and are no variables', () => {
+  const needs: Need[] = [
+    placeholder('ORG'),
+    { kind: 'variable', name: 'KEY', description: '', secret: true },
+  ];
+  const request = {
+    image: 'npx://server',
+    cmd_arguments: ['--org=${ORG}', '${OTHER}'],
+    volumes: ['${ORG}:/data:ro'],
+  };
+  const draft = draftOfRequest(request, 'one', needs);
+
+  const answered = requestOf(answeredDraft(draft, [placeholder('ORG')], { ORG: '/acme' }));
+
+  expect(draft.variables.map(({ name }) => name)).toEqual(['KEY']);
+  expect(answered).toMatchObject({
+    cmd_arguments: ['--org=/acme', '${OTHER}'],
+    volumes: ['/acme:/data:ro'],
+    env_vars: {},
+  });
+});
+
+test('the answer for a header of a remote server becomes a secret beside its other headers', () => {
+  const header = { name: 'X-Plain', description: '', required: true, secret: false, default: '1' };
+  const need: Need = { kind: 'header', name: 'Authorization', description: '', secret: true };
+  const draft = draftOfRequest({ url: 'https://${ORG}.example.com/mcp', headers: [header] }, 'one', [
+    need,
+    placeholder('ORG'),
+  ]);
+
+  const answered = answeredDraft(draft, [need, placeholder('ORG')], {
+    Authorization: 'Bearer x',
+    ORG: 'acme',
+  });
+
+  expect(requestOf(answered, new Map([['Authorization', 'one-authorization']]))).toMatchObject({
+    url: 'https://acme.example.com/mcp',
+    headers: [
+      header,
+      { name: 'Authorization', secret: true, default: 'one-authorization,target=Authorization' },
+    ],
+  });
+});

@@ -1,0 +1,77 @@
+/** Environment variable names in server output. Nothing else is taken from the output. */
+const variable = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bKUBECONFIG\b/g;
+const isMissing =
+  /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|KeyError|needs? /i;
+/** Error codes, and settings that ToolHive makes itself. */
+const isOther = /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$|^(?:UV|PIP|NPM|NODE)_/;
+const isPath =
+  /_(?:PATH|FILE|FILENAME|FILEPATH|JSON_FILE|DIR|DIRECTORY|FOLDER)$|^KUBECONFIG$|^GOOGLE_APPLICATION_CREDENTIALS$/;
+const isDirectory = /_(?:DIR|DIRECTORY|FOLDER)$/;
+const isSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
+
+/** How many lines and variables one answer names. */
+const maxNamed = 8;
+
+/** The variables that a server's output misses, in the order of their lines. */
+export function missingVariables(lines: readonly string[]): { line: string; names: string[] } | undefined {
+  const stated = lines.filter((line) => isMissing.test(line) && namesIn(line).length > 0);
+  const last = stated.at(-1);
+  if (last === undefined) return undefined;
+  // Servers write one line for each variable, or all in one line.
+  const names = [...new Set(stated.flatMap((line) => required(namesIn(line), line)))];
+  return names.length === 0 ? undefined : { line: last, names: names.slice(0, maxNamed) };
+}
+
+function namesIn(line: string): string[] {
+  return [...new Set([...line.matchAll(variable)].map(([name]) => name))].filter(
+    (name) => !isOther.test(name),
+  );
+}
+
+/** Of several ways to give one value, the value itself. Of other alternatives, the first. */
+function required(names: readonly string[], line: string): string[] {
+  const values = names.filter((name) => !names.some((other) => name !== other && isFormOf(name, other)));
+  const [first] = values;
+  return first !== undefined && values.length > 1 && areAlternatives(values, line) ? [first] : values;
+}
+
+/** `API_KEY_FILE` and `API_KEY_PATH` are the same value as `API_KEY`, in a file. */
+function isFormOf(name: string, other: string): boolean {
+  return name.startsWith(`${other}_`) && isPath.test(name);
+}
+
+function areAlternatives(names: readonly string[], line: string): boolean {
+  const between = names.slice(1).map((name, index) => {
+    const start = line.indexOf(names[index] ?? '') + (names[index] ?? '').length;
+    return line.slice(start, line.indexOf(name, start));
+  });
+  return between.some((text) => /\bor\b/i.test(text));
+}
+
+/** The commands and flags that set the variables, as a phrase. */
+export function settingThem(names: readonly string[]): string {
+  const secrets = names.filter((name) => isSecret.test(name) && !isPath.test(name));
+  const files = names.filter((name) => isPath.test(name));
+  const plain = names.filter((name) => !secrets.includes(name) && !files.includes(name));
+  const flags = [
+    ...secrets.map((name) => `--secret ${name},target=${name}`),
+    ...plain.map((name) => `-e ${name}=VALUE`),
+    ...files.map((name) =>
+      isDirectory.test(name)
+        ? `-v DIR:/data/${shortName(name)} -e ${name}=/data/${shortName(name)}`
+        : fileFlags(name),
+    ),
+  ];
+  const stored = secrets.map((name) => `thv secret set ${name}`).join(' and ');
+  const run = `run ${stored === '' ? 'it' : 'the server'} with ${flags.join(' ')}`;
+  return stored === '' ? run : `store ${secrets.length === 1 ? 'it' : 'them'} with ${stored} and ${run}`;
+}
+
+/** The file as the server finds it, where nothing else is. */
+export function fileFlags(name: string): string {
+  return `-v FILE:/data/${shortName(name)}:ro -e ${name}=/data/${shortName(name)}`;
+}
+
+function shortName(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}

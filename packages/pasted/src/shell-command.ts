@@ -1,0 +1,38 @@
+import { invalid } from '@toolhive/contract/failure';
+import { absolutePath } from './paths.ts';
+import type { PastedFrom } from './pasted.ts';
+import { wordsIn } from './words.ts';
+
+/** A command that a shell starts, after the commands that only prepare the shell. */
+export interface ShellCommand {
+  words: string[];
+  env: Record<string, string>;
+  directory: string | undefined;
+}
+
+/** Commands that find programs, for which ToolHive has its own ways. */
+const preparation = /^(?:source|\.|nvm|fnm|eval|set|unset|ulimit|umask)(?:\s|$)/;
+
+/** Reads the text after `bash -c`: `cd DIR && export NAME=value && exec npx package`. Throws for anything else. */
+export function readShellText(text: string, from: Pick<PastedFrom, 'directory'>): ShellCommand {
+  const parts = text.split(/\s*&&\s*|\s*;\s*/).filter((part) => part !== '');
+  const env: Record<string, string> = {};
+  let { directory } = from;
+  for (const part of parts.slice(0, -1)) {
+    const words = wordsIn(part) ?? [];
+    const [program, first = ''] = words;
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(first) ?? [];
+    if (program === 'cd' && words.length === 2) directory = absolutePath(first, { directory });
+    else if (program === 'export' && name !== undefined && value !== undefined) env[name] = value;
+    else if (!preparation.test(part)) throw severalPrograms();
+  }
+  const words = wordsIn((parts.at(-1) ?? '').replace(/^exec\s+/, ''));
+  if (words === undefined || words.length === 0) throw severalPrograms();
+  return { words, env, directory };
+}
+
+export function severalPrograms(): Error {
+  return invalid('a shell command that is more than one program cannot be run in isolation', {
+    hint: 'use npx, uvx, go run, or docker run without the shell',
+  });
+}
