@@ -1,7 +1,7 @@
 import type { PinnedKind } from './pin-store.ts';
 
 /**
- * What clients with each set of capabilities have listed, since the first use of a kind began in this daemon. Some servers
+ * The lists that clients with each set of capabilities have got since the first use of a kind began in this daemon. Some servers
  * offer other tools to clients that they can ask. The server does not choose the sets: they are the capabilities that
  * clients declare, by name.
  */
