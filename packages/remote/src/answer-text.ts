@@ -1,6 +1,6 @@
 /**
  * The JSON object in an answer, as text. A member that is null or an empty text is left out, because servers write
- * both for what they do not have. Undefined if there is no object.
+ * both for missing values. Undefined if there is no object.
  */
 export function objectIn(text: string): string | undefined {
   try {

@@ -19,7 +19,7 @@ export interface Authority {
   server: AuthorizationServer;
   /** How the remote server is called there (RFC 8707). */
   resource: string;
-  /** What the remote server says a token should be good for. */
+  /** The scopes that the remote server names. */
   scopes: readonly string[] | undefined;
 }
 

@@ -10,7 +10,7 @@ const codes = new Set([
   'unknown_client',
 ]);
 
-/** What servers write when they have no code for the error, or show a page. */
+/** The words of servers that have no code for the error, or show a page. */
 const words = [
   /\b(?:unknown|invalid|unregistered|unrecognized|no such|deleted|disabled|expired)[ _-](?:oauth[ _-]?|mcp[ _-]?)?(?:client|application)/i,
   /\b(?:client|application)\b[^.<>{}]{0,80}\b(?:not (?:be )?(?:found|registered|known|recognized|valid|exist)|unknown|invalid|unregistered|no longer|deleted|disabled)\b/i,

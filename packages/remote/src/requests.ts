@@ -82,7 +82,7 @@ export class Requests {
     return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
   }
 
-  /** What a page would answer to a browser without cookies. Undefined if there is no answer. */
+  /** Asks a page as a browser without cookies would. Undefined if there is no answer. */
   async page(
     address: string,
     what: string,

@@ -23,7 +23,7 @@ export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;
   clientDocument: string | undefined;
   known: Client | undefined;
-  /** What was asked for before, and is not to be lost when more is wanted. */
+  /** The scopes of the sign-in before, which are not lost when a server asks for more. */
   earlierScopes: readonly string[];
   secretOf: (client: Client) => Promise<string | undefined>;
   /** Has the user open the page on which to agree, unless the browser is already on its way there. */

@@ -82,7 +82,7 @@ export interface RefreshOptions {
   now: () => number;
 }
 
-/** What an authorization server says instead of giving new tokens. */
+/** The refusal of an authorization server to give new tokens. */
 export interface RefreshRefusal {
   refusal: string;
   /** The server does not know the client. */
@@ -138,5 +138,5 @@ async function refreshOnce(
   }
 }
 
-/** What a server says that means to be asked again later. */
+/** Errors that ask for a later attempt. */
 const passing = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);

@@ -4,7 +4,7 @@ import type { Item } from './items.ts';
 import type { PinStore, PinnedKind, StoredKind, StoredVersion } from './pin-store.ts';
 
 /** The first use of a kind of items ends with the first complete list. A server that never completes one has this long. */
-const firstUseMs = 60 * 60 * 1000;
+export const firstUseMs = 60 * 60 * 1000;
 /** Longer contents are recorded as their hash only. */
 const maxContent = 128 * 1024;
 /** The same when the contents of one server are longer together. */
@@ -107,6 +107,11 @@ export class PinRecords {
     if (item.isListed === isListed) return;
     item.isListed = isListed;
     this.version += 1;
+  }
+
+  /** Whether a kind has been listed before. */
+  isKnown(kind: PinnedKind): boolean {
+    return this.#kinds.has(kind);
   }
 
   /** Whether all items of a kind are known. */

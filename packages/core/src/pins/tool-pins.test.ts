@@ -18,7 +18,7 @@ const named = { params: { name: 'math' } };
 type Version = '2025-11-25' | '2026-07-28';
 
 /** A client that sends what a test says, and reads whatever is answered. */
-async function connect(api: TestApi, version: Version = '2025-11-25') {
+async function connect(api: TestApi, version: Version = '2025-11-25', capabilities: object = {}) {
   const { port } = api.core.workloads.require('math').runConfig;
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -30,7 +30,7 @@ async function connect(api: TestApi, version: Version = '2025-11-25') {
   async function ask(method: string, params: Record<string, unknown> = {}) {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': version,
-      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
     };
     const name = params['name'] ?? params['uri'];
     const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
@@ -61,7 +61,7 @@ async function connect(api: TestApi, version: Version = '2025-11-25') {
     ? await ask('server/discover')
     : await ask('initialize', {
         protocolVersion: version,
-        capabilities: {},
+        capabilities,
         clientInfo: { name: 'test', version: '1' },
       });
   const list = async (method: string): Promise<unknown> => {
@@ -352,6 +352,65 @@ describe('a hostile server', () => {
 
     expect(await client.list('tools/list')).toEqual([add, add]);
     expect(await api.client.getToolPins(named)).toMatchObject({ pending: 1 });
+  });
+
+  describe.each(versions)('for clients of %s with other capabilities', (version) => {
+    const asker = { ...add, description: 'Adds numbers that it asks for.' };
+    const extra = { ...add, name: 'extra' };
+
+    async function openDepending(body: CreateWorkload = {}) {
+      const said = aServer();
+      const at = { time: Date.parse('2026-01-31T09:00:00Z') };
+      const api = await openTestApi({
+        runtimes: () => [openChangingRuntime(said)],
+        now: () => new Date(at.time),
+      });
+      await api.client.createWorkload(
+        { body: { name: 'math', image: testServer, ...body } },
+        { onProgress: () => {} },
+      );
+      await (await connect(api, version)).list('tools/list');
+      said.tools = [asker, extra];
+      return { said, at, api, asking: () => connect(api, version, { sampling: {} }) };
+    }
+
+    test('has not changed its tools at their first use', async () => {
+      const { said, api, asking } = await openDepending({ tool_pinning: 'block' });
+      await using _api = api;
+
+      const able = await (await asking()).list('tools/list');
+      said.tools = [add];
+      const plain = await (await connect(api, version)).list('tools/list');
+
+      expect([able, plain]).toEqual([[asker, extra], [add]]);
+      const { pending, items } = await api.client.getToolPins(named);
+      expect(pending).toBe(0);
+      expect(items.filter(({ kind }) => kind === 'tool').map(({ state }) => state)).toEqual([
+        'approved',
+        'approved',
+      ]);
+    });
+
+    test.each<[string, (world: Awaited<ReturnType<typeof openDepending>>) => unknown]>([
+      ['after the time of the first use', ({ at }) => (at.time += 2 * 60 * 60 * 1000)],
+      [
+        'after the first list of these clients',
+        async ({ said, asking }) => {
+          said.tools = [add];
+          await (await asking()).list('tools/list');
+          said.tools = [asker, extra];
+        },
+      ],
+    ])('has changed them %s', async (_when, before) => {
+      const world = await openDepending({ tool_pinning: 'block' });
+      await using api = world.api;
+      await before(world);
+
+      const listed = await (await world.asking()).list('tools/list');
+
+      expect(listed).toEqual([add]);
+      expect(await api.client.getToolPins(named)).toMatchObject({ pending: 2 });
+    });
   });
 
   test('whose next page has an empty cursor has a complete list behind it', async () => {

@@ -14,7 +14,8 @@ import { refusalText } from './refusal.ts';
 import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { PinnedKind, StoredVersion } from './pin-store.ts';
-import { PinRecords } from './records.ts';
+import { CapabilityViews } from './capability-views.ts';
+import { PinRecords, firstUseMs } from './records.ts';
 import type { Changed, PinRecordsOptions } from './records.ts';
 import { describeItems, offeredItems, pinOf } from './views.ts';
 import type { ItemPin } from './views.ts';
@@ -57,6 +58,7 @@ export class WorkloadPins implements Pins {
   readonly #traversals = new Traversals(maxItems);
   readonly #reports: ChangeReports;
   readonly #reviews = new SerialQueue();
+  readonly #views = new CapabilityViews();
   #isComplete = true;
 
   constructor(workload: WorkloadId, options: WorkloadPinsOptions) {
@@ -156,9 +158,11 @@ export class WorkloadPins implements Pins {
     return (kind, name) => pinOf(this.#records.find(kind, name));
   }
 
-  async #review({ kind, items, cursor, nextCursor, session }: Listing): Promise<Review> {
+  async #review({ kind, items, cursor, nextCursor, capabilities, session }: Listing): Promise<Review> {
     const mode = this.#options.mode();
     if (mode === 'off') return { shown: items.map(({ content }) => content), isSettled: false };
+    const nowMs = this.#options.now().getTime();
+    if (!this.#records.isKnown(kind)) this.#views.begin(kind, nowMs + firstUseMs);
     const isFirstUse = this.#records.beginKind(kind);
     const verdicts: Verdict[] = [];
     let recorded: Recorded = { saved: [], forgotten: [], changes: [] };
@@ -167,7 +171,10 @@ export class WorkloadPins implements Pins {
     const earlier = new Set(this.#traversals.before({ kind, cursor, session }));
     for (const item of items) {
       const isRepeated = item.name !== undefined && earlier.has(item.name);
-      verdicts.push(this.#judge(kind, item, { isFirstUse, isRepeated }, recorded));
+      const isFirst = this.#views.isFirst(kind, capabilities, item.name ?? '', nowMs);
+      verdicts.push(
+        this.#judge(kind, item, { isFirstUse, isAccepted: isRepeated ? isFirstUse : isFirst }, recorded),
+      );
       if (item.name !== undefined) earlier.add(item.name);
       if (performance.now() - started < turnMs) continue;
       this.#record(recorded);
@@ -176,7 +183,7 @@ export class WorkloadPins implements Pins {
       started = performance.now();
     }
     const names = items.flatMap(({ name }) => name ?? []);
-    const page = { kind, names, cursor, nextCursor, session };
+    const page = { kind, names, cursor, nextCursor, capabilities, session };
     const { isWhole, removed } = this.#followList(page);
     recorded.changes.push(...removed);
     this.#record(recorded);
@@ -192,7 +199,7 @@ export class WorkloadPins implements Pins {
   #judge(
     kind: PinnedKind,
     { name, content: value }: ListedItem,
-    { isFirstUse, isRepeated }: { isFirstUse: boolean; isRepeated: boolean },
+    { isFirstUse, isAccepted }: { isFirstUse: boolean; isAccepted: boolean },
     recorded: Recorded,
   ): Verdict {
     if (name === undefined || name.length > maxName) return this.#unrecorded();
@@ -211,7 +218,8 @@ export class WorkloadPins implements Pins {
       kind,
       name,
       hash,
-      isApproved: isFirstUse && (known === undefined || (isRepeated && known.approved.length < maxApproved)),
+      isApproved:
+        (known === undefined && isFirstUse) || (isAccepted && (known?.approved.length ?? 0) < maxApproved),
       at: this.#options.now().toISOString(),
       findings: this.#findingsIn(kind, name, value),
       bytes,
@@ -269,11 +277,13 @@ export class WorkloadPins implements Pins {
   } {
     const seen = this.#traversals.follow(page);
     if (seen === undefined) return { isWhole: false, removed: [] };
-    const { kind } = page;
+    const { kind, capabilities } = page;
+    this.#views.complete(kind, capabilities, seen);
     if (this.#records.endFirstUse(kind)) this.#options.onListed();
     const removed: PinChange[] = [];
     for (const item of this.#records.all()) {
       if (item.kind !== kind || !item.isListed || seen.has(item.name)) continue;
+      if (this.#views.isListedElsewhere(kind, capabilities, item.name)) continue;
       this.#records.setListed(item, false);
       removed.push({ kind, item: item.name, change: 'removed' });
     }

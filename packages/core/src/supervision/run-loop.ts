@@ -143,7 +143,7 @@ async function runOnce(
   } finally {
     over.abort();
     proxy.disconnect(reason, false);
-    await connected?.catch(() => {}); // thrown above. From now on, the proxy knows what the server taught it
+    await connected?.catch(() => {}); // thrown above. From now on, the proxy knows the generation of the server
     await started.stop();
   }
 }

@@ -220,7 +220,14 @@ test('what the removed server of a name still does concerns no later workload of
   egress.record({ ...denied, host: 'late.example' });
   sink.listed('tool', [harmless], true);
   const items = [{ name: 'wipe', content: harmless }];
-  await pins.review({ kind: 'tool', items, cursor: undefined, nextCursor: undefined, session: undefined });
+  await pins.review({
+    kind: 'tool',
+    items,
+    cursor: undefined,
+    nextCursor: undefined,
+    capabilities: '',
+    session: undefined,
+  });
 
   expect(await trustIn(core, 'math')).toEqual(nothing);
 });

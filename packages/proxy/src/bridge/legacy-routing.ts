@@ -97,15 +97,22 @@ export class LegacyRouter {
   /** Messages go out in the order in which they came, also while the connection is being opened. */
   #askOwn(session: Session, request: Message, responder: Responder, tries = 1): void {
     void this.#ownConnection(session)
-      .then(({ connection }) => {
-        // Another client may have needed its place before the request was sent.
-        if (!connection.isOpen && tries < maxTries)
-          return this.#askOwn(session, request, responder, tries + 1);
-        if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
-      })
+      .then(({ connection }) => this.#send(connection, session, request, responder, tries))
       .catch((error: unknown) =>
         answerError(responder, idText(request), errorCodes.serverError, messageOf(error)),
       );
+  }
+
+  #send(
+    connection: ServerConnection,
+    session: Session,
+    request: Message,
+    responder: Responder,
+    tries: number,
+  ): void {
+    // Another client may have needed the place before the request was sent.
+    if (!connection.isOpen && tries < maxTries) this.#askOwn(session, request, responder, tries + 1);
+    else if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
   }
 
   #ownConnection(session: Session): Promise<OwnConnection> {

@@ -3,7 +3,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { readableId } from '../jsonrpc/readable-id.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 
-/** What a line of a client means. */
+/** The meaning of a line of a client. */
 export type ClientLine =
   | { kind: 'messages'; messages: readonly Message[] }
   /** A request with this ID, as JSON text, that cannot be forwarded. */

@@ -3,7 +3,7 @@ import { MalformedMessage, elementsOf, isObject, membersOf, readMessage, readVal
 import type { Message } from './message.ts';
 import type { Tolerance } from './tolerances.ts';
 
-/** What a text contains that is not a message, but can be understood. */
+/** The messages in a text that is not a message itself. */
 export interface Recovered {
   messages: Message[];
   tolerances: ReadonlySet<Tolerance>;
@@ -55,7 +55,7 @@ function messagesIn(text: string, tolerances: Set<Tolerance>): Message[] {
 const escape = '\u001b';
 /** The sequences of ECMA-48 that begin with an escape. JSON cannot contain one. */
 const sequences =
-  // eslint-disable-next-line no-control-regex -- this is what servers for terminals write
+  // eslint-disable-next-line no-control-regex -- servers for terminals write this
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
 
 function withoutControls(text: string): string {
@@ -213,7 +213,7 @@ function memberOf(
   return `{${rest.map(([member, text]) => `${JSON.stringify(member)}:${text}`).join(',')}}`;
 }
 
-/** What servers write for what they do not have. */
+/** Whether servers write this for a missing value. */
 function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === false || value === '';
 }

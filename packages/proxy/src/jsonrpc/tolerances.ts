@@ -1,5 +1,5 @@
 /** Deviations from the protocol that ToolHive understands, as phrases that continue "the server". */
-export const tolerances = {
+const tolerances = {
   controlBytes: 'writes byte order marks or control sequences around its messages',
   text: 'writes other text on the lines of its messages',
   lines: 'writes several messages on one line',

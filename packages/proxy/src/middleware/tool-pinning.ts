@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { askableBy } from '../protocol/protocol.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome } from './middleware.ts';
 
@@ -17,6 +18,8 @@ export interface Listing {
   cursor: string | undefined;
   /** The cursor of the next page, if there is one. */
   nextCursor: string | undefined;
+  /** The names of the client's capabilities that a list can depend on. */
+  capabilities: string;
   /** The client's session, if any. Cursors of different sessions are unrelated. */
   session: string | undefined;
 }
@@ -127,7 +130,7 @@ class ToolPinning implements Middleware {
   }
 
   async #reviewList(
-    { message, request, session }: CallContext,
+    { message, request, session, client }: CallContext,
     { kind, member, key }: List,
     result: Record<string, unknown>,
   ): Promise<Message> {
@@ -139,6 +142,7 @@ class ToolPinning implements Middleware {
       items,
       cursor: textAt(request?.value.params, 'cursor'),
       nextCursor: textAt(result, 'nextCursor'),
+      capabilities: askableBy(client),
       session,
     });
     const isSame = shown.every((item, index) => item === listed[index]) && isReadOneWay(message, member);
@@ -157,6 +161,7 @@ class ToolPinning implements Middleware {
       items,
       cursor: undefined,
       nextCursor: undefined,
+      capabilities: '', // a server describes itself before it knows its client, or for all of them
       session: undefined,
     });
     const isSame = shown[0] === items[0]?.content && isReadOneWay(message, 'instructions');

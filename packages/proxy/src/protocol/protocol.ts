@@ -141,6 +141,12 @@ export function canBeAsked(client: ClientIdentity): boolean {
   return Object.keys(capabilityFor).some((method) => isOffered(client, method));
 }
 
+/** The names of the capabilities to receive requests that a client has declared, in order. */
+export function askableBy(client: ClientIdentity): string {
+  const offered = Object.keys(capabilityFor).filter((method) => isOffered(client, method));
+  return [...new Set(offered.map((method) => capabilityFor[method]))].toSorted().join(' ');
+}
+
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 /** Whether a log message of this level is for a client that wants `least` and more severe ones. */

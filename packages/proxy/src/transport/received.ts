@@ -32,7 +32,7 @@ export function isAnswer(said: string | Message, id: RequestId): said is Message
   return typeof said !== 'string' && said.kind === 'response' && String(said.value.id) === String(id);
 }
 
-/** What a whole body says: the answer to the request, and the messages beside it. */
+/** The content of a whole body: the answer to the request, and the messages beside it. */
 export interface Body {
   answer: string | Message | undefined;
   others: readonly Message[];
@@ -78,7 +78,7 @@ function anonymous(text: string, id: RequestId): string | undefined {
 
 const maxShown = 200;
 
-/** What came instead of an answer, for an error. */
+/** Describes a response without an answer, for an error. */
 export function describeBody(statusCode: number, mediaType: string, text: string): string {
   const type = mediaType === '' || mediaType === 'application/json' ? '' : ` with ${escaped(mediaType)}`;
   const said = text.trim();

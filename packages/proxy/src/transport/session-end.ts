@@ -1,10 +1,10 @@
 /**
- * What an answer says about the session of its request: the session has `ended`, and the request was not executed, or it
+ * The state of a session according to an answer: the session has `ended`, and the request was not executed, or it
  * has `perhaps` ended, which another request must show. A server that `fails` may have forgotten the session too.
  */
 export type SessionState = 'continues' | 'ended' | 'perhaps' | 'fails';
 
-/** What sessions, and requests before `initialize`, are refused with. */
+/** The words of refusals of sessions, and of requests before `initialize`. */
 const refusals = [
   /\b(?:session|transport)(?: ?ids?)?\b[^.{}<>]{0,80}?\b(?:not (?:be )?(?:found|valid|exist|active|initiali[sz]ed|recogni[sz]ed|known)|n[o']t exist|unknown|invalid|expired|closed|terminated|ended|gone|missing|required|no longer|mismatch|lost)\b/i,
   /\b(?:no|not|invalid|unknown|expired|missing|unrecogni[sz]ed|bad|stale|closed|terminated)\b[^.{}<>]{0,40}?\b(?:session|transport)(?: ?ids?)?\b/i,

@@ -18,7 +18,7 @@ export class EndpointEvent {
     this.#origin = origin;
   }
 
-  /** Returns what of the stream can be written now, in Latin-1. */
+  /** Returns the bytes that can be written now. */
   pass(chunk: Buffer): Buffer {
     if (this.#isOver) return chunk;
     this.#start += chunk.toString('latin1');
@@ -27,7 +27,7 @@ export class EndpointEvent {
     return isWhole || this.#start.length > maxStart ? this.rest() : Buffer.alloc(0);
   }
 
-  /** Returns what is left at the end of the stream. */
+  /** Returns the remaining bytes at the end of the stream. */
   rest(): Buffer {
     this.#isOver = true;
     const start = this.#start.replace(endpoint, (all: string, head: string, address: string) => {

@@ -1,0 +1,43 @@
+import type { PinnedKind } from './pin-store.ts';
+
+/**
+ * The lists that clients with each set of capabilities have got since the first use of a kind began in this daemon. Some servers
+ * offer other tools to clients that they can ask. The server does not choose the sets: they are the capabilities that
+ * clients declare, by name.
+ */
+export class CapabilityViews {
+  /** When a further set can no longer begin its first use. */
+  readonly #until = new Map<PinnedKind, number>();
+  /** The names that were shown to a set before its first complete list. */
+  readonly #shown = new Map<string, Set<string>>();
+  /** The names in the latest complete list of a set. */
+  readonly #listed = new Map<PinnedKind, Map<string, ReadonlySet<string>>>();
+
+  /** The first use of a kind begins. */
+  begin(kind: PinnedKind, untilMs: number): void {
+    this.#until.set(kind, untilMs);
+  }
+
+  /** Whether a set gets its first list, and sees an item for the first time. */
+  isFirst(kind: PinnedKind, set: string, name: string, nowMs: number): boolean {
+    if (nowMs >= (this.#until.get(kind) ?? 0) || this.#listed.get(kind)?.has(set) === true) return false;
+    const key = `${kind} ${set}`;
+    const shown = this.#shown.get(key) ?? new Set();
+    if (shown.has(name)) return false;
+    this.#shown.set(key, shown.add(name));
+    return true;
+  }
+
+  /** A set has got a complete list. */
+  complete(kind: PinnedKind, set: string, names: ReadonlySet<string>): void {
+    this.#shown.delete(`${kind} ${set}`);
+    const lists = this.#listed.get(kind) ?? new Map<string, ReadonlySet<string>>();
+    this.#listed.set(kind, lists.set(set, names));
+  }
+
+  /** Whether the latest list of another set contains an item. */
+  isListedElsewhere(kind: PinnedKind, set: string, name: string): boolean {
+    const lists = this.#listed.get(kind) ?? new Map<string, ReadonlySet<string>>();
+    return lists.entries().some(([other, names]) => other !== set && names.has(name));
+  }
+}
