@@ -10,7 +10,7 @@ export interface NamedTool {
 }
 
 /**
- * Returns what a name can mean. A name with the separator always begins with its server, even if no server of that
+ * Returns the possible meanings of a name. A name with the separator always begins with its server, even if no server of that
  * name runs. Otherwise a server could take over the names of another one that is stopped.
  */
 export function readingsOf(name: string): readonly NamedTool[] {

@@ -50,7 +50,7 @@ export class HiddenMemory implements AsyncDisposable {
     return (await this.#present(workload)).map(({ identity, path }) => ({ identity, path }));
   }
 
-  /** Stores what is currently hidden from a workload, by the current path of each name, and forgets everything else. */
+  /** Stores the files that are currently hidden from a workload, by the current path of each name, and forgets everything else. */
   async store(workload: WorkloadId, remembered: Remembered, names: Whereabouts): Promise<void> {
     const wanted = new Set(names.map(({ identity }) => identity));
     const kept = (await this.#present(workload)).filter(({ identity }) => wanted.has(identity));

@@ -142,7 +142,7 @@ export class PinRecords {
     return true;
   }
 
-  /** Writes what a list has changed. A read-only disk does not keep clients from the server. */
+  /** Writes the changes of a list. A read-only disk does not keep clients from the server. */
   tryWrite({ saved, forgotten }: Changed): void {
     if (saved.length === 0 && forgotten.length === 0) return;
     this.#orLogged(() => {

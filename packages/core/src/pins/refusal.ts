@@ -1,7 +1,7 @@
 import { changedMembersOf } from './items.ts';
 import type { ContentOf, Item } from './items.ts';
 
-/** Why clients cannot use an item, and what the user can do. Names only members that cannot contain instructions. */
+/** Why clients cannot use an item, and the ways out for the user. Names only members that cannot contain instructions. */
 export function refusalText(
   what: string,
   item: Item | undefined,

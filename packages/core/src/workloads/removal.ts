@@ -67,7 +67,7 @@ export class Removal {
     }
   }
 
-  /** Removes what belongs to no known workload: the leftovers of interrupted and incomplete removals. */
+  /** Removes everything that belongs to no known workload: the leftovers of interrupted and incomplete removals. */
   async sweep(known: readonly { name: string; id?: WorkloadId | undefined }[]): Promise<void> {
     const { statuses, parts, log } = this.#options;
     const names = new Set(known.map(({ name }) => name));
