@@ -13,7 +13,9 @@ import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { toolView } from '@toolhive/proxy/tool-filter';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { StoredListing } from './listings.ts';
-import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { ItemPin } from '../pins/views.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import { pinningModeOf } from '../pins/mode.ts';
@@ -30,7 +32,7 @@ const listingMs = 20_000;
  * refresh is requested. Throws `not-found`.
  */
 export async function getCapabilities(
-  core: Core,
+  core: StateWing & GovernanceWing & WorkloadsWing,
   name: string,
   { refresh = false }: { refresh?: boolean | undefined },
 ): Promise<Capabilities> {
@@ -69,7 +71,7 @@ function isListed(listing: StoredListing | undefined): listing is StoredListing 
 const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
 
 /** Asks the server, and returns why that failed, if so. The proxy records the answers. */
-function ask(core: Core, supervisor: Supervisor): Promise<string | undefined> {
+function ask(core: StateWing, supervisor: Supervisor): Promise<string | undefined> {
   const known = asking.get(supervisor);
   if (known !== undefined) return known;
   const listing = listEverything(core, supervisor)
@@ -79,7 +81,7 @@ function ask(core: Core, supervisor: Supervisor): Promise<string | undefined> {
   return listing;
 }
 
-async function listEverything({ version }: Core, { runConfig }: Supervisor): Promise<void> {
+async function listEverything({ version }: StateWing, { runConfig }: Supervisor): Promise<void> {
   const signal = AbortSignal.timeout(listingMs);
   const { host, port } = runConfig;
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
@@ -90,7 +92,7 @@ async function listEverything({ version }: Core, { runConfig }: Supervisor): Pro
 }
 
 function described(
-  core: Core,
+  core: GovernanceWing,
   { id, runConfig }: Supervisor,
   listing: StoredListing | undefined,
   problem: string | undefined,

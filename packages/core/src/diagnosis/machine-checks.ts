@@ -1,5 +1,8 @@
 import { ThvError } from '@toolhive/contract/failure';
 import type { Core } from '../core.ts';
+import type { SupplyWing } from '../wings/supply.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
+import type { ClientsWing } from '../wings/clients.ts';
 import { failed, ok, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
 
@@ -14,7 +17,7 @@ export const machineChecks: readonly Check<Core>[] = [
 ];
 
 /** One runtime is enough. Problems with the others matter only if none works. */
-async function runtimesOf({ runtimes }: Core, signal: AbortSignal): Promise<Found[]> {
+async function runtimesOf({ runtimes }: SupplyWing, signal: AbortSignal): Promise<Found[]> {
   const { chosen, runtimes: all } = await runtimes.check(signal);
   return all.map(({ runtime, available, detail, hint }) => {
     if (available) return ok(`${detail}${runtime === chosen ? ', where new workloads run' : ''}`);
@@ -25,7 +28,7 @@ async function runtimesOf({ runtimes }: Core, signal: AbortSignal): Promise<Foun
 }
 
 /** Many people need none. */
-async function secretsOf({ secrets }: Core): Promise<Found[]> {
+async function secretsOf({ secrets }: SupplyWing): Promise<Found[]> {
   try {
     const { provider_type: type, locked } = await secrets.describe();
     if (!locked) return [ok(`the provider ${type} stores the secrets`)];
@@ -37,7 +40,7 @@ async function secretsOf({ secrets }: Core): Promise<Found[]> {
   }
 }
 
-async function registryOf({ registry }: Core): Promise<Found[]> {
+async function registryOf({ registry }: SupplyWing): Promise<Found[]> {
   const {
     type,
     source,
@@ -64,7 +67,7 @@ async function registryOf({ registry }: Core): Promise<Found[]> {
   return [ok(`${where}, with ${count} servers`)];
 }
 
-function workloadsOf({ workloads }: Core): Found[] {
+function workloadsOf({ workloads }: WorkloadsWing): Found[] {
   const lost = workloads.setAside.map(({ name, why }) =>
     failed(`the run config of ${name} could not be read: ${why}`, `\`thv doctor ${name}\` shows the details`),
   );
@@ -82,7 +85,7 @@ function workloadsOf({ workloads }: Core): Found[] {
   return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }
 
-function clientsOf({ clients }: Core): Found[] {
+function clientsOf({ clients }: ClientsWing): Found[] {
   const registered = clients.list();
   if (registered.length === 0)
     return [warning('no clients are registered', 'run thv client setup to register clients')];

@@ -6,6 +6,8 @@ import { McpClient } from '@toolhive/proxy/client';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
 import { openPolicies } from '@toolhive/access/workload-access';
 import { installationSettings } from '@toolhive/state/values';
 import { grantedSourceOf } from '../permissions/local-source.ts';
@@ -104,7 +106,7 @@ async function networkRulesOf({ core, supervisor }: Subject): Promise<Found[]> {
 
 /** What its rules allow, and the latest hosts that they denied. */
 function rulesOf(
-  core: Core,
+  core: GovernanceWing,
   { id, runConfig: { name } }: Supervisor,
   { hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules,
 ): Found[] {
@@ -191,7 +193,7 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
 }
 
 /** What went wrong, with the last that the server had to say. */
-async function failureOf(core: Core, name: string, why: string): Promise<Found> {
+async function failureOf(core: StateWing, name: string, why: string): Promise<Found> {
   const said = (await core.logs.read(name, 'server', { lines: shownLines })).trim();
   const last = said === '' ? 'the server has no output' : `the last output was:\n${said}`;
   return failed(

@@ -2,6 +2,7 @@ import { metaServerName } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import { createWorkload } from '../workloads/creation/create.ts';
 
 /** The label of meta servers that the switch of a group has created. */
@@ -52,12 +53,12 @@ async function ensureMetaServer(core: Core, group: string, call: Call): Promise<
   await createWorkload(core, { name, image: metaServerName, group, labels: { [label]: 'true' } }, call);
 }
 
-async function removeMetaServers(core: Core, group: string): Promise<void> {
+async function removeMetaServers(core: WorkloadsWing, group: string): Promise<void> {
   for (const name of core.workloads.inGroup(group))
     if (isOfSwitch(core.workloads.require(name).runConfig)) await core.workloads.remove(name);
 }
 
-function freeName({ workloads }: Core, wanted: string): string {
+function freeName({ workloads }: WorkloadsWing, wanted: string): string {
   for (let number = 1; ; number++) {
     const name = number === 1 ? wanted : `${wanted}-${number}`;
     if (workloads.find(name) === undefined) return name;

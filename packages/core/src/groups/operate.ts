@@ -3,17 +3,21 @@ import type { CreateGroup, EditGroup, Group } from '@toolhive/contract/group';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
+import type { ClientsWing } from '../wings/clients.ts';
 import type { KnownGroup, Removal } from './groups.ts';
 import { isOfSwitch, switchMeta } from './meta-switch.ts';
 import { printable } from '@toolhive/contract/printable';
 import type { ToolList } from '@toolhive/contract/tool-list';
 import { getCapabilities } from '../capabilities/operate.ts';
 
-export function listGroups(core: Core): Group[] {
+export function listGroups(core: WorkloadsWing): Group[] {
   return core.groups.all().map(describe);
 }
 
-export function getGroup(core: Core, name: string): Group {
+export function getGroup(core: WorkloadsWing, name: string): Group {
   return describe(core.groups.require(name));
 }
 
@@ -21,7 +25,11 @@ export function getGroup(core: Core, name: string): Group {
  * Removes a group, and removes its workloads or moves them to the default group. Returns when everything is complete.
  * The next daemon completes an interrupted removal.
  */
-export async function deleteGroup(core: Core, name: string, removal: Removal): Promise<void> {
+export async function deleteGroup(
+  core: WorkloadsWing & ClientsWing,
+  name: string,
+  removal: Removal,
+): Promise<void> {
   await core.groups.beginRemoval(name, removal);
   try {
     await finishRemoval(core, name, removal);
@@ -68,11 +76,15 @@ export async function editGroup(
 }
 
 /** Continues an earlier daemon's removals. */
-export async function finishRemovals(core: Core): Promise<void> {
+export async function finishRemovals(core: WorkloadsWing & ClientsWing): Promise<void> {
   for (const { name, removal } of core.groups.removals) await finishRemoval(core, name, removal);
 }
 
-async function finishRemoval(core: Core, group: string, removal: Removal): Promise<void> {
+async function finishRemoval(
+  core: WorkloadsWing & ClientsWing,
+  group: string,
+  removal: Removal,
+): Promise<void> {
   const current = core.groups.currentName(group);
   const destination = current === group ? defaultGroup : current;
   const isLeftover = (workload: string): boolean =>
@@ -111,7 +123,7 @@ const maxDescription = 200;
  * the meta server. Throws `not-found` for an unknown group.
  */
 export async function listToolCosts(
-  core: Core,
+  core: StateWing & GovernanceWing & WorkloadsWing,
   { group, isVisible }: { group: string | undefined; isVisible: (workload: string) => boolean },
   metaTokens: number,
 ): Promise<ToolList> {

@@ -1,7 +1,8 @@
 import { defaultGroup } from '@toolhive/contract/names';
 import type { ReachableProxy } from '@toolhive/proxy/proxy-client';
 import { isAuthenticated } from '@toolhive/access/workload-access';
-import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 
 /** A running server whose tools a meta server finds. */
 export interface Member {
@@ -26,7 +27,10 @@ export interface Members {
 }
 
 /** The running workloads of groups, without meta servers. `*` selects all groups. */
-export function membersOf({ workloads, events }: Core, groups: () => readonly string[]): Members {
+export function membersOf(
+  { workloads, events }: StateWing & WorkloadsWing,
+  groups: () => readonly string[],
+): Members {
   return {
     current: () => {
       const asked = groups();

@@ -12,7 +12,9 @@ import type { Sent } from '@toolhive/contract/operation';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { alwaysListening } from '@toolhive/runtime/egress';
 import { conflict } from '@toolhive/contract/failure';
-import type { Core } from '../core.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { SupplyWing } from '../wings/supply.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import { permissionsOf, withChange } from './permissions.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf, enforcesRules } from '../permissions/network.ts';
@@ -26,13 +28,17 @@ import type { StoredRunConfig } from '@toolhive/state/run-configs';
 type Verdict = NetworkDecision['verdict'];
 
 /** What the egress gateway decided about a workload, the latest first. Throws `not-found`. */
-export function listNetworkDecisions(core: Core, name: string, verdict?: Verdict): NetworkDecision[] {
+export function listNetworkDecisions(
+  core: GovernanceWing & WorkloadsWing,
+  name: string,
+  verdict?: Verdict,
+): NetworkDecision[] {
   return core.decisions.list(core.workloads.require(name).id, verdict);
 }
 
 /** The same from now on, until the signal aborts. */
 export function watchNetworkDecisions(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   verdict: Verdict | undefined,
   signal: AbortSignal,
@@ -41,7 +47,7 @@ export function watchNetworkDecisions(
 }
 
 /** What a workload may access. */
-export function getPermissions(core: Core, name: string): Permissions {
+export function getPermissions(core: WorkloadsWing, name: string): Permissions {
   const { runConfig, limits } = core.workloads.require(name);
   return permissionsOf(runConfig, { warnings: warningsOf(runConfig, limits), limits });
 }
@@ -51,7 +57,7 @@ export function getPermissions(core: Core, name: string): Permissions {
  * listen, or a network that it does not have.
  */
 export async function changePermissions(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   change: PermissionChange,
 ): Promise<ChangedPermissions> {
@@ -67,7 +73,7 @@ export async function changePermissions(
  * of network, a new port, or other mounts. Throws `conflict` for a remote server.
  */
 export async function changeNetwork(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   change: (runConfig: RunConfig) => RunConfig,
 ): Promise<boolean> {
@@ -107,7 +113,7 @@ function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
  * on a workload that is already learning.
  */
 export async function startLearning(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
 ): Promise<{ since: string; restarted: boolean }> {
   if (!enforcesRules(core.workloads.require(name).limits)) {
@@ -129,7 +135,10 @@ export async function startLearning(
 /**
  * What a server has used in learning mode, as a profile. Throws `conflict` if it is not in learning mode.
  */
-export async function getLearning(core: Core, name: string): Promise<LearningProposal> {
+export async function getLearning(
+  core: GovernanceWing & SupplyWing & WorkloadsWing,
+  name: string,
+): Promise<LearningProposal> {
   const { id, runConfig } = core.workloads.require(name);
   const { since } = requireLearning(runConfig);
   return proposalFor(core, { id, runConfig }, await core.mountUse.of(id, since));
@@ -137,7 +146,7 @@ export async function getLearning(core: Core, name: string): Promise<LearningPro
 
 /** Ends learning mode, with rules out of the proposal and some of the mounts, or with the profile from before. */
 export async function stopLearning(
-  core: Core,
+  core: GovernanceWing & SupplyWing & WorkloadsWing,
   name: string,
   { network, mounts }: StopLearning,
 ): Promise<ChangedPermissions> {
@@ -153,7 +162,11 @@ export async function stopLearning(
   return { permissions: getPermissions(core, name), restarted };
 }
 
-function proposalFor(core: Core, { id, runConfig }: StoredRunConfig, mountUse: MountUses): LearningProposal {
+function proposalFor(
+  core: GovernanceWing & SupplyWing & WorkloadsWing,
+  { id, runConfig }: StoredRunConfig,
+  mountUse: MountUses,
+): LearningProposal {
   const { name } = runConfig;
   const { learning: _, ...others } = runConfig;
   return proposalOf(others, {

@@ -1,15 +1,16 @@
 import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
-import type { Core } from '../core.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import { pinningModeOf } from './mode.ts';
 
 /** What was recorded of the tools, prompts, resources, and instructions of a workload. */
-export function getToolPins(core: Core, name: string): Promise<ToolPins> {
+export function getToolPins(core: GovernanceWing & WorkloadsWing, name: string): Promise<ToolPins> {
   return core.pins.of(core.workloads.require(name).id).describe();
 }
 
 /** Approves versions that wait for that, or with `dismiss` forgets them. Throws `conflict` for any other version. */
 export function decidePins(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   decision: PinDecision,
   kind: 'approve' | 'dismiss',
@@ -24,7 +25,7 @@ export function decidePins(
  * proxy.
  */
 export async function changeToolPinning(
-  core: Core,
+  core: WorkloadsWing,
   name: string,
   mode: ToolPinningMode,
 ): Promise<{ mode: ToolPinningMode; restarted: boolean }> {

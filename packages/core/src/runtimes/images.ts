@@ -2,17 +2,21 @@ import { invalid } from '@toolhive/contract/failure';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { packageSchemes, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
-import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { SupplyWing } from '../wings/supply.ts';
 import { installationSettings } from '@toolhive/state/values';
 
 /** How a package becomes a container image. */
-export function writeRecipe({ runtimes }: Core, { source }: { source: string }): { dockerfile: string } {
+export function writeRecipe(
+  { runtimes }: SupplyWing,
+  { source }: { source: string },
+): { dockerfile: string } {
   return { dockerfile: runtimes.images().recipe(packageOf(source)) };
 }
 
 /** Builds a container image from a package. */
 export async function buildImage(
-  { runtimes, settings, packages }: Core,
+  { runtimes, settings, packages }: StateWing & SupplyWing,
   { source, tag }: { source: string; tag?: string | undefined },
   { report, signal }: { report: Progress; signal: AbortSignal },
 ): Promise<{ image: string }> {

@@ -1,17 +1,18 @@
 import { messageOf } from '@toolhive/contract/failure';
 import type { Setting, SettingName, SettingValue } from '@toolhive/contract/setting';
 import { settings } from '@toolhive/contract/settings';
-import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { SupplyWing } from '../wings/supply.ts';
 import { readCertificates, readers } from '@toolhive/state/kinds';
 import { definitionOf, rawValue, readSetting } from '@toolhive/state/values';
 
 /** Every setting with its current value. */
-export function listSettings(core: Core): Setting[] {
+export function listSettings(core: StateWing): Setting[] {
   return settings.map(({ name }) => getSetting(core, name));
 }
 
 /** One setting with its current value. */
-export function getSetting({ settings: file }: Core, name: SettingName): Setting {
+export function getSetting({ settings: file }: StateWing, name: SettingName): Setting {
   const { summary } = definitionOf(name);
   try {
     return { name, summary, value: readSetting(file.current, name) ?? null };
@@ -22,7 +23,7 @@ export function getSetting({ settings: file }: Core, name: SettingName): Setting
 
 /** Changes a setting, as far as the value makes sense. */
 export async function changeSetting(
-  core: Core,
+  core: StateWing & SupplyWing,
   name: SettingName,
   given: SettingValue,
   signal: AbortSignal,
@@ -39,7 +40,11 @@ export async function changeSetting(
 }
 
 /** Removes a setting's value, if it has one. */
-export async function unsetSetting(core: Core, name: SettingName, signal: AbortSignal): Promise<void> {
+export async function unsetSetting(
+  core: StateWing & SupplyWing,
+  name: SettingName,
+  signal: AbortSignal,
+): Promise<void> {
   const { kind, at } = definitionOf(name);
   if (kind === 'registry') {
     await core.registry.update({}, signal);

@@ -9,12 +9,13 @@ import type {
 } from '@toolhive/contract/traffic';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
-import type { Core } from '../core.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { TrafficFilter } from './traffic-log.ts';
 
 /** The latest calls to a workload that match, the oldest of them first. Throws `not-found`. */
 export function listTraffic(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   { before, limit, ...filter }: TrafficFilter & { before?: number | undefined; limit?: number | undefined },
 ): Traffic {
@@ -29,7 +30,7 @@ export function listTraffic(
 
 /** The same from now on, or after an event, until the signal aborts. */
 export function watchTraffic(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   { filter, afterId }: { filter: TrafficFilter; afterId: string | undefined },
   signal: AbortSignal,
@@ -38,12 +39,20 @@ export function watchTraffic(
 }
 
 /** One call, with its bodies if they were recorded. Throws `not-found`. */
-export function getTrafficEntry(core: Core, name: string, id: number): TrafficDetails {
+export function getTrafficEntry(
+  core: GovernanceWing & WorkloadsWing,
+  name: string,
+  id: number,
+): TrafficDetails {
   return core.traffic.of(core.workloads.require(name).id).get(id);
 }
 
 /** Switches the recording of bodies on or off. Throws `conflict` if the messages are not read. */
-export function changeTrafficRecording(core: Core, name: string, bodies: boolean): TrafficRecording {
+export function changeTrafficRecording(
+  core: GovernanceWing & WorkloadsWing,
+  name: string,
+  bodies: boolean,
+): TrafficRecording {
   const { id, live } = core.workloads.require(name);
   if (bodies && live.proxy?.readsMessages === false) {
     throw conflict(`the proxy forwards messages of ${name} unread, so no bodies can be recorded`, {
@@ -56,7 +65,7 @@ export function changeTrafficRecording(core: Core, name: string, bodies: boolean
 }
 
 /** The sessions of a workload, the latest first. */
-export function listSessions(core: Core, name: string): ClientSession[] {
+export function listSessions(core: GovernanceWing & WorkloadsWing, name: string): ClientSession[] {
   const { live } = core.workloads.require(name);
   const sessions = live.proxy?.sessions() ?? [];
   return sessions
@@ -77,7 +86,11 @@ export function listSessions(core: Core, name: string): ClientSession[] {
 }
 
 /** Ends a session. Throws `not-found`, and `unsupported` if the server refuses. */
-export async function endSession(core: Core, name: string, id: string): Promise<void> {
+export async function endSession(
+  core: GovernanceWing & WorkloadsWing,
+  name: string,
+  id: string,
+): Promise<void> {
   const { live } = core.workloads.require(name);
   const session = live.proxy?.sessions().find((one) => core.traffic.publicId(one.id) === id);
   const hasEnded = session !== undefined && (await live.proxy?.endSession(session.id)) === true;
@@ -85,7 +98,7 @@ export async function endSession(core: Core, name: string, id: string): Promise<
 }
 
 /** A workload's proxy, for sending requests. Throws `unavailable` while the proxy is not running. */
-export function proxyOf(core: Core, name: string): WorkloadProxy {
+export function proxyOf(core: WorkloadsWing, name: string): WorkloadProxy {
   const { live, condition } = core.workloads.require(name);
   if (live.proxy !== undefined) return live.proxy;
   throw unavailable(`workload ${name} is ${condition.status}`, { hint: `start it: thv start ${name}` });

@@ -3,11 +3,12 @@ import { conflict, invalid } from '@toolhive/contract/failure';
 import { ListedResources } from '@toolhive/proxy/authorization';
 import type { AccessAction } from '@toolhive/proxy/authorization';
 import { openPolicies } from '@toolhive/access/workload-access';
-import type { Core } from '../core.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 
 /** Decides like a workload's proxy. Throws `invalid`, `not-found`, or, without policies, `conflict`. */
 export async function checkAuthorization(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   name: string,
   { principal, claims, arguments: given, annotations, ...targets }: AuthorizationQuestion,
 ): Promise<AuthorizationDecision> {

@@ -7,6 +7,10 @@ import { defaultGroup } from '@toolhive/contract/names';
 import { isYoung } from '@toolhive/registry/package-age';
 import { requestedOidc } from '@toolhive/access/oidc-config';
 import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { SupplyWing } from '../wings/supply.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { SetAside } from '@toolhive/state/run-configs';
 import { parseReference } from '@toolhive/secrets/reference';
 import { isIsolated } from '../permissions/network.ts';
@@ -23,7 +27,7 @@ import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** Workloads by name: running ones or all, in one group or in every group. */
 export function listWorkloads(
-  core: Core,
+  core: GovernanceWing & WorkloadsWing,
   { all, group }: { all?: boolean | undefined; group?: string | undefined },
 ): Workload[] {
   const workloads = [
@@ -100,7 +104,7 @@ function sourceOf(runConfig: RunConfig): ServerSource | undefined {
 
 /** What is known of the installed package. */
 function describedPackage(
-  { packages }: Core,
+  { packages }: SupplyWing,
   source: ServerSource | undefined,
 ): Pick<WorkloadDetails, 'integrity' | 'published_at' | 'provenance'> {
   const record = source === undefined ? undefined : packages.find(source);
@@ -114,7 +118,10 @@ function describedPackage(
 }
 
 /** What the user should know of the installed package. */
-function packageWarnings({ packages, settings }: Core, source: ServerSource | undefined): string[] {
+function packageWarnings(
+  { packages, settings }: StateWing & SupplyWing,
+  source: ServerSource | undefined,
+): string[] {
   if (source === undefined) return [];
   const publishedAt = packages.find(source)?.publishedAt;
   return [
@@ -153,7 +160,7 @@ function remotePartsOf({
   };
 }
 
-function describe(core: Core, supervisor: Supervisor): Workload {
+function describe(core: GovernanceWing, supervisor: Supervisor): Workload {
   const { runConfig, condition, limits, protocol, requiredSignIn } = supervisor;
   return {
     name: runConfig.name,
@@ -183,7 +190,7 @@ function describe(core: Core, supervisor: Supervisor): Workload {
   };
 }
 
-function pinWarnings({ pins }: Core, { id, runConfig }: Supervisor): string[] {
+function pinWarnings({ pins }: GovernanceWing, { id, runConfig }: Supervisor): string[] {
   const pending = pinningModeOf(runConfig) === 'off' ? 0 : pins.pendingOf(id);
   if (pending === 0) return [];
   const what =
@@ -193,7 +200,7 @@ function pinWarnings({ pins }: Core, { id, runConfig }: Supervisor): string[] {
   ];
 }
 
-function policyWarnings({ doubts }: Core, { id }: Supervisor): string[] {
+function policyWarnings({ doubts }: GovernanceWing, { id }: Supervisor): string[] {
   return doubts.of(id).map((doubt) => `WARNING: mistake in the authorization policies, ${doubt}`);
 }
 

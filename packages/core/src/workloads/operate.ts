@@ -4,6 +4,8 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadSelection, WorkloadStatus } from '@toolhive/contract/workload';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
+import type { StateWing } from '../wings/state.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { LogKind } from '@toolhive/state/logs';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
@@ -14,13 +16,13 @@ export interface Accepted {
 }
 
 /** Stops a workload. Accepted when the intent is on disk. */
-export function stopWorkload(core: Core, name: string): Promise<Accepted> {
+export function stopWorkload(core: StateWing & WorkloadsWing, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   return begin(core, name, `stopping ${name}`, (accepted) => supervisor.stop(accepted));
 }
 
 /** Starts a workload unless it already runs. */
-export async function startWorkload(core: Core, name: string): Promise<Accepted> {
+export async function startWorkload(core: WorkloadsWing, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   await core.mounts.renew(supervisor.id);
   await supervisor.start();
@@ -28,7 +30,7 @@ export async function startWorkload(core: Core, name: string): Promise<Accepted>
 }
 
 /** Stops a workload if it runs, and starts it with its current secrets. Accepted when the intent is on disk. */
-export async function restartWorkload(core: Core, name: string): Promise<Accepted> {
+export async function restartWorkload(core: WorkloadsWing, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   await core.mounts.renew(supervisor.id);
   await supervisor.restart();
@@ -36,7 +38,7 @@ export async function restartWorkload(core: Core, name: string): Promise<Accepte
 }
 
 /** Stops a workload and removes all of its files. Accepted when the intent is on disk. */
-export function deleteWorkload(core: Core, name: string): Promise<Accepted> {
+export function deleteWorkload(core: StateWing & WorkloadsWing, name: string): Promise<Accepted> {
   return begin(core, name, `removing ${name}`, (accepted, report) =>
     core.workloads.remove(name, accepted, report),
   );
@@ -65,7 +67,7 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-function selectedNames(core: Core, { names, group }: WorkloadSelection): string[] {
+function selectedNames(core: WorkloadsWing, { names, group }: WorkloadSelection): string[] {
   const isByName = names !== undefined && names !== null && names.length > 0;
   if (isByName && group) {
     throw invalid('names and group cannot be used together', { hint: 'specify only one of them' });
@@ -79,18 +81,21 @@ function selectedNames(core: Core, { names, group }: WorkloadSelection): string[
   return core.workloads.inGroup(group);
 }
 
-export function statusOf(core: Core, name: string): { status: WorkloadStatus; status_context?: string } {
+export function statusOf(
+  core: WorkloadsWing,
+  name: string,
+): { status: WorkloadStatus; status_context?: string } {
   const { status, context } = core.workloads.require(name).condition;
   return { status, ...(context === undefined ? {} : { status_context: context }) };
 }
 
 /** The complete run config of a workload, with secrets as references only. */
-export function exportWorkload(core: Core, name: string): RunConfig {
+export function exportWorkload(core: WorkloadsWing, name: string): RunConfig {
   return core.workloads.require(name).runConfig;
 }
 
 /** The same as a Kubernetes manifest. */
-export function exportManifest(core: Core, name: string): Manifest {
+export function exportManifest(core: WorkloadsWing, name: string): Manifest {
   return manifestOf(core.workloads.require(name).runConfig);
 }
 
@@ -105,7 +110,7 @@ interface LogRequest {
 
 /** The last lines of a workload's log. With `follow`, also all new lines. */
 export async function logsOf(
-  core: Core,
+  core: StateWing & WorkloadsWing,
   name: string,
   kind: LogKind,
   { tail, limit, since, follow }: LogRequest,
@@ -118,7 +123,7 @@ export async function logsOf(
 
 /** The same as JSON, one object in each line. */
 export async function logRecordsOf(
-  core: Core,
+  core: StateWing & WorkloadsWing,
   name: string,
   kind: LogKind,
   { tail, limit, before, since, follow }: LogRequest,
@@ -137,7 +142,10 @@ async function* asLines(records: AsyncIterable<object>): AsyncGenerator<string> 
 }
 
 /** Removes the logs of removed workloads. */
-export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: string[] }> {
+export async function pruneLogs({
+  logs,
+  workloads,
+}: StateWing & WorkloadsWing): Promise<{ removed: string[] }> {
   const names = [
     ...workloads.all().map(({ runConfig }) => runConfig.name),
     ...workloads.setAside.map(({ name }) => name),
@@ -150,7 +158,7 @@ export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: s
  * everything that it reports.
  */
 async function begin(
-  core: Core,
+  core: StateWing,
   name: string,
   what: string,
   work: (accepted: () => void, report: Progress) => Promise<void>,

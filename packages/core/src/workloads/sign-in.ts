@@ -1,6 +1,6 @@
 import { conflict } from '@toolhive/contract/failure';
 import type { RequiredSignIn } from '@toolhive/contract/workload';
-import type { Core } from '../core.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** What a remote server requires, without a page that is not on the web. */
@@ -22,7 +22,7 @@ export function describeSignIn({
  * or undefined if the server accepts the workload in the meantime. Throws why no page is available.
  */
 export async function startSignIn(
-  core: Core,
+  core: WorkloadsWing,
   name: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {

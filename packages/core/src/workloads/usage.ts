@@ -2,7 +2,8 @@ import { formerRuntime } from '@toolhive/contract/names';
 import type { Usage } from '@toolhive/contract/traffic';
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { InstanceUsage } from '@toolhive/runtime/runtime';
-import type { Core } from '../core.ts';
+import type { GovernanceWing } from '../wings/governance.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { isLocal } from '../run-config/kinds.ts';
 
@@ -18,19 +19,22 @@ interface Measured extends InstanceUsage {
 const measurements = new WeakMap<Supervisor, Promise<Measured | undefined>>();
 
 /** A workload's resource use and call counts. Throws `not-found`. */
-export function getUsage(core: Core, name: string): Promise<Usage> {
+export function getUsage(core: GovernanceWing & WorkloadsWing, name: string): Promise<Usage> {
   return usageOf(core, core.workloads.require(name));
 }
 
 /** The same of each workload that runs. */
-export function listUsage(core: Core, isVisible: (name: string) => boolean): Promise<Usage[]> {
+export function listUsage(
+  core: GovernanceWing & WorkloadsWing,
+  isVisible: (name: string) => boolean,
+): Promise<Usage[]> {
   const running = core.workloads
     .all()
     .filter(({ runConfig, live }) => live.proxy !== undefined && isVisible(runConfig.name));
   return Promise.all(running.map((supervisor) => usageOf(core, supervisor)));
 }
 
-async function usageOf(core: Core, supervisor: Supervisor): Promise<Usage> {
+async function usageOf(core: GovernanceWing, supervisor: Supervisor): Promise<Usage> {
   const { id, runConfig, live } = supervisor;
   const log = core.traffic.of(id);
   const measured = await measure(supervisor);

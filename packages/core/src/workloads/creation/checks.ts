@@ -9,7 +9,9 @@ import { neverAllowed } from '@toolhive/runtime/addresses';
 import { parseSource } from '@toolhive/runtime/source';
 import { isAuthenticated } from '@toolhive/access/workload-access';
 import { checkAuditConfig } from '@toolhive/audit/audit-config';
-import type { Core } from '../../core.ts';
+import type { StateWing } from '../../wings/state.ts';
+import type { GovernanceWing } from '../../wings/governance.ts';
+import type { WorkloadsWing } from '../../wings/workloads.ts';
 import { refuseUnenforced } from '../../permissions/enforcement.ts';
 import { refuseReplaceable } from '../../permissions/granted-mounts.ts';
 import { ignoreFileOf, readGlobalRules } from '../../permissions/ignore-rules.ts';
@@ -38,7 +40,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
  * that the server needs. Returns the mounts, pinned.
  */
 export async function checkLaunch(
-  core: Core,
+  core: StateWing & GovernanceWing & WorkloadsWing,
   runConfig: RunConfig,
   runtime: Runtime,
 ): Promise<PinnedMount[]> {
@@ -63,7 +65,7 @@ export async function checkLaunch(
 }
 
 /** Throws for a volume that cannot be mounted, with the place of the volume in the request. */
-async function checkVolumes({ mounts }: Core, { volumes }: RunConfig): Promise<void> {
+async function checkVolumes({ mounts }: WorkloadsWing, { volumes }: RunConfig): Promise<void> {
   for (const [index, volume] of (volumes ?? []).entries()) {
     await checkField(`/volumes/${index}`, () => mounts.pin([parseVolume(volume)]));
   }

@@ -6,6 +6,8 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
+import type { WorkloadsWing } from '../../wings/workloads.ts';
 import { dangersOf, requireConsent } from '../../permissions/consent.ts';
 import type { Consent } from '../../permissions/consent.ts';
 import type { Danger } from '../../permissions/mount-warnings.ts';
@@ -150,7 +152,7 @@ function withUnchangedIsolation(
 }
 
 /** A workload's current dangerous access. A mount whose source has changed counts as written. */
-async function presentDangers(core: Core, { id, runConfig }: Supervisor): Promise<Danger[]> {
+async function presentDangers(core: WorkloadsWing, { id, runConfig }: Supervisor): Promise<Danger[]> {
   const mounts = mountsOfRunConfig(runConfig);
   return dangersOf(runConfig, await core.mounts.of(id, mounts).catch(() => mounts));
 }
@@ -193,7 +195,7 @@ async function prepare(
  * created.
  */
 async function inspectInstalled(
-  { packages }: Core,
+  { packages }: SupplyWing,
   {
     installed,
     source: { runtime, resolved },

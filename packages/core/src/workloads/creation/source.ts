@@ -3,7 +3,8 @@ import type { BuiltInServerName } from '@toolhive/contract/names';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
-import type { Core } from '../../core.ts';
+import type { StateWing } from '../../wings/state.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
 import { packageNote } from '@toolhive/registry/registry';
 import type { Resolved } from '@toolhive/registry/registry';
 import type { Draft } from './draft.ts';
@@ -46,7 +47,7 @@ export interface RemoteSource {
 
 /** Resolves a draft's server: a remote server, or the registry's and runtime's interpretation of its image. */
 export async function findSource(
-  core: Core,
+  core: StateWing & SupplyWing,
   draft: Draft,
   call: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<WorkloadSource> {
@@ -71,7 +72,7 @@ function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSour
 }
 
 async function resolveLocal(
-  core: Core,
+  core: StateWing & SupplyWing,
   { image, registryGroup, caCertificate }: Draft,
   { report, signal, isNew }: { report: Progress; signal: AbortSignal; isNew: boolean },
 ): Promise<LocalSource> {

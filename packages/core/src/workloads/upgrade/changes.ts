@@ -4,7 +4,8 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Artifact, PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
-import type { Core } from '../../core.ts';
+import type { GovernanceWing } from '../../wings/governance.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 
 export interface Upgrade {
@@ -17,7 +18,7 @@ export interface Upgrade {
 
 /** What an upgrade would change, as far as that is known before anything of the new version is installed or runs. */
 export async function upgradeChanges(
-  core: Core,
+  core: GovernanceWing & SupplyWing,
   upgrade: Upgrade,
   options: PrepareOptions,
 ): Promise<UpgradeChanges> {
@@ -50,7 +51,7 @@ export async function upgradeChanges(
 
 /** The tools and hosts in the registry entry of exactly the new version, compared with those of the workload. */
 async function registryChanges(
-  core: Core,
+  core: GovernanceWing & SupplyWing,
   { id, runConfig, to }: Upgrade,
 ): Promise<Pick<UpgradeChanges, 'tools' | 'hosts'>> {
   const entry = Object.values(core.registry.current.servers).find((candidate) =>

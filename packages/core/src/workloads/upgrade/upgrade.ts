@@ -6,6 +6,8 @@ import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath, isRepository } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
+import type { StateWing } from '../../wings/state.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
 import { isYoung } from '@toolhive/registry/package-age';
 import { installationSettings } from '@toolhive/state/values';
 import { packageSourceOf } from '../../supervision/launch.ts';
@@ -82,7 +84,7 @@ function upgradable(runConfig: RunConfig): PackageSource {
 
 /** A workload's runtime, if it supports version lookups, and the lookup options. */
 async function lookUpWith(
-  core: Core,
+  core: StateWing & SupplyWing,
   { runtime: chosen }: RunConfig,
   source: PackageSource,
   call: Call,
