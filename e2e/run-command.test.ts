@@ -199,6 +199,7 @@ describe('a mistake in a flag of thv run', () => {
     with: 'a b',
     python: 'three',
     'allow-scripts': '--all',
+    'url-variable': 'tenant',
     volume: 'none',
     'permission-profile': '/none.json',
     'ca-cert': '/none.pem',

@@ -46,7 +46,7 @@ function isOnHost(text: string): boolean {
   );
 }
 
-/** What a text says about a package in a Git repository. */
+/** The parts of a text that names a package in a Git repository. */
 interface GitSpec {
   place: GitPlace;
   commit: string | undefined;

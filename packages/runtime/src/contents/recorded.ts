@@ -17,7 +17,7 @@ const Contents = z.object({
 /** Recorded contents of a package. Undefined for anything that this version would not have written. */
 export const readContents = (value: unknown): PackageContents | undefined => Contents.safeParse(value).data;
 
-/** What an installation records of its contents: all but the archives that only an inspection compares. */
+/** The contents that an installation records: all but the archives that only an inspection compares. */
 export function recorded(contents: PackageContents | undefined): PackageContents | undefined {
   if (contents === undefined) return undefined;
   const { published: _published, ...rest } = contents;

@@ -24,7 +24,7 @@ export const FACTS_PATH = '/download';
 /** How a package of one ecosystem is built in two steps, with a check of the download between them. */
 interface Steps {
   toolchain: (allowed: readonly string[]) => string[];
-  /** Downloads the package, runs none of its code, and records what was downloaded. */
+  /** Downloads the package, runs none of its code, and records the download. */
   download: (source: PackageSource, allowed: readonly string[]) => string[];
   /** From the download to `/app/server`. Install scripts run here. */
   finish: (source: PackageSource) => string[];
@@ -221,7 +221,7 @@ if locked.returncode == 0:
 sys.exit(locked.returncode)
 `;
 
-/** The modules in the program, and what the module proxy says of the main module. */
+/** The modules in the program, and the facts of the module proxy about the main module. */
 const recordGo = [
   `go version -m /app/bin/* > ${FACTS_PATH}/modules;`,
   `module=$(sed -n 's/^\\tmod\\t\\([^\\t]*\\)\\t\\([^\\t]*\\).*/\\1@\\2/p' ${FACTS_PATH}/modules);`,

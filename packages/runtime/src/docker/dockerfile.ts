@@ -212,7 +212,7 @@ export function requireValid(source: PackageSource, base: BaseImages): void {
   }
 }
 
-/** The server's own image, which takes over what the stage `build` contains. */
+/** The server's own image, which takes over the content of the stage `build`. */
 export const serverStage = ({ scheme }: PackageSource, base: BaseImages): string[] => [
   '',
   `FROM ${base.run}`,

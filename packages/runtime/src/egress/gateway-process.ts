@@ -345,7 +345,7 @@ function take(
   }
 }
 
-/** The process has no environment and reads no files, so it gets what it needs. */
+/** The process has no environment and reads no files, so it gets all its settings here. */
 function proxiesOf(env: NodeJS.ProcessEnv): CorporateProxies {
   const named = proxyVariables(env);
   const isSecure = Object.values(named).some((value) => /^\s*https:/i.test(value));

@@ -24,7 +24,7 @@ interface Open {
   resources: DisposableStack;
 }
 
-/** All gateways, and what they share. */
+/** All gateways, and their common parts. */
 class Gateways {
   readonly #resolve: Resolve;
   readonly #places: ConnectionPlaces;

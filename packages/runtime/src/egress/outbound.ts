@@ -11,7 +11,7 @@ import type { Resolve } from './resolver.ts';
 
 /** How long a server may take to name its destination, and a destination to accept. */
 const PATIENCE_MS = 10_000;
-/** How much of what a server sent appears in a reason. */
+/** The length of the part of a server's text that appears in a reason. */
 const LONGEST_NAME = 253;
 const MOST_TOLD = 8;
 

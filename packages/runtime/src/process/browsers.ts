@@ -6,7 +6,7 @@ import type { Launch } from '../runtime.ts';
 import { readPackageJson } from './installers/package-files.ts';
 import { inside } from './plan.ts';
 
-/** What a server needs to start the browser of this machine. */
+/** The settings with which a server starts the browser of this machine. */
 interface BrowserSettings {
   args: readonly string[];
   env: Readonly<Record<string, string>>;

@@ -22,7 +22,7 @@ const run = promisify(execFile);
 
 /**
  * Sets the kernel's limits per process or user on the sandbox's first process, from which all others inherit them.
- * Sets them from outside, because the server's environment decides what programs inside do.
+ * Sets them from outside, because the server's environment decides how programs inside behave.
  */
 export async function setLimits(
   { prlimit, cgroups, countsProcesses }: Machine,

@@ -20,7 +20,7 @@ export interface LayerMount {
 
 export interface Layer {
   mounts: readonly LayerMount[];
-  /** What the user should know, as sentences. */
+  /** Sentences for the user. */
   notes: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export class PackageLayers {
     return this.#queue.run(request.workload, () => this.#prepare(request));
   }
 
-  /** What a workload's layer contains besides the copy of the package. */
+  /** Measures the files that a server added to the copy of the package. */
   async measure(workload: string): Promise<{ bytes: number; isEmpty: boolean; excess?: string | undefined }> {
     const record = await this.#record(workload);
     if (record === undefined) return { bytes: 0, isEmpty: true };

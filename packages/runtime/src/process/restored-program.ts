@@ -199,7 +199,7 @@ async function requireEmpty(base: string, name: string): Promise<void> {
   });
 }
 
-/** The names of files that Node.js, Python, and shells execute, and of the manifest that decides what Node.js executes. */
+/** The names of files that Node.js, Python, and shells execute, and of the manifest of Node.js. */
 const programNames =
   /^(?:\.?[cm]?[jt]sx?|\.node|\.wasm|\.py[cdiowx]?|\.pth|\.egg|\.so|\.dylib|\.dll|\.exe|\.(?:ba|z|k)?sh|\.rb|\.pl|\.lua|\.php|\.jar|\.class)$/i;
 

@@ -60,7 +60,9 @@ export async function createWorkload(
 
   const access = await accessSettings(core.secrets, request, name);
   const notes: string[] = [];
-  const note = (text: string): void => void notes.push(text);
+  const note = (text: string): void => {
+    notes.push(text);
+  };
   const runConfig = { ...buildRunConfig(draft, source, { name, port }, note), ...access };
   const consent = { accepted: acceptedIn(draft), present: [] };
   const prepared = await prepare(

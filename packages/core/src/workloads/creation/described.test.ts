@@ -153,6 +153,12 @@ describe('an entry that others wrote', () => {
     ['FILE', '/etc/passwd'],
     ['PYTHONPATH', 'x'],
     ['API_BASE', 'x'],
+    ['READ_ONLY', 'off'],
+    ['READONLY_MODE', 'never'],
+    ['CONFIRM', 'false'],
+    ['CHECKS', '0'],
+    ['ENABLED_TOOLS', 'delete'],
+    ['API_KEY', 'of-another-account'],
   ])('never sets %s=%s', (name, value) => {
     const env_vars = [{ name, description: '', required: true, secret: false, default: value }];
 

@@ -68,17 +68,20 @@ function variablesOf(
 }
 
 /**
- * Whether a default of a foreign entry changes neither the destination of the server's requests nor its program. A host
- * has a dot or a colon, and only paths in the private home directory are accepted.
+ * Whether a default of a foreign entry changes neither the destination of the server's requests, nor its program, nor
+ * its protections. A host has a dot or a colon, and only paths in the private home directory are accepted.
  */
 function isInert(name: string, value: string): boolean {
-  const isRedirecting =
-    /^(?:LD_|DYLD_|NODE_|NPM_|PYTHON|UV_|PIP_|GO|PATH$|HOME$|BASH_ENV$|ENV$|SSL_|CURL_|GIT_)|PROXY|URL|URI|HOST|ENDPOINT|ORIGIN|SERVER|DOMAIN|ADDRESS|BASE|CERT|COMMAND|CMD|EXEC|HOOK|PLUGIN|CONFIG|MODULE|SCRIPT|REQUIRE|IMPORT/i;
-  return (
-    !isRedirecting.test(name) &&
-    (/^[\w-]{0,64}$/.test(value) || /^\/home\/server\/[\w-]+(?:\.\w+)?$/.test(value))
-  );
+  if (redirecting.test(name) || unprotecting.test(name) || isSwitch.test(value)) return false;
+  return /^[\w-]{0,64}$/.test(value) || /^\/home\/server\/[\w-]+(?:\.\w+)?$/.test(value);
 }
+
+const redirecting =
+  /^(?:LD_|DYLD_|NODE_|NPM_|PYTHON|UV_|PIP_|GO|PATH$|HOME$|BASH_ENV$|ENV$|SSL_|CURL_|GIT_)|PROXY|URL|URI|HOST|ENDPOINT|ORIGIN|SERVER|DOMAIN|ADDRESS|BASE|CERT|COMMAND|CMD|EXEC|HOOK|PLUGIN|CONFIG|MODULE|SCRIPT|REQUIRE|IMPORT/i;
+const unprotecting =
+  /READ_?ONLY|WRITE|ALLOW|DENY|DISABLE|ENABLE|SAFE|DANGER|AUTH|VERIFY|TLS|PERMISSION|ROLE|SCOPE|TOOL|KEY|TOKEN|SECRET|PASSW/i;
+/** A switch can turn a protection off under any name. */
+const isSwitch = /^(?:true|false|yes|no|on|off|[01]|all|any|none|full)$/i;
 
 /** Arguments can redirect a server as well, so only ToolHive's own entries contribute them. */
 function argumentsOf(

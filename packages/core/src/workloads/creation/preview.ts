@@ -35,7 +35,9 @@ export async function checkWorkload(
 
   const port = draft.port ?? present?.runConfig.port ?? 0;
   const notes: string[] = [];
-  const runConfig = buildRunConfig(draft, source, { name, port }, (note) => void notes.push(note));
+  const runConfig = buildRunConfig(draft, source, { name, port }, (note) => {
+    notes.push(note);
+  });
   checkRunConfig(runConfig);
   if (source.kind !== 'local') {
     const isRemote = source.kind === 'remote';

@@ -27,7 +27,7 @@ export interface Installer {
   install(source: PackageSource, context: InstallContext): Promise<Install>;
 }
 
-/** What installs a package: by its ecosystem, or from its repository. */
+/** The installer of a package: by its ecosystem, or from its repository. */
 export const installerOf = (source: PackageSource): Installer =>
   isRepository(source) ? gitInstaller : installers[source.scheme];
 

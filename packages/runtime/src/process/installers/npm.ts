@@ -176,7 +176,7 @@ async function installHeaders(source: PackageSource, context: InstallContext): P
   await context.inspect(source, await contentsOf(source, undefined, context));
 }
 
-/** What helps an install script that failed. */
+/** The fix for an install script that failed. */
 async function scriptHint(result: ToolResult, headers: string | undefined): Promise<string> {
   const compiles = /node-gyp|gyp ERR|prebuild-install|node-pre-gyp|cmake-js/.test(
     `${result.stdout}${result.stderr}`,
@@ -275,7 +275,7 @@ export async function findNpm(context: Pick<InstallContext, 'env'>): Promise<str
   const program = await requireProgram('npm', context, missing);
   const real = await realpath(program);
   if (real.endsWith('/bin/npm-cli.js')) return dirname(dirname(real));
-  // By its name on PATH, from which launchers of version managers know what to start.
+  // By its name on PATH, from which launchers of version managers choose the program.
   const options = { cwd: '/', env: toolEnvironment(context.env) };
   const asked = promisify(execFile)(program, ['root', '--global'], options);
   const { stdout } = await asked.catch((error: unknown) => {

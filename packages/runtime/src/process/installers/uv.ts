@@ -176,7 +176,7 @@ async function lockOf(
   return lock === undefined ? { result: nothing } : { result: compiled, lock };
 }
 
-/** What the resolution of a version already found out about its dependencies, for the installation that follows. */
+/** The dependencies that the resolution of a version found, for the installation that follows. */
 const resolved = new WeakMap<InstallContext, { python: Python; lock: LockedPackage[] }>();
 
 /** Resolves a package and its dependencies to wheels. Undefined if that is impossible, for example without hashes. */
@@ -371,7 +371,7 @@ async function readUvSettings(env: NodeJS.ProcessEnv): Promise<UvSettings> {
   };
 }
 
-/** What is left of the settings where packages run: they could send credentials to an index that they are published on. */
+/** The settings without credentials, for packages that could send them to an index that they are published on. */
 function withoutCredentials({ registries, env }: UvSettings): UvSettings {
   const kept = Object.entries(env).filter(
     ([name, value]) => !/_(?:USERNAME|PASSWORD)$|^NETRC$/.test(name) && !/\/\/[^/\s]*@/.test(value),
