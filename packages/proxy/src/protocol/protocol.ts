@@ -141,10 +141,12 @@ export function canBeAsked(client: ClientIdentity): boolean {
   return Object.keys(capabilityFor).some((method) => isOffered(client, method));
 }
 
-/** The names of the capabilities to receive requests that a client has declared, in order. */
+/** The names of the capabilities to receive requests that a client has declared. */
 export function askableBy(client: ClientIdentity): string {
-  const offered = Object.keys(capabilityFor).filter((method) => isOffered(client, method));
-  return [...new Set(offered.map((method) => capabilityFor[method]))].toSorted().join(' ');
+  const names = Object.keys(capabilityFor).flatMap((method) =>
+    isOffered(client, method) ? [capabilityFor[method]] : [],
+  );
+  return [...new Set(names)].join(' '); // in the order of the table
 }
 
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
