@@ -3,6 +3,7 @@ import { forbidden, invalid, unavailable } from '@toolhive/contract/failure';
 import {
   ClientSecretPost,
   None,
+  ResponseBodyError,
   dynamicClientRegistrationRequest,
   processDynamicClientRegistrationResponse,
 } from 'oauth4webapi';
@@ -50,11 +51,53 @@ export function stillRegistered({ server, known }: RegistrationOptions, nowMs: n
   return known.secretExpiresAtMs !== undefined && known.secretExpiresAtMs <= nowMs ? undefined : known;
 }
 
-/** Has the server register us (RFC 7591). */
+interface Registration {
+  redirectUri: string;
+  scopes: readonly string[];
+}
+
+interface RegistrationCall {
+  requests: Requests;
+  signal: AbortSignal;
+}
+
+/**
+ * Has the server register us (RFC 7591). Some servers accept only registrations without a scope, and some only with one, so
+ * a refused registration is repeated once in the other form.
+ */
 export async function register(
   server: AuthorizationServer,
-  { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
-  { requests, signal }: { requests: Requests; signal: AbortSignal },
+  registration: Registration,
+  call: RegistrationCall,
+): Promise<Client> {
+  try {
+    return await registerWith(server, registration, call);
+  } catch (error) {
+    const scopes = registration.scopes.length > 0 ? [] : (server.scopes_supported ?? []);
+    const isSame = scopes.length === registration.scopes.length;
+    if (!isSame && isRefusedScope(error)) {
+      try {
+        return await registerWith(server, { ...registration, scopes }, call);
+      } catch {
+        // the first answer is about what was wanted
+      }
+    }
+    throw explain(error, `${server.issuer} does not register this client`, { quote: true });
+  }
+}
+
+/** Whether a registration may be refused for its scope, or for having none. */
+function isRefusedScope(error: unknown): boolean {
+  return (
+    error instanceof ResponseBodyError &&
+    ['invalid_client_metadata', 'invalid_scope', 'invalid_request'].includes(error.error)
+  );
+}
+
+async function registerWith(
+  server: AuthorizationServer,
+  { redirectUri, scopes }: Registration,
+  { requests, signal }: RegistrationCall,
 ): Promise<Client> {
   const metadata = {
     client_name: clientName,
@@ -65,25 +108,19 @@ export async function register(
     application_type: 'native',
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   };
-  try {
-    const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
-    const registered = await processDynamicClientRegistrationResponse(await asRequired(answer));
-    const { client_id: id, client_secret_expires_at: expiresAt } = registered;
-    const { client_secret: secret, token_endpoint_auth_method: authentication } = registered;
-    return {
-      issuer: server.issuer,
-      kind: 'dynamic',
-      id,
-      redirectUri,
-      ...(typeof secret === 'string' && secret !== '' && { secret }),
-      ...(secret &&
-        typeof expiresAt === 'number' &&
-        expiresAt > 0 && { secretExpiresAtMs: expiresAt * 1000 }),
-      ...(typeof authentication === 'string' && { authentication }),
-    };
-  } catch (error) {
-    throw explain(error, `${server.issuer} does not register this client`, { quote: true });
-  }
+  const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
+  const registered = await processDynamicClientRegistrationResponse(await asRequired(answer));
+  const { client_id: id, client_secret_expires_at: expiresAt } = registered;
+  const { client_secret: secret, token_endpoint_auth_method: authentication } = registered;
+  return {
+    issuer: server.issuer,
+    kind: 'dynamic',
+    id,
+    redirectUri,
+    ...(typeof secret === 'string' && secret !== '' && { secret }),
+    ...(secret && typeof expiresAt === 'number' && expiresAt > 0 && { secretExpiresAtMs: expiresAt * 1000 }),
+    ...(typeof authentication === 'string' && { authentication }),
+  };
 }
 
 /**

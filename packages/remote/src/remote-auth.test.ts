@@ -221,6 +221,35 @@ describe('scopes', () => {
     expect(world.authority.registrations[0]?.['scope']).toBe(expected);
   });
 
+  test.each([
+    ['with a scope', 'asked', (scope: unknown) => scope === undefined, ['asked', undefined]],
+    ['without a scope', '', (scope: unknown) => scope === 'known', [undefined, 'known']],
+  ])(
+    'that keep a server from registering %s do not end the sign-in',
+    async (_title, asked, isFine, expected) => {
+      const seen: unknown[] = [];
+      await using world = await openWorld({
+        server: { challenge: () => (asked === '' ? 'Bearer' : `Bearer scope="${asked}"`) },
+        authority: {
+          metadata: (metadata) => ({ ...metadata, scopes_supported: ['known'] }),
+          register: ({ json, reply }) => {
+            seen.push(json['scope']);
+            if (isFine(json['scope'])) reply(201, { client_id: 'https://chosen.example' });
+            else
+              reply(400, { error: 'invalid_client_metadata', error_description: 'Only known is supported.' });
+          },
+        },
+      });
+
+      await world.auth.authorize();
+
+      expect(seen).toEqual(expected);
+      expect(world.authority.asked.map((request) => request.get('client_id'))).toEqual([
+        'https://chosen.example',
+      ]);
+    },
+  );
+
   test('have the one that brings refresh tokens where it is known, and the user is asked', async () => {
     await using world = await openWorld({
       authority: { metadata: (metadata) => ({ ...metadata, scopes_supported: ['offline_access'] }) },
