@@ -6,7 +6,7 @@ import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
-import { type CorporateProxies, isBehindProxy, passOnThrough, proxyOf, quickly } from './corporate.ts';
+import { type CorporateProxies, isBehindProxy, proxyOf, quickly } from './corporate.ts';
 import { ConnectionEnded, Refused, addressesOf, join, reach, requireNamed } from './outbound.ts';
 import { tellAtEnd, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
@@ -268,6 +268,7 @@ export class EgressGateway implements Disposable {
     const proxy = proxyOf(destination, port, this.#proxies);
     if (proxy !== undefined) {
       await this.#checkKnown(destination, verdict);
+      const { passOnThrough } = await import('./corporate-way.ts');
       return passOnThrough(inner, { destination, port, proxy, ca: this.#proxies.ca });
     }
     const addresses = await addressesOf(destination, verdict, {

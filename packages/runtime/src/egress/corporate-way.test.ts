@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Socket, connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { passOnThrough } from './corporate.ts';
+import { passOnThrough } from './corporate-way.ts';
 
 const request = (text: string): string => `${text}\r\nHost: far.example\r\n`;
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
