@@ -124,10 +124,10 @@ async function throughSocks({ proxy, host, port, signal }: TunnelOptions): Promi
 /** Longer than any caller waits. */
 const socksMs = 60_000;
 
-/** The code of an error of the network, or what the proxy said. */
+/** The network error's code, or the proxy's message. */
 function reasonOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (name === 'TimeoutError') return 'no answer';
   if (typeof code === 'string') return code;
-  return /\bE[A-Z]{4,}\b/.exec(messageOf(error))?.[0] ?? messageOf(error); // the library for SOCKS tells codes in words
+  return /\bE[A-Z]{4,}\b/.exec(messageOf(error))?.[0] ?? messageOf(error); // the SOCKS library only has messages
 }

@@ -1,14 +1,4 @@
-/** The headers that concern one connection only (RFC 9110, section 7.6.1), or name its host. */
-export const hopHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { hopHeaders as ofOneConnection } from '@toolhive/runtime/hop-headers';
+
+/** The headers that are not passed on: those of one connection, and a demand that the proxy answers itself. */
+export const hopHeaders: ReadonlySet<string> = new Set([...ofOneConnection, 'expect']);

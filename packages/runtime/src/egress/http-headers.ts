@@ -1,18 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-
-/** Headers that end at a proxy (RFC 9110, section 7.6.1). */
-const hopHeaders = new Set([
-  'connection',
-  'host', // one that matches the URL is added to requests
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { hopHeaders } from '../hop-headers.ts';
 
 /** The headers of a request that is passed on. The body keeps its framing, so that a server reads exactly this one request. */
 export function requestHeaders({ rawHeaders, headers }: IncomingMessage, host: string): string[] {
