@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
@@ -132,7 +133,8 @@ function specOf(
   };
 }
 
-const EXECUTION_TIMEOUT_MS = 2_000;
+/** As long as a loaded machine may take. Giving up early would keep the engine out of its fast networks for good. */
+const EXECUTION_TIMEOUT_MS = 30_000;
 const EXECUTION_INTERVAL_MS = 5;
 
 /** Why the daemon cannot enter the networks of an engine in a virtual machine. */
@@ -192,13 +194,24 @@ export async function requireWaiting(pid: number, name: string): Promise<void> {
 
 const notInside = (pid: number): Error => new Error(`the process ${pid} is not in the container`);
 
-/** Whether a process is that of a network container. An engine may answer shortly before the program runs. */
+/**
+ * Whether a process is that of a network container. An engine may answer before the program runs, so a process that
+ * could be the container's is given time. An older one is not: the engine runs in a virtual machine,
+ * and its number means another process here.
+ */
 async function isWaiting(pid: number, name: string): Promise<boolean> {
   const deadline = performance.now() + EXECUTION_TIMEOUT_MS;
   for (;;) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
     if (command === `${WAITING_PROGRAM}\0${name}\0`) return true;
-    if (performance.now() > deadline) return false;
+    if (performance.now() > deadline || (await ageOf(pid)) > EXECUTION_TIMEOUT_MS) return false;
     await delay(EXECUTION_INTERVAL_MS);
   }
+}
+
+/** The age of a process in milliseconds, from `/proc/PID/stat` (proc_pid_stat(5), field 22, in hundredths of a second). */
+async function ageOf(pid: number): Promise<number> {
+  const fields = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const afterName = fields.slice(fields.lastIndexOf(')') + 2).split(' ');
+  return uptime() * 1000 - Number(afterName[19]) * 10;
 }
