@@ -85,7 +85,7 @@ test.each([
   [
     'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
     'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
-    'check that its permission profile allows a network (--permission-profile network)',
+    'check that its network rules allow api.service.com, and that this machine can resolve the name',
   ],
   [
     'curl: (6) Could not resolve host: your-instance.atlassian.net',

@@ -92,7 +92,7 @@ const complaints: readonly Complaint[] = [
     fix: ([name = '']) =>
       isExampleHost(name)
         ? `replace the example host ${name} in the settings of the server by a real one`
-        : undefined,
+        : `check that its network rules allow ${name}, and that this machine can resolve the name`,
   },
   {
     pattern:
