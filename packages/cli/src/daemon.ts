@@ -112,6 +112,8 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
   return isThere;
 }
 
+export { ownProgram };
+
 /** Starts a daemon that outlives this command: the installed service, or a process that listens on its Unix socket only. */
 async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
   const { startInstalledService } = await import('./commands/service/start-installed.ts');

@@ -1,9 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { clientVariables } from '@toolhive/contract/client-application';
-import { ownProgram } from '@toolhive/state/own-program';
 import { conflict, invalid, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
-import { findDaemon } from '../../daemon.ts';
+import { findDaemon, ownProgram } from '../../daemon.ts';
 import { exitCodeOf } from '../../report.ts';
 import { waitUntil } from '../../wait.ts';
 import { portFrom } from '../port.ts';
