@@ -164,7 +164,7 @@ class Work {
       const reflector = this.#reflect(client, type, namespaces, {
         ...(own.has(type)
           ? {}
-          : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true }),
+          : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true, keepsRecords: true }),
         onChange: (object, previous, isOwn) => this.#changed(type, object, previous, isOwn),
       });
       this.#caches.set(type.kind, reflector);
@@ -178,7 +178,9 @@ class Work {
       client,
       cache,
       configMaps,
-      applier: new Applier(client, cache),
+      applier: new Applier(client, cache, async ({ object: { kind, metadata }, managers, fields }) =>
+        log.warn({ kind, name: metadata.name, namespace: metadata.namespace, managers, fields }, 'reverted'),
+      ),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,
@@ -234,6 +236,7 @@ class Work {
       labelSelector?: string;
       metadataOnly?: boolean;
       isPacked?: boolean;
+      keepsRecords?: boolean;
       onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
     },
   ): Reflector {
