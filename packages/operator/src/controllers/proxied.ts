@@ -1,6 +1,7 @@
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
+import { Dispute } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
@@ -66,14 +67,7 @@ async function settleAndReport(
     if (stop === undefined) throw cause;
     const others = found.findings.filter(({ type }) => type !== stop.finding.type);
     const failed = [...others, stop.finding, finding('Ready', false, stop.finding.reason, stop.message)];
-    const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
-    const isNew = before?.reason !== stop.finding.reason || before.message !== stop.message;
     await writeStatus(pass, { ...found.status, phase: 'Failed', message: stop.message }, failed);
-    if (isNew) {
-      const { reason } = stop.finding;
-      const note = { type: 'Warning', reason, action: 'Reconcile', note: stop.message } as const;
-      await context.recorder.record(resource, note, signal);
-    }
     return stop.againAfterMs === undefined ? undefined : { againAfterMs: stop.againAfterMs };
   }
 }
@@ -219,8 +213,13 @@ async function applyAll(
   const stored = gateway && (await context.applier.apply(gateway.type, gateway.object, signal));
   const address = (stored as { spec?: { clusterIP?: string } } | undefined)?.spec?.clusterIP;
   const plan = { ...planned, egressAddress: address };
+  let dispute: Dispute | undefined;
   const apply = async ({ type, object }: Child): Promise<void> => {
     const stored = await context.applier.apply(type, object, signal).catch((error: unknown) => {
+      if (error instanceof Dispute) {
+        dispute ??= error; // the other objects do not wait for its end
+        return undefined;
+      }
       // The API server refuses the content of the spec. Another attempt without a change would fail too.
       if (isRefused(error)) {
         const isTemplate = type.kind === 'StatefulSet' || type.kind === 'Deployment';
@@ -252,6 +251,7 @@ async function applyAll(
   for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
   }
+  if (dispute !== undefined) throw dispute;
   return applied;
 }
 
