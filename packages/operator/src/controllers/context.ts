@@ -123,7 +123,7 @@ export async function writeStatus(
   const generation = metadata.generation ?? 1;
   const conditions = conditionsOf(findings, live.conditions, generation, context.now());
   const wanted = { ...status, observedGeneration: generation, conditions };
-  await tell({ context, resource, signal }, findings, status);
+  await tell({ context, resource, signal }, findings);
   if (canonicalJson(comparable(live, findings)) === canonicalJson(comparable(wanted, findings))) return;
   try {
     const stored = await context.client.applyStatus<CustomResource & { status: object }>(
@@ -145,17 +145,16 @@ export async function writeStatus(
   }
 }
 
+/** The reasons of objects that only need time. */
+const progressing = new Set(['DeploymentNotReady', 'Syncing', 'NotReady', 'DeletionBlocked']);
+
 /** Writes an event when an object becomes ready, and while it cannot. The recorder limits repetitions. */
-async function tell(
-  { context, resource, signal }: Pass,
-  findings: readonly Finding[],
-  { phase }: Record<string, unknown>,
-): Promise<void> {
+async function tell({ context, resource, signal }: Pass, findings: readonly Finding[]): Promise<void> {
   const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
   const ready = findings.find(({ type }) => type === 'Ready');
   if (ready === undefined) return;
   const { reason, message: note } = ready;
-  const isFailed = ready.status !== 'True' && (phase === 'Failed' || phase === undefined);
+  const isFailed = ready.status !== 'True' && !progressing.has(reason);
   const isNew = ready.status === 'True' && before?.status !== 'True';
   if (isFailed)
     await context.recorder.record(resource, { type: 'Warning', reason, action: 'Reconcile', note }, signal);

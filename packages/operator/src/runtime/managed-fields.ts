@@ -56,6 +56,8 @@ export function decisive({ managedFields = [] }: KubernetesObject['metadata']): 
  * program changes or removes the field, so a covered value is unchanged.
  */
 export function covers(fields: FieldTree | undefined, wanted: unknown): boolean {
+  // The record has no step for an empty list, and an addition to one is foreign anyway.
+  if (wanted !== null && typeof wanted === 'object' && Object.keys(wanted).length === 0) return true;
   if (fields === undefined) return false;
   if (Object.keys(fields).length === 0) return true; // the value changes as a whole
   if (Array.isArray(wanted)) return wanted.every((item) => coversItem(fields, item));
