@@ -63,10 +63,6 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
       finding('Ready', isReady, isReady ? 'Ready' : isFailed ? 'Failed' : 'NotReady', message),
     ],
   );
-  if (isFailed) {
-    const note = { type: 'Warning', reason: 'SyncFailed', action: 'Synchronize', note: message } as const;
-    if (before.message !== message) await context.recorder.record(resource, note, signal);
-  }
   const delays = [sync.againAfterMs, api.status.phase === 'Ready' ? undefined : NOT_READY_POLL_MS].filter(
     (delay) => delay !== undefined,
   );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import { mcpServer } from '../crds/mcp-server.ts';
-import { NameClash } from '../runtime/applier.ts';
+import { Dispute, NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
@@ -39,6 +39,8 @@ export function stopOf(error: unknown): Stop | undefined {
     return new Stop(finding('PermissionsEnforced', false, 'Unenforceable', error.message));
   if (error instanceof NameClash)
     return new Stop(finding('ReferencesResolved', false, 'NameClash', error.message), PROBLEM_POLL_MS);
+  if (error instanceof Dispute)
+    return new Stop(finding('ObjectsAsWanted', false, 'Disputed', error.message), error.againAfterMs);
   return undefined;
 }
 
