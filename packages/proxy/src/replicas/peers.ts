@@ -1,9 +1,9 @@
 import { createHash, hkdfSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
-import type { Server as TlsServer } from 'node:tls';
+import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
 import type { SealKeys } from '../bridge/seal.ts';
@@ -72,13 +72,17 @@ export class Peers implements AsyncDisposable {
   readonly self: string;
   readonly #keys: SealKeys;
   readonly #tls: TlsServer;
-  readonly #http: Server;
+  /** The connections of other proxies. */
+  readonly #sockets = new Set<TLSSocket>();
   readonly #peers = new Map<string, Peer>();
 
-  private constructor(options: PeerOptions, tls: TlsServer, http: Server) {
+  private constructor(options: PeerOptions, tls: TlsServer) {
     this.#keys = options.keys;
     this.#tls = tls;
-    this.#http = http;
+    tls.on('secureConnection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     const { port } = tls.address() as AddressInfo; // it listens on TCP
     const host = options.advertised.includes(':') ? `[${options.advertised}]` : options.advertised;
     this.self = `${randomUUID()}@${host}:${port}`;
@@ -107,7 +111,7 @@ export class Peers implements AsyncDisposable {
     tls.once('error', reject).listen({ host: options.host, port: options.port }, resolve);
     await promise;
     tls.off('error', reject).on('error', () => {}); // one connection could not be accepted
-    const peers = new Peers(options, tls, http);
+    const peers = new Peers(options, tls);
     keepContext(http);
     serveConnections(http, limits, {
       answer(request, response) {
@@ -152,7 +156,7 @@ export class Peers implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#tls.close(() => resolve());
-    this.#http.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     for (const { pool } of this.#peers.values()) await pool.destroy();
     await promise;
   }
