@@ -10,6 +10,7 @@ import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
+import { SessionKeyring } from './controllers/session-keys.ts';
 import { SourceReader } from './controllers/source-process.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
@@ -179,6 +180,7 @@ class Work {
       cache,
       configMaps,
       applier: new Applier(client, cache),
+      sessionKeys: new SessionKeyring(client, () => new Date()),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,

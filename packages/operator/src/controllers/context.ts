@@ -5,6 +5,7 @@ import type { Applier } from '../runtime/applier.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
+import type { SessionKeyring } from './session-keys.ts';
 import type { SourceReader } from './source-process.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
@@ -26,6 +27,7 @@ export interface Context {
   /** The metadata of all ConfigMaps, for changes of those that specs refer to. */
   configMaps: Reflector;
   applier: Applier;
+  sessionKeys: SessionKeyring;
   recorder: Recorder;
   sources: SourceReader;
   settings: Settings;
@@ -153,6 +155,8 @@ const ownConditions = new Set([
   'ImageValidated',
   'ReferencesResolved',
   'PermissionsEnforced',
+  'ReplicasSupported',
+  'SessionsShared',
   'AuthConfigured',
   'RemoteAvailable',
   'Deletable',

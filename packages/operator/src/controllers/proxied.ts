@@ -4,13 +4,23 @@ import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status'
 import type { Finding } from '../runtime/conditions.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
-import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
+import { childrenOf, egressService, optionalChildren, sessionKeysOf } from '../templates/objects.ts';
 import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
 import { checkImage } from './image-check.ts';
-import { PROBLEM_POLL_MS, Stop, checkTemplate, planOf, restartOf, specOf, stopOf } from './plan.ts';
+import {
+  PROBLEM_POLL_MS,
+  Stop,
+  checkReplicas,
+  checkTemplate,
+  planOf,
+  restartOf,
+  specOf,
+  stopOf,
+} from './plan.ts';
+import { KEY_CHECK_MS } from './session-keys.ts';
 import { resolveReferences } from './references.ts';
 
 /** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
@@ -114,6 +124,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     yield { findings: checkGroup(pass, server) };
     yield { findings: checkTemplate(server) };
   }
+  yield { findings: checkReplicas(spec) };
   const references = await resolveReferences(pass, spec);
   yield {
     findings: [finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.')],
@@ -144,7 +155,13 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
       phase: ready.isReady ? (server === undefined ? 'Ready' : 'Running') : 'Pending',
       ...(ready.isReady ? {} : { message: ready.message }),
     },
-    againAfterMs: isWaiting ? REMOTE_POLL_MS : references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+    againAfterMs: isWaiting
+      ? REMOTE_POLL_MS
+      : references.secretVersions !== ''
+        ? SECRET_POLL_MS
+        : sessionKeysOf(plan) === undefined
+          ? undefined
+          : KEY_CHECK_MS,
   };
 }
 
@@ -243,11 +260,13 @@ async function applyAll(
     if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as PodController;
   };
   const children = childrenOf(plan);
+  const keys = sessionKeysOf(plan);
+  const { namespace } = plan.proxied;
+  if (keys !== undefined) await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, signal);
   // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
   const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
   for (const stage of [0, 1, 2])
     await all(children.filter(({ type }) => (stages[type.kind] ?? 0) === stage).map(apply));
-  const { namespace } = plan.proxied;
   const wanted = gateway === undefined ? children : [gateway, ...children];
   for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
