@@ -67,6 +67,7 @@ import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
+import { unmanagedServers } from './unmanaged.ts';
 import { peerUser } from './peer-user.ts';
 import { createRegistryApi } from './registry-api.ts';
 import { referencePage } from './reference-page.ts';
@@ -387,6 +388,7 @@ function mountGroupsAndClients(mount: Mount, core: Core): void {
   });
   mount(operations.unregisterClients, ({ body }) => clients.unregister(body.names, body.groups ?? []));
   mount(operations.discoverClients, async () => ({ clients: await clients.discover() }));
+  mount(operations.listUnmanagedServers, () => unmanagedServers({ clients }));
 }
 
 function mountRegistry(mount: Mount, { registry }: Core): void {

@@ -1,6 +1,7 @@
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { ClientName } from '@toolhive/contract/client-application';
 import type { PermissionChange } from '@toolhive/contract/network';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { testServer } from '@toolhive/core/testing';
@@ -307,6 +308,50 @@ describe('client applications', () => {
     },
   };
 
+  test('are asked for the servers that they run without ToolHive, and no credential is shown', async () => {
+    const files: Record<string, string> = {
+      [cursor]:
+        '{ "mcpServers": { "own": { "command": "npx", "args": ["-y", "server", "--token", "not-a-real-token"], "env": { "API_KEY": "not-a-real-key", "MODE": "fast" } } } }',
+      '.codex/config.toml':
+        '[mcp_servers.far]\nurl = "https://u:not-a-real-word@mcp.example.com/mcp?key=not-a-real-key"\n',
+      '.copilot/mcp-config.json': '{ "mcpServers": [',
+    };
+    await using api = await openTestApi(
+      {},
+      {
+        prepareHome: async (home: string) => {
+          for (const [path, text] of Object.entries(files)) {
+            await mkdir(dirname(join(home, path)), { recursive: true });
+            await writeFile(join(home, path), text);
+          }
+        },
+      },
+    );
+    await run(api);
+    await api.client.createClient({ body: { name: 'cursor' } });
+
+    const found = await api.client.listUnmanagedServers({});
+
+    expect(found.servers).toEqual([
+      {
+        client_type: 'cursor',
+        path: join(api.home, cursor),
+        name: 'own',
+        command: ['npx', '-y', 'server', '--token', '***'],
+        credentials: ['API_KEY'],
+      },
+      expect.objectContaining({
+        client_type: 'codex',
+        name: 'far',
+        url: 'https://***@mcp.example.com/mcp?key=***',
+      }),
+    ]);
+    expect(found.problems).toMatchObject([{ client_type: 'copilot-cli' }]);
+    expect(JSON.stringify(found)).not.toContain('not-a-real');
+    for (const [path, text] of Object.entries(files).slice(1))
+      expect(await readFile(join(api.home, path), 'utf8')).toBe(text);
+  });
+
   test('see the workloads of their groups in their files, and nothing else there changes', async () => {
     proves('api.clients', 'api.discovery');
     await using api = await openTestApi({}, withCursor);
@@ -322,7 +367,7 @@ describe('client applications', () => {
     expect(registered).toEqual({ name: 'cursor', groups: ['default'] });
     expect(written).toContain('// mine');
     expect(written).toMatch(new RegExp(`"url": ?"http://localhost:${port}/mcp"`));
-    expect(clients).toHaveLength(17);
+    expect(clients.map(({ client_type: type }) => type)).toEqual(ClientName.options);
     expect(clients.filter(({ registered: is }) => is)).toEqual([
       { client_type: 'cursor', installed: true, registered: true },
     ]);

@@ -5,7 +5,7 @@ import { clientApplications, clientPath } from '@toolhive/contract/client-applic
 import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
-import { ownFields } from './entry.ts';
+import { entryTarget, leadToSame, ownFields } from './entry.ts';
 import type { Entry, EntryValue, Program } from './entry.ts';
 import { changeEntries, readEntries } from './entry-file.ts';
 import { Latest } from './latest.ts';
@@ -38,6 +38,14 @@ export interface FilePreview {
   changes: readonly { name: string; before: EntryValue | undefined; after: EntryValue | undefined }[];
   /** Why the file could not be written. */
   problem?: string;
+}
+
+/** An entry that ToolHive did not write. */
+export interface ForeignEntry {
+  name: string;
+  /** See `entryTarget`. */
+  target: string | undefined;
+  value: Readonly<Record<string, unknown>>;
 }
 
 type Entries = ReadonlyMap<string, unknown>;
@@ -91,6 +99,21 @@ export class ClientFiles {
       }),
     );
     return new Set(found.flat());
+  }
+
+  /** The entries in a client's file that do not belong to ToolHive. None without a file. Throws if it cannot be read. */
+  async foreign(client: ClientName): Promise<ForeignEntry[]> {
+    const application = applicationOf(client);
+    const path = this.#fileOf(application);
+    if (!existsSync(path)) return [];
+    const own = (this.#record ??= await this.#begin()).of(client);
+    const entries = await this.#entries(application, path);
+    return [...entries].flatMap(([name, value]) => {
+      const target = entryTarget(application, value);
+      const isOwn = target !== undefined && own.get(name)?.some((url) => leadToSame(url, target)) === true;
+      const isObject = typeof value === 'object' && value !== null;
+      return isOwn || !isObject ? [] : [{ name, target, value: value as Readonly<Record<string, unknown>> }];
+    });
   }
 
   /** The path of a client's file, whether or not the file exists. */

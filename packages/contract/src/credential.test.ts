@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isCredential } from './credential.ts';
+import { isCredential, urlWithoutCredentials, withoutCredentials } from './credential.ts';
 
 test.each([
   ['GITHUB_TOKEN', 'abc', true],
@@ -20,4 +20,26 @@ test.each([
   ['HEADERS', '{"Authorization": "Bearer ${TOKEN}"}', false],
 ])('%s=%s is a credential: %s', (name, value, expected) => {
   expect(isCredential(name, value)).toBe(expected);
+});
+
+test.each([
+  ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
+  ['https://u:p@mcp.example.com/mcp', 'https://***@mcp.example.com/mcp'],
+  ['https://mcp.example.com/mcp?key=abc&lang=en', 'https://mcp.example.com/mcp?key=***&lang=en'],
+  ['https://mcp.example.com/s/AbCd0123456789abcdef01/mcp', 'https://mcp.example.com/s/***/mcp'],
+  [
+    'https://mcp.example.com/a-long-name-of-a-public-server/mcp',
+    'https://mcp.example.com/a-long-name-of-a-public-server/mcp',
+  ],
+  ['https://mcp.example.com/mcp?key=${KEY}', 'https://mcp.example.com/mcp?key=${KEY}'],
+])('shows the URL %s as %s', (url, shown) => {
+  expect(urlWithoutCredentials(url)).toBe(shown);
+});
+
+test('shows arguments without the values of their credentials', () => {
+  const args = ['--token', 'abcdef', '--api-key=abcdef', '--mode', 'fast', '${TOKEN}', 'ghp_abcdef'];
+
+  const shown = withoutCredentials(args);
+
+  expect(shown).toEqual(['--token', '***', '--api-key=***', '--mode', 'fast', '${TOKEN}', '***']);
 });

@@ -21,3 +21,33 @@ export function isCredential(name: string, value: string): boolean {
   if (within.test(text) || member.test(text)) return true;
   return issued.test(value) || credentialName.test(name) || /:\/\/[^/\s:@]+:[^/\s@]+@/.test(value);
 }
+
+const mask = '***';
+
+const placeholder = /^\$?\{[^{}"]*\}$/;
+
+function isShown(name: string, value: string): boolean {
+  return placeholder.test(value) || !isCredential(name, value);
+}
+
+/** Arguments for people. A terminal or a log keeps its output, so no credential appears. */
+export function withoutCredentials(args: readonly string[]): string[] {
+  return args.map((arg, index) => {
+    const [, flag = ''] = /^--?([\w-]+)$/.exec(args[index - 1] ?? '') ?? [];
+    if (flag !== '' && !isShown(flag, arg)) return arg.replace(/^([\w-]+:\s*)?.*$/s, `$1${mask}`);
+    const [, start = '', name = '', value = arg] = /^((?:--?)?([\w.-]+)\s*[=:]\s*)(.*)$/s.exec(arg) ?? [];
+    return isShown(name, value) ? arg : `${start}${mask}`;
+  });
+}
+
+/** A URL for people, without credentials before its host, in its path, and in its parameters. */
+export function urlWithoutCredentials(url: string): string {
+  return url
+    .replace(/^(\w+:\/\/)[^/@]*@/, `$1${mask}@`)
+    .replaceAll(/\/(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?=[/?#]|$)/g, `/${mask}`)
+    .replaceAll(/([?&])([\w.-]+)=([^&#]*)/g, (whole: string, start: string, name: string, value: string) =>
+      placeholder.test(value) || (isShown(name, value) && !/(?:key|sig|code)$/i.test(name))
+        ? whole
+        : `${start}${name}=${mask}`,
+    );
+}

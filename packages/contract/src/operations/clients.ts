@@ -7,6 +7,7 @@ import {
   CreateClient,
   CreatedClient,
   RegisteredClient,
+  UnmanagedServers,
 } from '../schemas/client.ts';
 import { GroupName } from '../schemas/names.ts';
 import { ClientPreview } from '../schemas/preview.ts';
@@ -122,6 +123,22 @@ export const clientOperations = {
       status: 200,
       description: 'All supported clients, and for each whether it is installed and registered.',
       body: ClientStatuses,
+    },
+    failures: [],
+  }),
+  listUnmanagedServers: operation({
+    method: 'GET',
+    path: '/discovery/servers',
+    tag: 'discovery',
+    access: 'read',
+    command: ['list', '--unmanaged'],
+    summary: 'Find servers that clients run themselves',
+    description:
+      "Reads the user's configuration files of all clients, and changes nothing. A file that cannot be read does not affect the others.",
+    success: {
+      status: 200,
+      description: 'The servers that do not lead to a workload.',
+      body: UnmanagedServers,
     },
     failures: [],
   }),

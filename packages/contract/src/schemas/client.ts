@@ -569,6 +569,50 @@ export const ClientStatuses = z
   .meta({ id: 'ClientStatuses', description: 'All supported clients, in a fixed order.' });
 export type ClientStatuses = z.infer<typeof ClientStatuses>;
 
+const ofClient = {
+  client_type: ClientName,
+  path: z.string().meta({ description: 'The configuration file.', examples: ['/home/ada/.cursor/mcp.json'] }),
+};
+
+/** A server that a client starts or reaches itself. */
+export const UnmanagedServer = z
+  .object({
+    ...ofClient,
+    name: z.string().meta({ description: 'The name in the file.', examples: ['github'] }),
+    command: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description: 'The program and its arguments, without credentials.',
+        examples: [['npx', '-y', 'server']],
+      }),
+    url: z
+      .string()
+      .optional()
+      .meta({ description: 'The URL, without credentials.', examples: ['https://mcp.example.com/mcp'] }),
+    credentials: z.array(z.string()).meta({
+      description: 'The variables and headers whose values in the file look like credentials.',
+      examples: [['GITHUB_TOKEN']],
+    }),
+  })
+  .meta({ id: 'UnmanagedServer', description: 'A server that a client starts or reaches without ToolHive.' });
+export type UnmanagedServer = z.infer<typeof UnmanagedServer>;
+
+export const UnmanagedServers = z
+  .object({
+    servers: z.array(UnmanagedServer),
+    problems: z
+      .array(
+        z.object({ ...ofClient, problem: z.string().meta({ description: 'Why the file cannot be read.' }) }),
+      )
+      .meta({ description: 'The files that cannot be read.' }),
+  })
+  .meta({
+    id: 'UnmanagedServers',
+    description: "The servers in clients' own configuration files that do not lead to a workload.",
+  });
+export type UnmanagedServers = z.infer<typeof UnmanagedServers>;
+
 /** A request to register a client. */
 export const CreateClient = z.object({ name: ClientName, groups: groups.optional() }).meta({
   id: 'CreateClient',

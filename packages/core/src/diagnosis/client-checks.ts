@@ -49,7 +49,19 @@ async function fileOf({ core, name }: Subject): Promise<Found[]> {
   await core.clients.reconcile();
   const problem = core.clients.list().find((client) => client.name === name)?.problem;
   const path = core.clients.pathOf(name);
-  return [problem === undefined ? ok(`${path} is up to date`) : failed(problem)];
+  if (problem !== undefined) return [failed(problem)];
+  const unmanaged = (await core.clients.unmanaged(name)).map((entry) => entry.name);
+  return [
+    ok(`${path} is up to date`),
+    ...(unmanaged.length === 0
+      ? []
+      : [
+          warning(
+            `the client runs servers without isolation: ${unmanaged.join(', ')}`,
+            `\`thv import ${name}\` runs them in isolation`,
+          ),
+        ]),
+  ];
 }
 
 function workloadsOf({ core, name }: Subject): Found[] {

@@ -7,7 +7,8 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { ClientPreview } from '@toolhive/contract/preview';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Logger } from 'pino';
-import type { ClientFiles } from '@toolhive/clients/client-files';
+import type { ClientFiles, ForeignEntry } from '@toolhive/clients/client-files';
+import { leadToSame } from '@toolhive/clients/entry';
 import type { Entry } from '@toolhive/clients/entry';
 import * as z from 'zod';
 import { readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
@@ -71,6 +72,20 @@ export class Registrations implements AsyncDisposable {
   /** The problem with one workload's entry in a client's file. Other entries do not matter. */
   problemWith(client: ClientName, workload: string): string | undefined {
     return this.#options.files.problemOf(client, workload);
+  }
+
+  /** The entries in a client's file that lead to no workload. Throws if the file cannot be read. */
+  async unmanaged(client: ClientName): Promise<ForeignEntry[]> {
+    const entries = await this.#options.files.foreign(client);
+    const workloads = this.#options.workloads.all();
+    return entries.filter(
+      ({ target }) =>
+        target === undefined ||
+        !workloads.some(
+          ({ runConfig }) =>
+            leadToSame(target, entryOf(runConfig).url) || target === `thv proxy stdio ${runConfig.name}`,
+        ),
+    );
   }
 
   /** Every application that ToolHive knows, in the order of the table. */

@@ -118,6 +118,11 @@ test.each([
     undefined,
   ],
   [
+    '[DEBUG] DEBUG_LOG_FILE environment variable: ""\nError: the key file is not JSON',
+    'Error: the key file is not JSON',
+    undefined,
+  ],
+  [
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'store it with thv secret set SLACK_BOT_TOKEN and run the server with --secret SLACK_BOT_TOKEN,target=SLACK_BOT_TOKEN -e SLACK_TEAM_ID=VALUE',

@@ -153,12 +153,14 @@ export function complaintIn(output: string): Cause | undefined {
 
 function linesOf(output: string): string[] {
   const recent = stripVTControlCharacters(output.slice(-maxChars));
-  return recent
-    .split('\n')
-    .slice(-maxLines)
-    .map((line) => line.slice(0, maxLineChars).trimEnd())
-    // Pydantic's last line only has a link.
-    .filter((line) => line !== '' && !line.startsWith('For further information visit '));
+  return (
+    recent
+      .split('\n')
+      .slice(-maxLines)
+      .map((line) => line.slice(0, maxLineChars).trimEnd())
+      // Pydantic's last line only has a link.
+      .filter((line) => line !== '' && !line.startsWith('For further information visit '))
+  );
 }
 
 function knownCause(lines: readonly string[]): Cause | undefined {
@@ -192,9 +194,7 @@ function isExampleHost(name: string): boolean {
 
 /** Lines of stack traces, of programs, and of the properties of an error. */
 const isSource = (line: string): boolean =>
-  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(
-    line,
-  );
+  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(line);
 
 function plainCause(lines: readonly string[]): string | undefined {
   const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));

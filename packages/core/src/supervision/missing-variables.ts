@@ -2,6 +2,8 @@
 const variable = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bKUBECONFIG\b/g;
 const isMissing =
   /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|KeyError|needs? /i;
+/** A server that traces its settings names all variables, also those that it does not need. */
+const isTrace = /\b(?:DEBUG|TRACE|VERBOSE)\b[\]:]/;
 /** Error codes, and settings that ToolHive makes itself. */
 const isOther = /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$|^(?:UV|PIP|NPM|NODE)_/;
 const isPath =
@@ -14,7 +16,9 @@ const maxNamed = 8;
 
 /** The variables that a server's output misses, in the order of their lines. */
 export function missingVariables(lines: readonly string[]): { line: string; names: string[] } | undefined {
-  const stated = lines.filter((line) => isMissing.test(line) && namesIn(line).length > 0);
+  const stated = lines.filter(
+    (line) => isMissing.test(line) && !isTrace.test(line) && namesIn(line).length > 0,
+  );
   const last = stated.at(-1);
   if (last === undefined) return undefined;
   // Servers write one line for each variable, or all in one line.

@@ -1,4 +1,4 @@
-import { isCredential } from '@toolhive/contract/credential';
+import { isCredential, urlWithoutCredentials, withoutCredentials } from '@toolhive/contract/credential';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
@@ -34,7 +34,7 @@ export function withReferences(request: CreateWorkload): CreateWorkload {
     {
       ...request,
       ...(args ? { cmd_arguments: withoutCredentials(args) } : {}),
-      ...(url === undefined ? {} : { url: url.replaceAll(/([?&])([\w.-]+)=([^&#]*)/g, maskedParameter) }),
+      ...(url === undefined ? {} : { url: urlWithoutCredentials(url) }),
     },
     new Map(credentialsIn(request).map(({ name }) => [name, secretKey(request, name)])),
   );
@@ -54,26 +54,6 @@ export function credentialWarning(request: CreateWorkload & { name: string }): s
   // No flag sets a header.
   const others = credentials.some(({ isHeader }) => isHeader) ? '' : `, or run: ${commands.join(' && ')}`;
   return `the run config contains the values of ${names}. To store them as secrets, remove ${request.name} and repeat the command with --store-secrets${others}`;
-}
-
-const mask = '***';
-
-function maskedParameter(whole: string, start: string, name: string, value: string): string {
-  return isShown(name, value) ? whole : `${start}${name}=${mask}`;
-}
-
-/** Arguments for people. A terminal or a log keeps its output, so no credential appears. */
-function withoutCredentials(args: readonly string[]): string[] {
-  return args.map((arg, index) => {
-    const [, flag = ''] = /^--?([\w-]+)$/.exec(args[index - 1] ?? '') ?? [];
-    if (flag !== '' && !isShown(flag, arg)) return arg.replace(/^([\w-]+:\s*)?.*$/s, `$1${mask}`);
-    const [, start = '', name = '', value = arg] = /^((?:--?)?([\w.-]+)\s*[=:]\s*)(.*)$/s.exec(arg) ?? [];
-    return isShown(name, value) ? arg : `${start}${mask}`;
-  });
-}
-
-function isShown(name: string, value: string): boolean {
-  return /^\$?\{[^{}"]*\}$/.test(value) || !isCredential(name, value);
 }
 
 interface Credential {

@@ -7,6 +7,7 @@ import { readPairs } from './assignments.ts';
 /** Lists workloads. */
 export async function run(call: CommandCall): Promise<void> {
   const { flags, out, client, signal } = call;
+  if (flags.has('unmanaged')) return (await import('./list-unmanaged.ts')).listUnmanaged(call);
   const labels = readPairs('label', flags.list('label'));
   const daemon = await client();
   const group = flags.text('group');

@@ -59,6 +59,11 @@ export const workloadCommands: readonly Command[] = [
     summary: 'List workloads',
     flags: [
       { name: 'all', shorthand: 'a', kind: 'boolean', description: 'Include stopped workloads' },
+      {
+        name: 'unmanaged',
+        kind: 'boolean',
+        description: 'List the servers that clients run without ToolHive instead',
+      },
       group,
       {
         name: 'label',
@@ -72,6 +77,7 @@ export const workloadCommands: readonly Command[] = [
     examples: [
       'thv list',
       'thv list --all --label team=research',
+      'thv list --unmanaged',
       'thv list --format mcpservers > .mcp.json',
     ],
     load: () => import('./list.ts'),

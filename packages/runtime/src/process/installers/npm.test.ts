@@ -8,6 +8,7 @@ describe('the program of a package', () => {
   test.each([
     ['the only one, whatever its name', { 'mcp-start': 'dist/start.js' }, 'dist/start.js'],
     ['the one without a name of its own', 'dist/main.js', 'dist/main.js'],
+    ['the one file with two names', { a: './dist/index.js', b: 'dist/index.js' }, 'dist/index.js'],
     ['the one named like the package', { cli: 'cli.js', server: 'server.js' }, 'server.js'],
   ])('is %s', (_name, bin, expected) => {
     expect(chooseBin(source, bin)).toBe(expected);

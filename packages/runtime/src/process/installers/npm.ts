@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { access, realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import {
   type ThvError,
@@ -319,8 +319,9 @@ export function chooseBin(source: PackageSource, bin: unknown): string {
   const bins = new Map(
     Object.entries(all).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-  const [only] = bins.values();
-  const chosen = program === undefined && bins.size === 1 ? only : bins.get(program ?? unscoped);
+  // As npx does: several names of one file are one program.
+  const [only, ...others] = new Set([...bins.values()].map((path) => posix.normalize(path)));
+  const chosen = program === undefined && others.length === 0 ? only : bins.get(program ?? unscoped);
   if (chosen !== undefined) return chosen;
   if (bins.size === 0) {
     throw unsupported(`package ${name} has no program to run`, {
