@@ -27,11 +27,12 @@ export interface ReflectorOptions {
 }
 
 /**
- * The server ends a watch after this time, and the next one continues over the same connection. Nothing else shows that a
- * connection is half-open, because an idle watch is silent for a minute. Jitter keeps watches of different kinds apart.
+ * The server ends a watch after this time, and the next one continues over the same connection. Jitter keeps watches of
+ * different kinds apart. Where nothing else shows that a connection is half-open, watches are short, because an idle watch
+ * is silent for a minute.
  */
-const WATCH_SECONDS = 18;
-const WATCH_JITTER_SECONDS = 6;
+const LONG_WATCH = { seconds: 1_500, jitterSeconds: 600 };
+const SHORT_WATCH = { seconds: 18, jitterSeconds: 6 };
 /** A watch that the server has not ended so long after its time has a dead connection. */
 const GRACE_MS = 3_000;
 /** The copy counts as old after this time without a word from the server. */
@@ -71,6 +72,7 @@ export class Reflector {
   readonly #filled = Promise.withResolvers<void>();
   #lastContact = performance.now();
   #filledCount = 0;
+  #openWatches = 0;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
@@ -87,6 +89,8 @@ export class Reflector {
 
   /** Whether the server was heard from recently enough to trust the copy. */
   get isFresh(): boolean {
+    // A watch that the client watches over is as good as a word.
+    if (this.#openWatches > 0 && this.#options.client.noticesDeath) return true;
     return performance.now() - this.#lastContact < FRESH_MS;
   }
 
@@ -201,7 +205,8 @@ export class Reflector {
     onSuccess: () => void,
   ): Promise<string> {
     const { client, type, labelSelector, metadataOnly = false } = this.#options;
-    const timeoutSeconds = WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS);
+    const { seconds, jitterSeconds } = client.noticesDeath ? LONG_WATCH : SHORT_WATCH;
+    const timeoutSeconds = seconds + Math.floor(Math.random() * jitterSeconds);
     const dead = new AbortController();
     const hang = setTimeout(
       () => dead.abort(new Error('the connection of the watch is dead')),
@@ -209,6 +214,7 @@ export class Reflector {
     );
     const startedAt = performance.now();
     let version = resourceVersion;
+    this.#openWatches += 1;
     try {
       const events = client.watch(type, {
         namespace,
@@ -232,6 +238,7 @@ export class Reflector {
       if (performance.now() - startedAt > LAST_RETRY_MS) onSuccess(); // the next watch may start at once
       throw error;
     } finally {
+      this.#openWatches -= 1;
       clearTimeout(hang);
     }
   }
