@@ -78,6 +78,7 @@ const folders: Record<string, readonly string[]> = {
     'bridge',
     'endpoint',
     'upstream',
+    'replicas',
     'client',
     '.',
     'in-process',

@@ -56,6 +56,7 @@ interface Volume {
   name: string;
   emptyDir?: object;
   configMap?: { name: string };
+  secret?: { secretName: string; defaultMode?: number };
   projected?: {
     sources: {
       serviceAccountToken?: { path: string };
@@ -89,6 +90,7 @@ const podFieldsWithoutEffect = [
 ];
 const containerFieldsWithoutEffect = [
   'imagePullPolicy',
+  'lifecycle',
   'livenessProbe',
   'startupProbe',
   'terminationMessagePath',
@@ -169,7 +171,7 @@ export class PodContainers implements AsyncDisposable {
     const [container, ...others] = pod.spec.containers;
     if (container === undefined || others.length > 0) throw new Error('a pod with one container is expected');
     const services = await this.#servicesOf(pod);
-    const names = services.flatMap((service) => namesOf(service, this.#namespace));
+    const names = services.flatMap((service) => namesOf(service, this.#namespace, pod.metadata.name));
     const egress = services.find(({ spec }) => spec.ports.some(({ name }) => name === 'egress'));
     const id = await this.docker(
       'create',
@@ -301,7 +303,7 @@ export class PodContainers implements AsyncDisposable {
     volume: Volume,
     { metadata, serviceAccountName, fsGroup }: Pick<Pod, 'metadata'> & { serviceAccountName: string; fsGroup: number | undefined }, // prettier-ignore
   ): Promise<void> {
-    const { name, emptyDir, configMap, projected, ...others } = volume;
+    const { name, emptyDir, configMap, secret, projected, ...others } = volume;
     refuse(`volume ${name}`, others);
     const write = async (files: Readonly<Record<string, string>>): Promise<void> => {
       for (const [file, content] of Object.entries(files)) await writeFile(join(path, file), content);
@@ -309,6 +311,14 @@ export class PodContainers implements AsyncDisposable {
     await chmod(path, emptyDir === undefined ? 0o755 : 0o2777);
     await chown(path, 0, fsGroup ?? 0);
     if (configMap !== undefined) await write((await this.#read<ConfigMap>('configmap', configMap.name)).data);
+    if (secret !== undefined) {
+      const { data } = await this.#read<ConfigMap>('secret', secret.secretName);
+      const texts = Object.entries(data).map(([file, text]) => [
+        file,
+        Buffer.from(text, 'base64').toString(),
+      ]);
+      await write(Object.fromEntries(texts) as Record<string, string>);
+    }
     for (const { serviceAccountToken: token, configMap: map, downwardAPI } of projected?.sources ?? []) {
       if (token !== undefined)
         await write({ [token.path]: await this.#kubectl('create', 'token', serviceAccountName) });
@@ -336,14 +346,26 @@ interface ConfigMap {
 }
 
 function fieldOf(metadata: Pod['metadata'], path: string): string {
-  const value = { 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace }[path];
+  // A container has no address before it starts. Without one, proxies do not relay requests to each other.
+  const fields: Record<string, string> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'status.podIP': '',
+  };
+  const value = fields[path];
   if (value === undefined) throw new Error(`field ${path} has no translation`);
   return value;
 }
 
-function namesOf({ metadata: { name } }: Service, namespace: string): string[] {
-  return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map(
-    (suffix) => `${name}${suffix}`,
+/** The names of a Service, and of its pod if the Service has no address of its own. */
+function namesOf(
+  { metadata: { name }, spec: { clusterIP } }: Service,
+  namespace: string,
+  pod: string,
+): string[] {
+  const hosts = clusterIP === 'None' ? [name, `${pod}.${name}`] : [name];
+  return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].flatMap((suffix) =>
+    hosts.map((host) => `${host}${suffix}`),
   );
 }
 

@@ -37,17 +37,19 @@ export const minimal = {
   host: '0.0.0.0',
 };
 
-/** Starts the proxy runner as a pod does, with another server host. Selects a free port for a run config without one. */
+/** Starts the proxy runner as a pod does, with another server host (`null` for that of a pod). Selects a free port for a run config without one. */
 export async function startRunner(
   runConfig: { port?: number; [field: string]: unknown },
   env: NodeJS.ProcessEnv = {},
   flags: string[] = [],
+  { host = '127.0.0.1' }: { host?: string | null } = {},
 ): Promise<Runner> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
   const port = runConfig.port ?? (await freePort());
   const file = join(folder.path, 'runconfig.json');
   await writeFile(file, JSON.stringify({ ...minimal, port, ...runConfig }));
-  const words = [program, 'run', '--run-config', file, '--server-host', '127.0.0.1', ...flags];
+  const reached = host === null ? [] : ['--server-host', host];
+  const words = [program, 'run', '--run-config', file, ...reached, ...flags];
   const child = spawn(process.execPath, words, {
     cwd: folder.path,
     env: { HOME: folder.path, POD_NAMESPACE: 'tools', TOOLHIVE_RUNTIME: 'kubernetes', ...env },

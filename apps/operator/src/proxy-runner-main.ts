@@ -1,16 +1,18 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import { isConfigurationMistake } from '@toolhive/core/check-single-workload';
-import { runProxy } from './runner/run-proxy.ts';
+import { drainOf, runProxy } from './runner/run-proxy.ts';
 
-/** How long the proxy may take to end. A cluster waits 30 s by default before it kills a container. */
+/** How long the proxy may take to end after the last call. */
 const endingMs = 9_000;
 
 const ended = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => {
+  process.on(signal, () => {
+    if (ended.signal.aborted) process.exit(1); // the second time, nobody waits for calls
     ended.abort();
-    setTimeout(() => process.exit(1), endingMs).unref(); // a connection that cannot be closed must not delay the end
+    // A connection that cannot be closed must not delay the end.
+    setTimeout(() => process.exit(1), drainOf(process.argv).maxMs + endingMs).unref();
   });
 }
 try {

@@ -14,6 +14,7 @@ import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
 import { Passes, reportCorrection } from './controllers/reports.ts';
+import { SessionKeyring } from './controllers/session-keys.ts';
 import { SourceReader } from './controllers/source-process.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
@@ -195,6 +196,7 @@ class Work {
         reportCorrection(correction, { recorder, log }, signal),
       ),
       images: new RegistryImages(cache),
+      sessionKeys: new SessionKeyring(client, () => new Date()),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,

@@ -28,7 +28,8 @@ export const managerRules: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['configmaps', 'services', 'serviceaccounts'], verbs: write },
   { apiGroups: [''], resources: ['pods'], verbs: [...read, 'delete'] },
   { apiGroups: [''], resources: ['pods/attach'], verbs: ['create', 'get'] },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }, // by name only
+  // By name only. The operator writes the keys for session IDs.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: write },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: write },
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: write },

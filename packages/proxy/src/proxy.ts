@@ -13,6 +13,7 @@ import type { Upstream, RunningServer, StartInstance } from './upstream/upstream
 import { HttpUpstream } from './upstream/http-upstream.ts';
 import { StdioUpstream } from './upstream/stdio-upstream.ts';
 import { keepContext, serveConnections } from './http/connections.ts';
+import { OpenExchanges } from './http/open-exchanges.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import type { Authorizer } from './middleware/authorization.ts';
@@ -32,6 +33,9 @@ import type { OpenSession } from './bridge/bridge.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';
 import type { Exchange, Middleware, Principal } from './middleware/middleware.ts';
+import type { PeerRequest } from './replicas/peers.ts';
+import { Replicas } from './replicas/replicas.ts';
+import type { ReplicaOptions } from './replicas/replicas.ts';
 import { compose, createMiddleware } from './pipeline.ts';
 import type { ProtocolGeneration } from './protocol/protocol.ts';
 
@@ -82,6 +86,11 @@ export interface ProxyOptions {
   ownOriginOnly?: boolean;
   /** Decides which requests callers may send. By default, all. */
   authorizer?: Authorizer | undefined;
+  /**
+   * How the proxy shares the sessions of a server that speaks HTTP with other proxies of the workload. By default, there
+   * are none.
+   */
+  replicas?: ReplicaOptions | undefined;
   /** Further middleware, inside of all other. */
   middleware?: readonly Middleware[];
   /** Limits that differ from the default ones. */
@@ -100,7 +109,8 @@ export interface ProxyOptions {
   onFault: (error: unknown) => void;
 }
 
-export type { RunningServer, StartInstance } from './upstream/upstream.ts';
+export type { ReplicaOptions } from './replicas/replicas.ts';
+export type { RunningServer, ServerPod, ServerPods, StartInstance } from './upstream/upstream.ts';
 export type { ProtectedResource, ProxyAccess } from './middleware/authentication.ts';
 export type { ProtocolGeneration } from './protocol/protocol.ts';
 export type { OpenWay, RemoteServer } from './transport/upstream-client.ts';
@@ -130,6 +140,9 @@ export class WorkloadProxy implements AsyncDisposable {
   /** Runs work in the asynchronous context of the workload. */
   readonly #inContext = AsyncLocalStorage.snapshot();
   readonly #readsMessages: boolean;
+  readonly #replicas: Replicas | undefined;
+  readonly #connections: ConnectionLimits;
+  readonly #open = new OpenExchanges();
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
 
@@ -141,13 +154,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#metrics = metrics;
     this.#telemetry = telemetry;
     const { transport, files = openFiles } = options;
-    const {
-      workload = '',
-      middleware: more = [],
-      publicHosts = [],
-      localUser = anonymous,
-      onFault,
-    } = options;
+    const { workload = '', middleware: more = [], publicHosts = [], onFault } = options;
     const configured = {
       ...options,
       metrics,
@@ -167,33 +174,30 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
     const settings = { ...options, files, workload, input, messages };
-    this.#upstream =
+    this.#replicas =
+      options.replicas === undefined || transport === 'stdio'
+        ? undefined
+        : new Replicas(workload, options.replicas);
+    const openUpstream = (): Upstream =>
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
+    this.#upstream = this.#replicas?.upstream(openUpstream, onFault) ?? openUpstream();
     this.#readsMessages = transport === 'stdio' || !messages.isEmpty || options.access !== undefined;
     const handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
     this.#handle = handle;
     const { clients } = files.budgets;
     const together = files.count(clients);
     const connections = { ...timeLimits, connections: clients, together, ...options.connections };
+    this.#connections = connections;
     this.#server = createServer({
       headersTimeout: connections.headersMs,
       requestTimeout: connections.requestMs,
       connectionsCheckingInterval: Math.min(connections.headersMs, connections.requestMs, checkingMs),
       keepAliveTimeout: 65_000,
     });
-    const answer = (request: IncomingMessage, response: ServerResponse): void => {
-      const url = request.url ?? '/';
-      const mark = url.indexOf('?');
-      const path = mark === -1 ? url : url.slice(0, mark);
-      response.on('error', () => {}); // the client has disconnected
-      const query = mark === -1 ? '' : url.slice(mark + 1);
-      const exchange = { request, response, path, query, principal: localUser };
-      if (options.answersProbes === true && path === '/health') return this.#answerHealth(exchange);
-      if (options.answersProbes === true && path === '/livez') return replyText(response, 200, 'ok');
-      handle(exchange);
-    };
     keepContext(this.#server);
-    serveConnections(this.#server, connections, { answer });
+    serveConnections(this.#server, connections, {
+      answer: (request, response) => this.#answer(request, response),
+    });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades
   }
 
@@ -209,6 +213,9 @@ export class WorkloadProxy implements AsyncDisposable {
     });
     try {
       await listen(proxy.#server, options);
+      await proxy.#replicas?.open(proxy.#connections, (request, response, peer) =>
+        proxy.#answer(request, response, peer),
+      );
     } catch (error) {
       await proxy.#telemetry?.close();
       throw error;
@@ -300,7 +307,19 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#upstream.disconnect(reason, final);
   }
 
+  /**
+   * Reports the proxy as unhealthy, so that clients are sent to others, and returns when the open calls have been
+   * answered or the time is over. Requests that still arrive are served. A platform needs `settleMs` until it sends no
+   * more of them.
+   */
+  async drain({ settleMs, maxMs }: { settleMs: number; maxMs: number }): Promise<void> {
+    this.#health = 'unhealthy';
+    this.#reason = 'the proxy is shutting down';
+    await this.#open.drain(settleMs, maxMs);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#replicas?.[Symbol.asyncDispose]();
     await this.#upstream.close();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
@@ -310,6 +329,23 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#audit?.close();
     this.#traffic?.close();
     await this.#telemetry?.close();
+  }
+
+  /** Takes a request of a client, or one that another proxy of the workload relays. */
+  #answer(request: IncomingMessage, response: ServerResponse, peer?: PeerRequest): void {
+    const { localUser = anonymous, answersProbes, onFault } = this.#options;
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    const path = mark === -1 ? url : url.slice(0, mark);
+    response.on('error', () => {}); // the client has disconnected
+    const query = mark === -1 ? '' : url.slice(mark + 1);
+    const exchange: Exchange = { request, response, path, query, principal: localUser };
+    if (answersProbes === true && path === '/health') return this.#answerHealth(exchange);
+    if (answersProbes === true && path === '/livez') return replyText(response, 200, 'ok');
+    this.#open.add(request, response);
+    if (peer !== undefined) Object.assign(exchange, peer, { isRelayedByPeer: true });
+    if (this.#replicas === undefined) this.#handle(exchange);
+    else this.#replicas.pass(exchange, this.#handle, onFault);
   }
 
   #dispatch(exchange: Exchange): void {

@@ -36,7 +36,8 @@ async function untilUnreachable(host: string, port: number, signal: AbortSignal)
   return new Promise(() => {});
 }
 
-async function accepts(host: string, port: number): Promise<boolean> {
+/** Whether a program accepts connections at an address. */
+export async function accepts(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   socket.on('error', () => {});
   try {

@@ -6,6 +6,7 @@ import { metaSettings } from '@toolhive/tool-search/settings';
 import { networkOf } from '@toolhive/core/network-grant';
 import { checkSingleWorkload } from '@toolhive/core/check-single-workload';
 import { runSingleWorkload } from '@toolhive/core/single-workload';
+import type { ReplicaOptions, StartedServer } from '@toolhive/core/single-workload';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import { ForwardProxy } from '@toolhive/runtime/forward-proxy';
 import type { Logger } from 'pino';
@@ -16,20 +17,32 @@ import { attachToPod } from './attached-server.ts';
 import { LoggedEgress } from './logged-egress.ts';
 import { publicHostsOf } from './public-hosts.ts';
 import { reachHttpServer } from './http-server.ts';
+import { podsAt, podsOf, reachServerPods } from './server-pods.ts';
+import { SessionKeys } from './session-keys.ts';
 import { readRunConfig } from './run-config-file.ts';
 
 /** The port of the egress gateway. The operator sets the proxy variables of servers to this port. */
 const egressPort = 3128;
 
+/** The longest that a proxy waits for open calls. */
+const maxDrainSeconds = 3600;
+
 const options = {
   'run-config': { type: 'string' },
   'server-host': { type: 'string' },
   'egress-port': { type: 'string' },
+  'server-pod': { type: 'string', multiple: true },
+  'session-keys': { type: 'string' },
+  'peer-port': { type: 'string' },
+  'drain-delay': { type: 'string' },
+  'drain-timeout': { type: 'string' },
 } as const;
 
 /**
  * Runs the command line of the proxy runner until the signal aborts: `run [--run-config FILE] [--server-host HOST]
- * [--egress-port PORT]`. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
+ * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]...] [--drain-delay SECONDS]
+ * [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
+ * the keys, and reaches each pod of the server by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
  */
 export async function runProxy(
   words: readonly string[],
@@ -48,6 +61,7 @@ export async function runProxy(
   if (runConfig.built_in !== undefined) metaSettings(runConfig.env_vars ?? {}, 'k8s'); // throws for invalid values
   const log = openLog({ debug: runConfig.debug === true || env['TOOLHIVE_DEBUG'] === 'true' });
   await using _egress = await openEgress(runConfig, log, portOf(flags['egress-port']));
+  using replicas = await replicasOf(flags, runConfig, env);
   await runSingleWorkload(runConfig, {
     version,
     env,
@@ -62,11 +76,10 @@ export async function runProxy(
         return startMetaServer(runConfig, { config: await loadConfig(env), env, log, signal: over });
       return runConfig.transport === 'stdio'
         ? attachToPod(await loadConfig(env), podOf(runConfig, env), { log, signal: over })
-        : reachHttpServer({
-            host: flags['server-host'] ?? `mcp-${runConfig.name}-headless`,
-            port: runConfig.target_port ?? 0,
-          });
+        : reachHttp(runConfig, flags, replicas !== undefined);
     },
+    replicas,
+    drain: drainFrom(flags),
     signal,
   });
 }
@@ -82,10 +95,73 @@ function flagsOf(words: readonly string[]) {
   }
 }
 
-function portOf(text: string | undefined): number {
-  const port = Number(text ?? egressPort);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw invalid(`--egress-port is not a port: ${text}`);
+type Flags = ReturnType<typeof flagsOf>;
+
+function portOf(text = String(egressPort), flag = '--egress-port'): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw invalid(`${flag} is not a port: ${text}`, { hint: 'use a number from 0 to 65535' });
+}
+
+/** How the proxy of a command line ends. Without the flags, open calls end at once. */
+export function drainOf(argv: readonly string[]): { settleMs: number; maxMs: number } {
+  try {
+    return drainFrom(flagsOf(argv.slice(2)));
+  } catch {
+    return { settleMs: 0, maxMs: 0 }; // the proxy does not start with this command line
+  }
+}
+
+function drainFrom({ 'drain-delay': delay = '0', 'drain-timeout': timeout = '0' }: Flags) {
+  const msOf = (flag: string, text: string): number => {
+    const seconds = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && seconds <= maxDrainSeconds) return seconds * 1000;
+    throw invalid(`${flag} is not a number of seconds: ${text}`, { hint: `use 0 to ${maxDrainSeconds}` });
+  };
+  const settleMs = msOf('--drain-delay', delay);
+  return { settleMs, maxMs: Math.max(msOf('--drain-timeout', timeout), settleMs) };
+}
+
+async function replicasOf(
+  { 'session-keys': directory, 'peer-port': peerPort, 'server-pod': pods }: Flags,
+  { transport, host }: RunConfig,
+  env: NodeJS.ProcessEnv,
+): Promise<(ReplicaOptions & Disposable) | undefined> {
+  if (directory === undefined && (peerPort ?? pods) !== undefined)
+    throw invalid('--peer-port and --server-pod need --session-keys', {
+      hint: 'name the directory with the session keys',
+    });
+  if (directory === undefined) return undefined;
+  if (transport === 'stdio')
+    throw invalid(
+      '--session-keys is not supported for stdio, because only one proxy can use a stdio server',
+      {
+        hint: 'remove the flag',
+      },
+    );
+  const opened = await SessionKeys.open(directory);
+  const advertised = env['POD_IP'];
+  const peers =
+    peerPort === undefined || !advertised
+      ? {}
+      : { peers: { host, port: portOf(peerPort, '--peer-port'), advertised } };
+  return { keys: opened.keys, ...peers, [Symbol.dispose]: () => opened[Symbol.dispose]() };
+}
+
+function reachHttp(
+  { name, target_port: port = 0 }: RunConfig,
+  { 'server-host': host, 'server-pod': given }: Flags,
+  isReplicated: boolean,
+): Promise<StartedServer> | StartedServer {
+  if (!isReplicated || host !== undefined)
+    return reachHttpServer({ host: host ?? `mcp-${name}-headless`, port });
+  return reachServerPods(given === undefined ? podsOf(name, port) : podsAt(given.map(addressOf)));
+}
+
+function addressOf(text: string): { host: string; port: number } {
+  const [, host = '', port] = /^\[?([^[\]]+)\]?:(\d+)$/.exec(text) ?? [];
+  if (host === '') throw invalid(`--server-pod is not HOST:PORT: ${text}`);
+  return { host, port: portOf(port, '--server-pod') };
 }
 
 /** The server pod. Its StatefulSet has one replica, because a stdio server has one standard input. */

@@ -6,6 +6,7 @@ import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import { StdoutAudit } from '@toolhive/audit/stdout-audit';
 import { openUnkeptRemote } from '@toolhive/remote/open';
 import { newWorkloadId } from '@toolhive/state/workload-id';
+import type { ReplicaOptions } from '@toolhive/proxy/proxy';
 import { openProxy } from './open-proxy.ts';
 import { proxyOptionsOf } from '../parts/part.ts';
 import { accessPart, auditPart, builtInPart, telemetryPart } from './proxy-parts.ts';
@@ -14,6 +15,7 @@ import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
 
+export type { ReplicaOptions, ServerPod } from '@toolhive/proxy/proxy';
 export type { StartedServer } from './run-loop.ts';
 
 export interface SingleWorkloadOptions {
@@ -26,6 +28,10 @@ export interface SingleWorkloadOptions {
   readSecret: (name: string) => Promise<string>;
   /** Names that clients use for the proxy besides its address. */
   publicHosts: readonly string[];
+  /** How the proxy shares sessions with other proxies of the same server. By default, there are none. */
+  replicas?: ReplicaOptions | undefined;
+  /** How the proxy ends: how long requests may still arrive, and how long calls may take. */
+  drain?: { settleMs: number; maxMs: number } | undefined;
   /** Receives one line for each audit event. */
   writeAudit: (line: string) => void;
   /** Ends the proxy. */
@@ -40,13 +46,15 @@ const timing: RunTiming = {
   settledMs: 30_000,
 };
 const firstAnswerMs = 60_000;
+/** Open calls end with the proxy. */
+const noDrain = { settleMs: 0, maxMs: 0 };
 
 /**
  * Proxies one server in the foreground until the signal aborts, with the same middleware as a daemon and without files.
  * The proxy port stays open while servers start and end. Rejects if the port cannot be opened.
  */
 export async function runSingleWorkload(runConfig: RunConfig, options: SingleWorkloadOptions): Promise<void> {
-  const { version, env, log, readSecret, signal } = options;
+  const { version, env, log, readSecret, signal, drain = noDrain } = options;
   using opened = new DisposableStack();
   const parts = [
     accessPart((config) => openWorkloadAccess(config, readSecret)),
@@ -68,12 +76,23 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
     ...settings,
     publicHosts: [...(settings.publicHosts ?? []), ...options.publicHosts],
     answersProbes: true,
+    replicas: options.replicas,
     version,
     onExcess: (reason) => excess(reason),
     onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
     onInvalidOutput: (line) => log.info({ line: line.slice(0, 2000) }, 'server output'),
   });
   log.info({ workload: runConfig.name, port: proxy.port }, 'proxy listening');
+  const ended = new AbortController();
+  const end = (): void => {
+    log.info('finishing open calls');
+    void proxy
+      .drain(drain)
+      .catch((error: unknown) => log.error({ err: error }, 'fault in the proxy'))
+      .finally(() => ended.abort());
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
   await runServer({
     timing,
     hasWorked: true,
@@ -85,7 +104,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
       runConfig.remote_url ? reachRemote(runConfig, options, over) : options.reachServer(report, over),
     report: (message) => log.debug({ message }, 'progress'),
     onEvent: async (event) => logEvent(log, event),
-    signal,
+    signal: ended.signal,
   });
 }
 

@@ -6,6 +6,7 @@ import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
 import type { RegistryImages } from './image-check.ts';
+import type { SessionKeyring } from './session-keys.ts';
 import type { SourceReader } from './source-process.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
@@ -29,6 +30,7 @@ export interface Context {
   configMaps: Reflector;
   applier: Applier;
   images: RegistryImages;
+  sessionKeys: SessionKeyring;
   recorder: Recorder;
   sources: SourceReader;
   settings: Settings;
@@ -180,6 +182,8 @@ const ownConditions = new Set([
   'ReferencesResolved',
   'PermissionsEnforced',
   'ObjectsAsWanted',
+  'ReplicasSupported',
+  'SessionsShared',
   'AuthConfigured',
   'RemoteAvailable',
   'Deletable',

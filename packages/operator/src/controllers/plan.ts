@@ -87,6 +87,34 @@ export function checkTemplate({ podTemplateSpec }: ServerSpec): Finding[] {
   return [finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.')];
 }
 
+/** Checks how many pods there may be. Throws `Stop`. */
+export function checkReplicas(spec: ServerSpec | RemoteProxySpec): Finding[] {
+  const { replicas } = spec;
+  const servers = 'image' in spec ? spec.backendReplicas : undefined;
+  const isStdio = spec.transport === 'stdio';
+  const [field] =
+    Object.entries({ replicas, backendReplicas: servers }).find(([, count = 0]) => count > 1) ?? [];
+  if (field === undefined) return [];
+  if (!isStdio)
+    return [
+      finding('ReplicasSupported', true, 'SealedSessions', 'Every proxy pod serves every session.'),
+      finding(
+        'SessionsShared',
+        false,
+        'NoSessionStorage',
+        'If a proxy pod ends, its sessions continue at another one without the events that their clients have missed, their subscriptions, and the calls that wait for an answer of the client.',
+      ),
+    ];
+  throw new Stop(
+    finding(
+      'ReplicasSupported',
+      false,
+      'StdioNeedsOnePod',
+      `spec.${field} is more than 1, but a stdio server has one standard input, which only one proxy can use: set spec.${field} to 1, or use a server with transport streamable-http`,
+    ),
+  );
+}
+
 /**
  * Collects everything that decides the children of a resource, and says how its access is protected. Throws `InvalidSpec`
  * and `Unenforceable`.

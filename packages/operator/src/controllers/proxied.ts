@@ -5,15 +5,25 @@ import { Dispute } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
-import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
+import { childrenOf, egressService, optionalChildren, sessionKeysOf } from '../templates/objects.ts';
 import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
 import { checkImage } from './image-check.ts';
-import { PROBLEM_POLL_MS, Stop, checkTemplate, planOf, restartOf, specOf, stopOf } from './plan.ts';
+import {
+  PROBLEM_POLL_MS,
+  Stop,
+  checkReplicas,
+  checkTemplate,
+  planOf,
+  restartOf,
+  specOf,
+  stopOf,
+} from './plan.ts';
 import { isReady, readinessOf } from './readiness.ts';
 import type { PodController } from './readiness.ts';
+import { KEY_CHECK_MS } from './session-keys.ts';
 import { resolveReferences } from './references.ts';
 
 /** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
@@ -112,6 +122,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     yield { findings: checkGroup(pass, server) };
     yield { findings: checkTemplate(server) };
   }
+  yield { findings: checkReplicas(spec) };
   const references = await resolveReferences(pass, spec);
   yield {
     findings: [finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.')],
@@ -145,6 +156,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     againAfterMs: shortest(
       isWaiting ? REMOTE_POLL_MS : undefined,
       references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+      sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
       ready.isReady ? undefined : podPollMs(pass),
     ),
   };
@@ -248,11 +260,13 @@ async function applyAll(
     if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as PodController;
   };
   const children = childrenOf(plan);
+  const keys = sessionKeysOf(plan);
+  const { namespace } = plan.proxied;
+  if (keys !== undefined) await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, signal);
   // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
   const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
   for (const stage of [0, 1, 2])
     await all(children.filter(({ type }) => (stages[type.kind] ?? 0) === stage).map(apply));
-  const { namespace } = plan.proxied;
   const wanted = gateway === undefined ? children : [gateway, ...children];
   for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);

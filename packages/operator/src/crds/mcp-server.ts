@@ -2,7 +2,7 @@ import { ProxyMode, Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
 import { block, lastColumns, resource, shortName } from './resource.ts';
-import { Conditions, Generation, PortNumber, Variable, off, say } from './values.ts';
+import { Conditions, Generation, PortNumber, Replicas, Variable, off, say } from './values.ts';
 
 const Secret = z.object({
   name: say(z.string(), 'The name of the Secret.'),
@@ -42,6 +42,10 @@ const spec = z.object({
   targetPort: say(
     PortNumber,
     'The port that the server listens on. Required unless the transport is stdio.',
+  ).optional(),
+  backendReplicas: say(
+    Replicas,
+    'The number of server pods. If absent, the number stays as it is, so that an autoscaler can set it. A stdio server has one pod.',
   ).optional(),
   args: say(z.array(z.string()), 'Arguments for the server.').optional(),
   env: say(z.array(Variable), 'Environment variables for the server.').optional(),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PortNumber, Reference, Texts, Variable, off, say } from './values.ts';
+import { PortNumber, Reference, Replicas, Texts, Variable, off, say } from './values.ts';
 
 const Audit = z.object({ enabled: say(off, 'Record every call in the audit log.') });
 
@@ -135,6 +135,10 @@ const ResourceOverrides = z.object({
 /** The proxy settings for every kind of server. */
 export const proxySpec = {
   port: say(PortNumber.default(8080), 'The proxy port for clients.'),
+  replicas: say(
+    Replicas,
+    'The number of proxy pods. If absent, the number stays as it is, so that an autoscaler can set it. A stdio server has one proxy.',
+  ).optional(),
   trustProxyHeaders: say(off, 'Trust the `X-Forwarded-*` headers of a reverse proxy.'),
   authzConfig: say(Authorization, 'The authorization policies.').optional(),
   audit: say(Audit, 'The audit settings.').optional(),

@@ -73,3 +73,6 @@ export const ReferencedStatus = z.object({
     'The MCPServers that reference this resource. It cannot be deleted while any exist.',
   ).optional(),
 });
+
+/** How many pods there are. */
+export const Replicas = z.int().min(0).max(100).meta({ format: 'int32' });

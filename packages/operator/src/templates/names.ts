@@ -7,6 +7,11 @@ export const MANAGER = 'toolhive-operator';
 /** The port of the egress gateway in the proxy pod. */
 export const EGRESS_PORT = 3128;
 
+/** The port on which proxy pods relay requests to each other, which differs from the port for clients. */
+export function peerPortOf({ port }: { port: number }): number {
+  return port === 3129 ? 3130 : 3129;
+}
+
 /** The names of all objects of one custom resource. */
 export function namesOf(kind: ProxiedKind, name: string) {
   const isRemote = kind === 'MCPRemoteProxy';
@@ -20,6 +25,8 @@ export function namesOf(kind: ProxiedKind, name: string) {
     serverAccount: `${name}-sa`,
     runConfig: `${name}-runconfig`,
     authorization: `${name}-authz-inline`,
+    /** The Secret with the keys for session IDs. */
+    sessionKeys: isRemote ? `mcp-${name}-remote-session-keys` : `mcp-${name}-session-keys`,
     serverPolicy: name,
     proxyPolicy: `${name}-proxy`,
   };

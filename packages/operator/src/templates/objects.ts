@@ -3,7 +3,7 @@ import type { KubernetesObject, OwnerReference, ResourceType } from '@toolhive/k
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { canonicalJson, hashOf } from '../runtime/canonical.ts';
 import { mergeTemplate, repeatedItems } from './merge.ts';
-import { EGRESS_PORT, managed, namesOf, proxyLabels, serverLabels } from './names.ts';
+import { EGRESS_PORT, managed, namesOf, peerPortOf, proxyLabels, serverLabels } from './names.ts';
 import { egressRules } from './permissions.ts';
 import type { Enforcement } from './permissions.ts';
 import { InvalidSpec } from './run-config.ts';
@@ -129,6 +129,11 @@ export function optionalChildren(
   ].filter(({ type, name }) => !wanted.has(`${type.kind}/${name}`));
 }
 
+/** The Secret with the session keys of a server that several proxies can serve. A stdio server has one proxy. */
+export function sessionKeysOf(plan: Plan): string | undefined {
+  return isAttached(plan) ? undefined : namesFor(plan).sessionKeys;
+}
+
 function isAttached({ proxied }: Plan): boolean {
   return proxied.kind === 'MCPServer' && proxied.spec.transport === 'stdio';
 }
@@ -199,13 +204,21 @@ function networkPolicies(plan: Plan): Child[] {
   const { serverPolicy, proxyPolicy } = namesFor(plan);
   const labels = proxyLabelsFor(plan);
   const port = { protocol: 'TCP', port: proxied.spec.port };
+  const peers = isAttached(plan)
+    ? []
+    : [
+        {
+          from: [{ podSelector: { matchLabels: labels } }],
+          ports: [{ protocol: 'TCP', port: peerPortOf(proxied.spec) }],
+        },
+      ];
   if (proxied.kind === 'MCPRemoteProxy') {
     return [
       child(types.networkPolicy, plan, proxyPolicy, labels, {
         spec: {
           podSelector: { matchLabels: labels },
           policyTypes: ['Ingress'],
-          ingress: [{ ports: [port] }],
+          ingress: [{ ports: [port] }, ...peers],
         },
       }),
     ];
@@ -235,6 +248,7 @@ function networkPolicies(plan: Plan): Child[] {
         policyTypes: ['Ingress'],
         ingress: [
           { ports: [port] },
+          ...peers,
           ...(usesGateway
             ? [
                 {
@@ -306,7 +320,9 @@ function statefulSet(plan: Plan): Child {
           image: spec.image,
           ...(spec.args === undefined ? {} : { args: spec.args }),
           // A server whose attach was lost gets a new process, because a session cannot start again on the same input.
-          ...(spec.transport === 'stdio' ? { stdin: true, stdinOnce: true } : portsOf(spec.targetPort)),
+          ...(spec.transport === 'stdio'
+            ? { stdin: true, stdinOnce: true }
+            : { ...portsOf(spec.targetPort), lifecycle: serverEnding }),
           securityContext: containerSecurity,
           env: serverEnv(plan),
           volumeMounts: [
@@ -343,11 +359,26 @@ function statefulSet(plan: Plan): Child {
     spec: {
       serviceName: namesFor(plan).headlessService,
       podManagementPolicy: 'Parallel',
+      ...(spec.backendReplicas === undefined ? {} : { replicas: spec.backendReplicas }),
       selector: { matchLabels: labels },
       template,
     },
   });
 }
+
+/**
+ * A server pod that has to end still finishes its calls, while the proxies begin new sessions elsewhere. The rest of the
+ * grace period of 30 s is for the server.
+ */
+const serverEnding = { preStop: { sleep: { seconds: 20 } } };
+
+/** Where the proxy finds the session keys. */
+const SESSION_KEYS = '/etc/toolhive/session-keys';
+
+/** How long proxy pods finish calls, in seconds. Requests still arrive until the cluster has changed its routes. */
+const DRAIN_DELAY = 5;
+const DRAIN_TIMEOUT = 50;
+const GRACE_PERIOD = 60;
 
 interface PodTemplate {
   metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -395,18 +426,14 @@ function serverEnv({ proxied, enforcement, egressAddress }: Plan): Entry[] {
 }
 
 function deployment(plan: Plan): Child {
-  const { proxied, runConfig, runnerImage, restartedAt, secretVersions } = plan;
+  const { proxied, runConfig, restartedAt, secretVersions } = plan;
   const { spec } = proxied;
   const { runConfig: configName, authorization, proxyAccount, workload } = namesFor(plan);
   const labels = proxyLabelsFor(plan);
   const overrides = spec.resourceOverrides?.proxyDeployment;
   const pod = overrides?.podTemplateMetadataOverrides;
-  const probeOf = (path: string): object => ({
-    httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
-    failureThreshold: 3,
-  });
   const pullSecrets = podTemplateOf(plan)?.spec?.imagePullSecrets;
-  const usesGateway = plan.enforcement?.egress.kind === 'gateway';
+  const sessionKeys = sessionKeysOf(plan);
   const object = child(
     types.deployment,
     plan,
@@ -414,6 +441,7 @@ function deployment(plan: Plan): Child {
     { ...overrides?.labels, ...labels },
     {
       spec: {
+        ...(spec.replicas === undefined ? {} : { replicas: spec.replicas }),
         selector: { matchLabels: labels },
         // Two proxies cannot be attached to one server.
         strategy: isAttached(plan) ? { type: 'Recreate' } : { type: 'RollingUpdate' },
@@ -431,51 +459,16 @@ function deployment(plan: Plan): Child {
             serviceAccountName: proxyAccount,
             automountServiceAccountToken: needsToken(plan),
             enableServiceLinks: false,
+            terminationGracePeriodSeconds: GRACE_PERIOD,
             securityContext: podSecurity(plan.isOpenShift ?? false),
             ...(pullSecrets === undefined ? {} : { imagePullSecrets: pullSecrets }),
-            containers: [
-              {
-                name: 'toolhive',
-                image: runnerImage,
-                args: ['run'],
-                ports: [
-                  { name: 'http', containerPort: spec.port, protocol: 'TCP' },
-                  ...(usesGateway ? [{ name: 'egress', containerPort: EGRESS_PORT, protocol: 'TCP' }] : []),
-                ],
-                env: proxyEnv(plan),
-                livenessProbe: {
-                  ...probeOf('/livez'),
-                  initialDelaySeconds: 30,
-                  periodSeconds: 10,
-                  timeoutSeconds: 5,
-                },
-                readinessProbe: {
-                  ...probeOf('/health'),
-                  initialDelaySeconds: 5,
-                  periodSeconds: 5,
-                  timeoutSeconds: 3,
-                },
-                // The proxy must not be restarted while the image of its server is being pulled.
-                startupProbe: {
-                  ...probeOf('/livez'),
-                  failureThreshold: 30,
-                  periodSeconds: 2,
-                  timeoutSeconds: 3,
-                },
-                ...(spec.resources === undefined ? {} : { resources: spec.resources }),
-                securityContext: containerSecurity,
-                volumeMounts: [
-                  { name: 'runconfig', mountPath: '/etc/runconfig', readOnly: true },
-                  { name: 'tmp', mountPath: '/tmp' },
-                  ...(plan.authorization === undefined
-                    ? []
-                    : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),
-                ],
-              },
-            ],
+            containers: [proxyContainer(plan)],
             volumes: [
               { name: 'runconfig', configMap: { name: configName } },
               { name: 'tmp', emptyDir: {} },
+              ...(sessionKeys === undefined
+                ? []
+                : [{ name: 'session-keys', secret: { secretName: sessionKeys } }]),
               ...(plan.authorization === undefined
                 ? []
                 : [{ name: 'authz', configMap: { name: authorization } }]),
@@ -487,6 +480,63 @@ function deployment(plan: Plan): Child {
   );
   if (overrides?.annotations !== undefined) object.object.metadata.annotations = overrides.annotations;
   return object;
+}
+
+/** The proxy. Its arguments say how the proxy shares sessions, and how it ends. */
+function proxyContainer(plan: Plan): object {
+  const { spec } = plan.proxied;
+  const usesGateway = plan.enforcement?.egress.kind === 'gateway';
+  const drains = sessionKeysOf(plan) !== undefined;
+  const sharing = drains ? [`--session-keys=${SESSION_KEYS}`, `--peer-port=${peerPortOf(spec)}`] : [];
+  const probeOf = (path: string): object => ({
+    httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
+    failureThreshold: 3,
+  });
+  return {
+    name: 'toolhive',
+    image: plan.runnerImage,
+    args: [
+      'run',
+      ...(drains ? [`--drain-delay=${DRAIN_DELAY}`] : []),
+      `--drain-timeout=${DRAIN_TIMEOUT}`,
+      ...sharing,
+    ],
+    ports: [
+      { name: 'http', containerPort: spec.port, protocol: 'TCP' },
+      ...(drains ? [{ name: 'peers', containerPort: peerPortOf(spec), protocol: 'TCP' }] : []),
+      ...(usesGateway ? [{ name: 'egress', containerPort: EGRESS_PORT, protocol: 'TCP' }] : []),
+    ],
+    env: proxyEnv(plan),
+    livenessProbe: {
+      ...probeOf('/livez'),
+      initialDelaySeconds: 30,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+    },
+    readinessProbe: {
+      ...probeOf('/health'),
+      initialDelaySeconds: 5,
+      periodSeconds: 5,
+      timeoutSeconds: 3,
+    },
+    // The proxy must not be restarted while the image of its server is being pulled.
+    startupProbe: {
+      ...probeOf('/livez'),
+      failureThreshold: 30,
+      periodSeconds: 2,
+      timeoutSeconds: 3,
+    },
+    ...(spec.resources === undefined ? {} : { resources: spec.resources }),
+    securityContext: containerSecurity,
+    volumeMounts: [
+      { name: 'runconfig', mountPath: '/etc/runconfig', readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...(drains ? [{ name: 'session-keys', mountPath: SESSION_KEYS, readOnly: true }] : []),
+      ...(plan.authorization === undefined
+        ? []
+        : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),
+    ],
+  };
 }
 
 function proxyEnv({ proxied }: Plan): Entry[] {
@@ -510,6 +560,7 @@ function proxyEnv({ proxied }: Plan): Entry[] {
   add('TOOLHIVE_RUNTIME', { value: 'kubernetes' });
   add('POD_NAMESPACE', field('metadata.namespace'));
   add('POD_NAME', field('metadata.name'));
+  add('POD_IP', field('status.podIP'));
   if (exchange !== undefined) {
     const { name: secret, key } = exchange.clientSecretRef;
     add('TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET', {

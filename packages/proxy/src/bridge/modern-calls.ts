@@ -105,19 +105,19 @@ export class ModernCalls {
     const { pool, seal, messages, clientAnswerMs, onChange, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
-    const { caller, logLevel = '' } = request;
+    const { caller, logLevel = '', sealedState = (state) => state } = request;
     const key = `${ownerOf(request)}${logLevel} ${canonical(caller.client.capabilities)}`;
     const parking: Parking = {
       park: (step) => {
         this.#parked.set(id, call);
         if (this.#parked.size > maxParked)
           this.#parked.values().next().value?.end('too many calls wait for answers');
-        return seal.seal(`${id} ${step}`, bound, clientAnswerMs);
+        return sealedState(seal.seal(`${id} ${step}`, bound, clientAnswerMs));
       },
       unpark: () => {
         this.#parked.delete(id);
       },
-      retryState: () => seal.seal(retry, bound, clientAnswerMs),
+      retryState: () => sealedState(seal.seal(retry, bound, clientAnswerMs)),
     };
     const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange, parking });
     call.start(pool).catch(onFault);

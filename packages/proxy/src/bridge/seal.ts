@@ -1,8 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
 const algorithm = 'aes-256-gcm';
+/** The size of a key. */
+export const keyBytes = 32;
 const ivBytes = 12;
 const tagBytes = 16;
+
+/** The keys of a seal, newest first: the first key seals, and all of them unseal. */
+export type SealKeys = () => readonly Uint8Array[];
 
 /**
  * Seals state that a client stores for the proxy between two requests. The client can neither read nor change the
@@ -10,17 +15,21 @@ const tagBytes = 16;
  * Requests, Server Requirements 4 and 5).
  */
 export class Seal {
-  readonly #key = randomBytes(32);
+  readonly #keys: SealKeys;
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  /** By default, nobody else knows the key, so that only this seal can unseal. */
+  constructor(now: () => number = Date.now, keys: SealKeys = onlyKey(randomBytes(keyBytes))) {
     this.#now = now;
+    this.#keys = keys;
   }
 
   /** `bound` identifies the only request that may return the state. */
   seal(content: string, bound: string, validMs: number): string {
     const iv = randomBytes(ivBytes);
-    const cipher = createCipheriv(algorithm, this.#key, iv, { authTagLength: tagBytes });
+    const [key] = this.#keys();
+    if (key === undefined) throw new Error('a seal needs a key');
+    const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
     cipher.setAAD(digestOf(bound));
     const text = JSON.stringify([this.#now() + validMs, content]);
     const sealed = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
@@ -28,26 +37,35 @@ export class Seal {
   }
 
   /**
-   * Returns the content. Returns undefined if it was not sealed by this proxy, was sealed for another request, or has
+   * Returns the content. Returns undefined if it was not sealed with one of the keys, was sealed for another request, or has
    * expired.
    */
   unseal(sealed: string, bound: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < ivBytes + tagBytes) return undefined;
-    const decipher = createDecipheriv(algorithm, this.#key, bytes.subarray(0, ivBytes), {
-      authTagLength: tagBytes,
-    });
-    decipher.setAAD(digestOf(bound));
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    try {
-      const text =
-        decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+    for (const key of this.#keys()) {
+      const text = decrypted(bytes, key, bound);
+      if (text === undefined) continue;
       const [expires, content] = JSON.parse(text) as [number, string]; // written by `seal`
       return expires > this.#now() ? content : undefined;
-    } catch {
-      return undefined;
     }
+    return undefined;
   }
+}
+
+function decrypted(bytes: Buffer, key: Uint8Array, bound: string): string | undefined {
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(digestOf(bound));
+  decipher.setAuthTag(bytes.subarray(-tagBytes));
+  try {
+    return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return undefined; // sealed with another key, for another purpose, or changed
+  }
+}
+
+function onlyKey(key: Uint8Array): SealKeys {
+  return () => [key];
 }
 
 function digestOf(text: string): Buffer {

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Principal } from '../middleware/middleware.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import { Session } from './session.ts';
 
 export interface SessionTableOptions {
@@ -42,6 +43,16 @@ export class SessionTable {
   begin(principal: Principal, { isRelayed = false }: { isRelayed?: boolean } = {}): Session {
     const { workload, messages, now } = this.#options;
     return new Session({ workload, principal, messages, isRelayed, nowMs: now() });
+  }
+
+  /** Continues a session that another proxy began for the principal. What the session has set up there is lost. */
+  adopt(id: string, principal: Principal, client: ClientIdentity): Session | undefined {
+    if (this.#named.has(id)) return undefined; // of another principal
+    const { workload, messages, now } = this.#options;
+    const session = new Session({ workload, principal, messages, isRelayed: false, nowMs: now(), id });
+    session.client = client;
+    this.keep(session);
+    return session;
   }
 
   /** The sessions that clients can name. */

@@ -33,11 +33,13 @@ export interface SessionOptions {
   /** Whether the session began through the API. */
   isRelayed: boolean;
   nowMs: number;
+  /** The ID of a session that another proxy began. By default, a new one. */
+  id?: string;
 }
 
 /** One legacy client's conversation with a workload. It survives lost connections and server restarts. */
 export class Session {
-  readonly id: string = randomUUID();
+  readonly id: string;
   /** The principal that created the session, with the claims of the latest token. */
   principal: Principal;
   /** What the client said about itself, with the protocol version that was agreed on. */
@@ -54,10 +56,12 @@ export class Session {
   /** A connection to the server that no other client uses. */
   own: Promise<OwnConnection> | undefined;
   /** Carries messages that belong to no request. */
-  readonly stream = new ResumableStream('s');
+  readonly stream: ResumableStream;
   readonly #options: SessionOptions;
   readonly #toClient: MessagesToClient;
-  readonly #streams = new Map<string, ResumableStream>([['s', this.stream]]);
+  readonly #streams = new Map<string, ResumableStream>();
+  /** Streams of a continued session have other names than those in its earlier life, whose events they do not have. */
+  readonly #life: string;
   readonly #serverRequests = new Map<number, ServerRequest>();
   #lastServerRequest = 0;
   #lastStream = 0;
@@ -66,6 +70,11 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.id = options.id ?? randomUUID();
+    this.#life = options.id === undefined ? '' : `-${randomUUID().slice(0, 8)}`;
+    const name = `s${this.#life}`;
+    this.stream = new ResumableStream(name);
+    this.#streams.set(name, this.stream);
     this.principal = options.principal;
     this.isRelayed = options.isRelayed;
     this.startedMs = options.nowMs;
@@ -114,7 +123,7 @@ export class Session {
   /** Opens a stream for one request. A client can resume the stream by its name. */
   openStream(): ResumableStream {
     this.#forgetStreams();
-    const name = `r${++this.#lastStream}`;
+    const name = `r${++this.#lastStream}${this.#life}`;
     const stream = new ResumableStream(name);
     this.#streams.set(name, stream);
     return stream;

@@ -21,7 +21,7 @@ export class SessionPostReply implements Responder, KeepAlive {
   readonly #session: Session;
   readonly #pending: Set<KeepAlive>;
   readonly #canStream: boolean;
-  readonly #headers: Record<string, string> | undefined;
+  readonly #headers: (() => Record<string, string>) | undefined;
   #stream: ResumableStream | undefined;
 
   constructor({
@@ -36,7 +36,8 @@ export class SessionPostReply implements Responder, KeepAlive {
     /** The requests whose connections are kept alive. */
     pending: Set<KeepAlive>;
     canStream: boolean;
-    headers?: Record<string, string>;
+    /** Further headers of the response. They are final when the response begins. */
+    headers?: (() => Record<string, string>) | undefined;
   }) {
     this.#response = response;
     this.#session = session;
@@ -59,7 +60,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     if (http !== undefined && this.#stream === undefined)
       return replyJson(this.#response, http.status, text, http.headers);
     // The headers name a session, which exists only if `initialize` succeeds.
-    const headers = error === undefined ? this.#headers : undefined;
+    const headers = error === undefined ? this.#headers?.() : undefined;
     if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
     this.#stream.send(text);
     this.#stream.end();
@@ -86,7 +87,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     if (this.#stream === undefined) {
       this.#stream = this.#session.openStream();
       const prime = this.#session.client.protocolVersion >= primedSince;
-      this.#stream.connect(new EventStream(this.#response, this.#headers), { prime });
+      this.#stream.connect(new EventStream(this.#response, this.#headers?.()), { prime });
     }
     return this.#stream;
   }

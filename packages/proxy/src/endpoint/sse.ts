@@ -14,12 +14,14 @@ export const messagesPath = '/messages';
  * Opens an HTTP+SSE session (MCP 2024-11-05, Transports). The session ends with the stream, unless another stream
  * replaced it.
  */
-export function openEventSession(bridge: Bridge, { request, response, principal }: Exchange): void {
+export function openEventSession(bridge: Bridge, exchange: Exchange): void {
+  const { request, response, principal, sealing } = exchange;
   const session = bridge.sessions.begin(principal);
   bridge.sessions.keep(session);
   const stream = new EventStream(response);
   const { prefix } = publicOrigin(request, bridge.trustProxyHeaders);
-  stream.write(encodeEvent('endpoint', `${prefix}${messagesPath}?session_id=${session.id}`));
+  const id = sealing?.sealed(session.id, session.client) ?? session.id;
+  stream.write(encodeEvent('endpoint', `${prefix}${messagesPath}?session_id=${id}`));
   session.stream.connect(stream);
   stream.onClose(() => {
     if (!session.isListening) bridge.sessions.close(session);

@@ -7,15 +7,15 @@ import type { Responder } from '../connection/responder.ts';
 import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { takesEvents } from '../http/accept.ts';
-import { errorCodes } from '../jsonrpc/message.ts';
+import { errorCodes, ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusal, refusedResponse } from '../middleware/message-pipeline.ts';
-import type { Exchange, Refusal } from '../middleware/middleware.ts';
+import type { Exchange, Refusal, SessionSealing } from '../middleware/middleware.ts';
 import { legacyVersions, meta } from '../protocol/protocol.ts';
 import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, modernClient, refusalOf, wrongParameter } from './modern-headers.ts';
-import { namedSession, sessionHeader } from './named-session.ts';
+import { findSession, namedSession, sessionHeader } from './named-session.ts';
 import { ModernPostReply, SessionPostReply } from './post-reply.ts';
 
 /**
@@ -66,29 +66,35 @@ function receive(bridge: Bridge, exchange: Exchange): void {
 }
 
 /** Returns the session that a message belongs to, or answers the request if there is none. */
-function sessionFor(
-  { sessions }: Bridge,
-  message: Message | undefined,
-  { request, response, principal, relayed }: Exchange,
-): Session | undefined {
+function sessionFor(bridge: Bridge, message: Message | undefined, exchange: Exchange): Session | undefined {
+  const { sessions } = bridge;
+  const { request, response, principal, relayed } = exchange;
   if (message?.kind === 'request' && message.value.method === 'initialize')
     return sessions.begin(principal, { isRelayed: relayed !== undefined });
   const id = request.headers[sessionHeader];
   // Messages outside sessions are accepted too, because simple clients do not start a session.
   if (id === undefined) return sessions.ofConnection(request.socket, principal);
-  const session = typeof id === 'string' ? sessions.find(id, principal) : undefined;
+  const session = typeof id === 'string' ? findSession(bridge, id, exchange) : undefined;
   // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
   if (session === undefined) replyText(response, 404, 'session not found. Initialize a new session');
   return session;
 }
 
-function deliver(bridge: Bridge, session: Session, message: Message, { request, response }: Exchange): void {
+function deliver(
+  bridge: Bridge,
+  session: Session,
+  message: Message,
+  { request, response, sealing }: Exchange,
+): void {
   if (message.kind !== 'request') {
     bridge.accept(session, message, noResponder);
     response.writeHead(202).end();
     return;
   }
-  const headers = message.value.method === 'initialize' ? { [sessionHeader]: session.id } : undefined;
+  const named = (): Record<string, string> => ({
+    [sessionHeader]: sealing?.sealed(session.id, session.client) ?? session.id,
+  });
+  const headers = message.value.method === 'initialize' ? named : undefined;
   const { pending } = bridge;
   const canStream = takesEvents(request);
   bridge.accept(session, message, new SessionPostReply({ response, session, pending, canStream, headers }));
@@ -119,15 +125,17 @@ function deliverBatch(
   }
 }
 
-function receiveModern(bridge: Bridge, message: Message, exchange: Exchange): void {
-  const { request, response, principal } = exchange;
+function receiveModern(bridge: Bridge, received: Message, exchange: Exchange): void {
+  const { request, response, principal, sealing } = exchange;
   const { headers } = request;
-  const refused = message.kind === 'response' ? noResponses : refusalOf(headers, message);
-  if (refused !== undefined) return replyJson(response, 400, refusedResponse(message, refused).text);
-  if (message.kind !== 'request') {
+  const refused = received.kind === 'response' ? noResponses : refusalOf(headers, received);
+  if (refused !== undefined) return replyJson(response, 400, refusedResponse(received, refused).text);
+  if (received.kind !== 'request') {
     response.writeHead(202).end(); // no notification of a client matters over HTTP in this protocol version
     return;
   }
+  const message = withOpenedState(received, sealing);
+  if (message === 'taken') return; // its call waits elsewhere
   const client = modernClient(message);
   const logLevel = message.value.params?._meta?.[meta.logLevel];
   const modern: ModernRequest = {
@@ -136,6 +144,7 @@ function receiveModern(bridge: Bridge, message: Message, exchange: Exchange): vo
     clientConnection: nameOfConnection(bridge, request.socket),
     refusalFor: (mirrored) => wrongParameter(headers, mirrored, message.value.params?.['arguments']),
     ...(typeof logLevel === 'string' ? { logLevel } : {}),
+    ...(sealing === undefined ? {} : { sealedState: (state: string) => sealing.sealedState(state) }),
   };
   const reply = new ModernPostReply(response, bridge.pending);
   const pending = bridge.acceptModern(modern, reply);
@@ -143,6 +152,17 @@ function receiveModern(bridge: Bridge, message: Message, exchange: Exchange): vo
     reply.close();
     pending.cancel();
   });
+}
+
+/** Replaces the state in a request by the one that this proxy gave out, unless its call waits elsewhere. */
+function withOpenedState(message: Message, sealing: SessionSealing | undefined): Message | 'taken' {
+  const { id, method = '', params } = message.value;
+  const sealed = params?.['requestState'];
+  if (sealing === undefined || typeof sealed !== 'string') return message;
+  const opened = sealing.opened(sealed, message);
+  if (opened === 'taken') return opened;
+  if (opened.state === sealed) return message;
+  return ownMessage({ id, method, params: { ...params, requestState: opened.state } });
 }
 
 const noResponses: Refusal = refusal(
@@ -167,13 +187,13 @@ function nameOfConnection(bridge: Bridge, socket: Duplex): string {
   return name;
 }
 
-function openStream({ sessions }: Bridge, exchange: Exchange): void {
-  const { request, response, principal } = exchange;
+function openStream(bridge: Bridge, exchange: Exchange): void {
+  const { request, response } = exchange;
   if (!takesEvents(request))
     return replyText(response, 406, 'this stream is only available as text/event-stream');
   const id = namedSession(exchange);
   if (id === undefined) return replyText(response, 400, 'the header Mcp-Session-Id is missing');
-  const session = sessions.find(id, principal);
+  const session = findSession(bridge, id, exchange);
   if (session === undefined) return replyText(response, 404, 'session not found. Initialize a new session');
   const eventId = request.headers['last-event-id'];
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
@@ -185,12 +205,13 @@ function openStream({ sessions }: Bridge, exchange: Exchange): void {
   stream.connect(new EventStream(response), { lastSeen: last.id });
 }
 
-function endSession({ sessions }: Bridge, { request, response, principal }: Exchange): void {
+function endSession(bridge: Bridge, exchange: Exchange): void {
+  const { request, response } = exchange;
   const id = request.headers[sessionHeader];
   if (typeof id !== 'string') return replyText(response, 400, 'the header Mcp-Session-Id is missing');
-  const session = sessions.find(id, principal);
+  const session = findSession(bridge, id, exchange);
   if (session === undefined) return replyText(response, 404, 'session not found');
-  sessions.close(session);
+  bridge.sessions.close(session);
   response.writeHead(204).end();
 }
 

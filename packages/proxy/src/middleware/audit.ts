@@ -288,7 +288,7 @@ function sourceOf(exchange: Exchange | undefined, trustsProxyHeaders: boolean): 
   };
   // A Unix socket has no addresses, and only the API listens on one.
   const unknown = exchange.relayed === undefined ? 'unknown' : '127.0.0.1';
-  const peer = (socket.remoteAddress ?? unknown).replace(/^::ffff:(?=\d+\.)/, '');
+  const peer = (exchange.clientAddress ?? socket.remoteAddress ?? unknown).replace(/^::ffff:(?=\d+\.)/, '');
   const value = (trustsProxyHeaders ? forwardedFor(headers) : undefined) ?? peer;
   const type = exchange.relayed === undefined ? 'network' : 'ui';
   return { type, value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };

@@ -237,14 +237,14 @@ function nominatedIn(connection = 'keep-alive'): ReadonlySet<string> | undefined
 }
 
 /** Writes the server's response into the client's, no faster than the client reads. */
-class PassThrough implements Dispatcher.DispatchHandler {
+export class PassThrough implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   /** How much of the body is still missing. `NaN` if that is not known. */
   #bytesLeft = Number.NaN;
 
   readonly #endpoint: EndpointEvent | undefined;
 
-  constructor(response: ServerResponse, endpoint: EndpointEvent | undefined) {
+  constructor(response: ServerResponse, endpoint?: EndpointEvent) {
     this.#response = response;
     this.#endpoint = endpoint;
   }

@@ -127,10 +127,12 @@ export class GuardedForwarder {
   }
 
   /** Returns the session that a request names. Replies with an error if the principal may not use the session. */
-  #sessionOf({ request, response, principal }: Exchange): ServerSession | undefined | 'unknown' {
+  #sessionOf({ request, response, principal, sealing }: Exchange): ServerSession | undefined | 'unknown' {
     const id = request.headers['mcp-session-id'];
     if (id === undefined) return undefined;
-    const session = this.#sessions.find(String(id), principal);
+    const session =
+      this.#sessions.find(String(id), principal) ??
+      (sealing?.named && this.#sessions.adopt(String(id), principal, sealing.named.client));
     if (session !== undefined) return session;
     // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
     replyText(response, 404, 'session not found. Initialize a new session');

@@ -156,6 +156,7 @@ export class HttpUpstream implements Upstream {
     const way = wayOf({
       transport,
       isRemote: up.isRemote,
+      isReplicated: exchange.sealing !== undefined,
       callersAuthenticate: up.callersAuthenticate,
       hasCredentials: credentials !== undefined,
       isExamined,

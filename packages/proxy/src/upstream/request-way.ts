@@ -18,6 +18,8 @@ export type RequestWay = 'bytes' | 'messages' | 'shared bridge' | 'caller bridge
 export interface RequestFacts {
   transport: 'sse' | 'streamable-http';
   isRemote: boolean;
+  /** Whether other proxies, which share no event streams with this one, may get requests of the same client. */
+  isReplicated?: boolean;
   /** Whether the requests of callers go to the server with credentials of the callers. */
   callersAuthenticate: boolean;
   /** Whether the caller has credentials for the server. */
@@ -41,7 +43,9 @@ export function wayOf(facts: RequestFacts): RequestWay {
   const isStreamable = facts.transport === 'streamable-http';
   const isUnderstood = facts.isExamined && !facts.isForeign;
   // Remote servers get no headers of clients, unless callers authenticate there.
-  if (isUnderstood && !facts.isRemote) {
+  // A stream of HTTP+SSE and the messages for it must meet in one proxy.
+  const isShared = facts.isReplicated === true && !isStreamable;
+  if (isUnderstood && !facts.isRemote && !isShared) {
     if (!isGuarded(facts)) return 'bytes';
     if (isStreamable) return 'messages';
   }

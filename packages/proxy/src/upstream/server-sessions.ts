@@ -93,6 +93,11 @@ export class ServerSessions {
     return known;
   }
 
+  /** Returns the session that another proxy has seen the server give to the principal. */
+  adopt(id: string, principal: Principal, client: ClientIdentity): ServerSession | undefined {
+    return this.#sessions.has(id) ? undefined : this.begin(id, principal, client);
+  }
+
   all(): ServerSession[] {
     return [...this.#sessions.values()];
   }

@@ -12,7 +12,22 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 
 /** A running server, on this machine or elsewhere. */
-export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress };
+export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress; pods?: ServerPods };
+
+/** One of several equal servers, each of which keeps its own sessions. */
+export interface ServerPod {
+  /** Names the server as long as its sessions can exist. */
+  id: string;
+  address: ServerAddress;
+  /** The server is about to end, so that new sessions begin elsewhere. */
+  isRetiring: boolean;
+}
+
+/** The servers that accept connections, which can change at any time. */
+export interface ServerPods {
+  /** Calls back now and after every change, until the signal aborts. */
+  follow(changed: (pods: readonly ServerPod[]) => void, signal: AbortSignal): void;
+}
 
 export interface UpstreamOptions {
   workload: string;

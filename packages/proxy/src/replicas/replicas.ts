@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SealKeys } from '../bridge/seal.ts';
+import type { ConnectionLimits } from '../http/connections.ts';
+import type { Exchange } from '../middleware/middleware.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { Peers } from './peers.ts';
+import type { PeerOptions, PeerRequest } from './peers.ts';
+import { ReplicatedUpstream, sealedIdOf } from './replicated-upstream.ts';
+import { RouteSeal } from './route.ts';
+
+/** How several equal proxies serve one workload. */
+export interface ReplicaOptions {
+  /** The keys that all proxies of the workload share. */
+  keys: SealKeys;
+  /**
+   * How proxies reach each other. Without it, requests for a session that another proxy holds start the session again
+   * here.
+   */
+  peers?: Omit<PeerOptions, 'keys'>;
+}
+
+/** What a proxy shares with the other proxies of its workload. */
+export class Replicas {
+  readonly #options: ReplicaOptions;
+  readonly #seal: RouteSeal;
+  #peers: Peers | undefined;
+
+  constructor(workload: string, options: ReplicaOptions) {
+    this.#options = options;
+    this.#seal = new RouteSeal(workload, options.keys);
+  }
+
+  /** Opens the port for the other proxies, if there is one. */
+  async open(
+    limits: ConnectionLimits,
+    answer: (request: IncomingMessage, response: ServerResponse, peer: PeerRequest) => void,
+  ): Promise<void> {
+    const { keys, peers } = this.#options;
+    if (peers !== undefined) this.#peers = await Peers.open({ ...peers, keys }, limits, answer);
+  }
+
+  upstream(openUpstream: () => Upstream, onFault: (error: unknown) => void): Upstream {
+    return new ReplicatedUpstream({ seal: this.#seal, peers: () => this.#peers, openUpstream, onFault });
+  }
+
+  /**
+   * Relays a request for a session that another proxy holds, before anything else happens to the request: the other
+   * proxy authenticates its caller. Calls `handle` for all other requests.
+   */
+  pass(exchange: Exchange, handle: (exchange: Exchange) => void, onFault: (error: unknown) => void): void {
+    const peers = this.#peers;
+    const sealed = sealedIdOf(exchange);
+    const owner = sealed === undefined ? undefined : this.#seal.ownerOf(sealed);
+    if (
+      peers === undefined ||
+      owner === undefined ||
+      owner === peers.self ||
+      exchange.isRelayedByPeer === true
+    )
+      return handle(exchange);
+    const { request, response } = exchange;
+    peers
+      .relay(owner, request, response)
+      .then((isRelayed) => {
+        if (!isRelayed && !response.destroyed) handle(exchange);
+      })
+      .catch(onFault);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#peers?.[Symbol.asyncDispose]();
+  }
+}
