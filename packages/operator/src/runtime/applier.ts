@@ -159,15 +159,26 @@ export class Applier {
 
   async #correct<T extends KubernetesObject>(change: Change<T>, live: T): Promise<T> {
     const foreign = foreignFields(live);
-    if (foreign !== undefined) {
-      const correction = { object: live, managers: foreign.managers, fields: describeFields(foreign.fields) };
-      this.#checkDispute(correction);
+    const correction = foreign && {
+      object: live,
+      managers: foreign.managers,
+      fields: describeFields(foreign.fields),
+    };
+    if (correction !== undefined) this.#checkDispute(correction);
+    let stored = await this.#writeOrReplace(change, live);
+    // An apply corrects values and lists that are one value, but keeps additions to others.
+    if (foreignFields(stored) !== undefined) {
       await this.#takeOver(change);
-      await this.#onCorrection(correction, change.signal);
-    } else if (ownFields(live) === undefined) {
-      // Without any record, an apply would keep every addition.
-      return this.#replace(change, live, undefined);
+      stored = await this.#writeOrReplace(change, live);
     }
+    if (correction !== undefined) await this.#onCorrection(correction, change.signal);
+    return stored;
+  }
+
+  async #writeOrReplace<T extends KubernetesObject>(change: Change<T>, live: T): Promise<T> {
+    // Without any record, an apply would keep every addition.
+    if (ownFields(live) === undefined && foreignFields(live) === undefined)
+      return this.#replace(change, live, undefined);
     try {
       return await this.#write(change);
     } catch (error) {
