@@ -266,7 +266,10 @@ describeOperator('a change of a generated object by hand', (world) => {
       const document = documents.get(type.apiVersion);
       if (document === undefined) throw new Error(`no schema of ${type.apiVersion}`);
       const wanted = JSON.stringify(contentOf(await read()));
-      for (const { what, apply } of new Mutations(document, type.kind).collect(child)) {
+      const mutations = new Mutations(document, type.kind).collect(child);
+      const isWorkload = type === types.deployment || type === types.statefulSet;
+      for (const [index, { what, apply }] of mutations.entries()) {
+        if (isWorkload && !isComplete && index % 16 !== 0) continue;
         if (exceptions.some((pattern) => pattern.test(what))) continue;
         const change = async (): Promise<boolean> => {
           const live = await read();
@@ -302,6 +305,6 @@ describeOperator('a change of a generated object by hand', (world) => {
 
     expect(kept).toEqual([]);
     expect(new Set(children.map(({ type }) => type.kind)).size).toBe(kinds.length);
-    expect(changed).toBeGreaterThan(500);
+    expect(changed).toBeGreaterThan(isComplete ? 1_500 : 200);
   });
 });
