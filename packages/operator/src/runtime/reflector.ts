@@ -43,6 +43,8 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 /** The server decides how long it needs, within reason. */
 const LAST_WANTED_RETRY_MS = 60_000;
+/** More objects than disappear while an answer is on its way. */
+const MAX_REMOVED = 5_000;
 /** The version of a watch may be wrong when the server has refused the watch so often. */
 const MAX_REFUSALS = 3;
 
@@ -69,6 +71,8 @@ function contentOf({ content }: Entry): KubernetesObject {
 export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #entries = new Map<string, Entry>();
+  /** The versions at which objects left the copy. */
+  readonly #removed = new Map<string, Version>();
   readonly #filled = Promise.withResolvers<void>();
   #lastContact = performance.now();
   #filledCount = 0;
@@ -248,6 +252,10 @@ export class Reflector {
     const { uid, resourceVersion } = object.metadata;
     const entry = this.#entries.get(key);
     if (entry !== undefined && isOlder({ uid, resourceVersion }, entry)) return;
+    const removed = this.#removed.get(key);
+    // The answer to a write can arrive after the news that the object has gone.
+    if (removed !== undefined && !isOlder(removed, { uid, resourceVersion }) && removed.uid === uid) return;
+    this.#removed.delete(key);
     const previous = entry === undefined ? undefined : contentOf(entry);
     if (this.#options.keepsRecords === true) object.metadata.managedFields = decisive(object.metadata);
     else delete object.metadata.managedFields;
@@ -257,7 +265,12 @@ export class Reflector {
   }
 
   #remove(object: KubernetesObject): void {
-    this.#entries.delete(keyOf(object));
+    const key = keyOf(object);
+    const { uid, resourceVersion } = object.metadata;
+    this.#entries.delete(key);
+    this.#removed.set(key, { uid, resourceVersion });
+    const [oldest] = this.#removed.keys();
+    if (this.#removed.size > MAX_REMOVED && oldest !== undefined) this.#removed.delete(oldest);
     this.#options.onChange(object, undefined, false);
   }
 }
