@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Http2ServerResponse } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -118,14 +118,12 @@ describeCluster('watches', () => {
       ['tls.key', 'tls.crt'].map((name) => readFile(join(cluster.state, name), 'utf8')),
     );
     const paths: string[] = [];
-    const answer = (
-      request: IncomingMessage | Http2ServerRequest,
-      response: ServerResponse | Http2ServerResponse,
-    ) => {
+    const answer = (request: { url?: string }, reply: ServerResponse | Http2ServerResponse): void => {
       const { url = '' } = request;
       paths.push(url);
+      const response = reply as ServerResponse; // both have these methods
       response.writeHead(200, { 'content-type': 'application/json' });
-      if (url.includes('watch=true')) (response as ServerResponse).write('\n');
+      if (url.includes('watch=true')) response.write('\n');
       else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
     };
     const server = isModern
