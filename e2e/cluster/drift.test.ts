@@ -46,6 +46,9 @@ const exceptions = [
   /\b(env|volumes|volumeMounts|ports) reversed$/, // items with names, in any order
 ];
 
+/** DRIFT_TEST=all tries every change of pod templates, which takes minutes. By default, the test tries one of sixteen. */
+const isComplete = process.env['DRIFT_TEST'] === 'all';
+
 /** A change of one object by hand. */
 interface Mutation {
   what: string;
@@ -263,7 +266,10 @@ describeOperator('a change of a generated object by hand', (world) => {
       const document = documents.get(type.apiVersion);
       if (document === undefined) throw new Error(`no schema of ${type.apiVersion}`);
       const wanted = JSON.stringify(contentOf(await read()));
-      for (const { what, apply } of new Mutations(document, type.kind).collect(child)) {
+      const mutations = new Mutations(document, type.kind).collect(child);
+      const isWorkload = type === types.deployment || type === types.statefulSet;
+      for (const [index, { what, apply }] of mutations.entries()) {
+        if (isWorkload && !isComplete && index % 16 !== 0) continue;
         if (exceptions.some((pattern) => pattern.test(what))) continue;
         const change = async (): Promise<boolean> => {
           const live = await read();
@@ -299,6 +305,6 @@ describeOperator('a change of a generated object by hand', (world) => {
 
     expect(kept).toEqual([]);
     expect(new Set(children.map(({ type }) => type.kind)).size).toBe(kinds.length);
-    expect(changed).toBeGreaterThan(500);
+    expect(changed).toBeGreaterThan(isComplete ? 1_500 : 200);
   });
 });

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream';
 import { LineSplitter } from '@toolhive/contract/line-splitter';
-import { Agent, DecoratorHandler } from 'undici';
+import { Agent, DecoratorHandler, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { ClusterConfig } from './config.ts';
 import { collectionPath, objectPath } from './object.ts';
 import type { KubernetesObject, ResourceType } from './object.ts';
 import { ApiStatus, statusOf } from './status.ts';
+import { PING_MS, answersPings, watchOver } from './watchdog.ts';
 
 /** The name of an object. Without a namespace, that of the configuration applies to namespaced kinds. */
 export interface ObjectName {
@@ -90,17 +91,41 @@ export class KubernetesClient implements AsyncDisposable {
   readonly #agent: Agent;
   readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
+  #noticesDeath = false;
 
   constructor(config: ClusterConfig, options: ClientOptions = {}) {
     this.config = config;
     this.#options = options;
+    const connect = buildConnector({
+      ...config.tls,
+      timeout: CONNECT_TIMEOUT_MS,
+      allowH2: true,
+      preferH2: true,
+    });
     this.#agent = new Agent({
-      connect: { ...config.tls, timeout: CONNECT_TIMEOUT_MS },
+      connect: (target, done) =>
+        connect(target, (...result) => {
+          const [, socket] = result;
+          if (socket !== null) {
+            this.#noticesDeath = answersPings(socket);
+            if (this.#noticesDeath) watchOver(socket);
+          }
+          done(...result);
+        }),
+      h2Options: { pingInterval: PING_MS },
       headersTimeout: options.timeoutMs ?? CALL_TIMEOUT_MS,
       bodyTimeout: options.timeoutMs ?? CALL_TIMEOUT_MS,
     });
     this.#dispatcher =
       options.beforeWrite === undefined ? this.#agent : checked(this.#agent, options.beforeWrite);
+  }
+
+  /**
+   * Whether the latest connection ends when its peer is gone. Otherwise only short watches show that a connection is
+   * half-open.
+   */
+  get noticesDeath(): boolean {
+    return this.#noticesDeath;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

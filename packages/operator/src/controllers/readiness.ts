@@ -19,7 +19,7 @@ export interface PodController extends KubernetesObject {
 }
 
 /** Whether pods are ready, and why not. */
-export interface Readiness {
+interface Readiness {
   isReady: boolean;
   reason: string;
   message: string;

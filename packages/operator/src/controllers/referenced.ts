@@ -4,6 +4,7 @@ import { isNotFound } from '@toolhive/kubernetes/status';
 import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
 import { hashOf } from '../runtime/canonical.ts';
 import type { Finding } from '../runtime/conditions.ts';
+import type { ToolConfigSpec } from '../templates/run-config.ts';
 import { finalizersOf, finding, kinds, letGo, setFinalizers, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
 
@@ -65,8 +66,20 @@ async function reconcile(pass: Pass | undefined, field: ReferenceField): Outcome
         : (secret?.message ?? 'The configuration is valid.'),
     ),
   ];
-  await writeStatus(pass, { configHash: hashOf(resource.spec ?? {}), referencingServers: servers }, findings);
+  const status = {
+    configHash: hashOf(resource.spec ?? {}),
+    referencingServers: servers,
+    ...countsOf(resource),
+  };
+  await writeStatus(pass, status, findings);
   return secret === undefined ? undefined : { againAfterMs: SECRET_POLL_MS };
+}
+
+/** The numbers of tools in a tool configuration, for people who list them. */
+function countsOf({ kind, spec }: CustomResource): object {
+  if (kind !== 'MCPToolConfig') return {};
+  const { toolsFilter = [], toolsOverride = {} } = (spec ?? {}) as ToolConfigSpec; // the API server has the schema
+  return { filterCount: toolsFilter.length, overrideCount: Object.keys(toolsOverride).length };
 }
 
 /** The name that a spec refers to. */

@@ -20,7 +20,7 @@ interface Crd {
     group: string;
     scope: string;
     names: Record<string, unknown>;
-    versions: [{ name: string; additionalPrinterColumns: object[]; [key: string]: unknown }];
+    versions: [{ name: string; additionalPrinterColumns: { name: string }[]; [key: string]: unknown }];
   };
 }
 
@@ -29,6 +29,9 @@ const pairs = original.kinds.map((theirs) => ({
   theirs,
   resource: resources.find(({ kind }) => kind === theirs.kind),
 }));
+
+/** The columns of the original count fields of the spec, which shows nothing. */
+const ownCounts = ['filterCount', 'overrideCount'];
 
 describe('compared with the original', () => {
   test('there are the same kinds', () => {
@@ -46,11 +49,14 @@ describe('compared with the original', () => {
       listKind: theirs.listKind,
       plural: theirs.plural,
       singular: theirs.singular,
-      ...(theirs.shortNames.length > 0 ? { shortNames: theirs.shortNames } : {}),
-      ...(theirs.categories.length > 0 ? { categories: theirs.categories } : {}),
+      shortNames: expect.arrayContaining(theirs.shortNames) as unknown,
+      categories: ['toolhive'],
     });
     expect(crd?.spec.versions[0]).toMatchObject({ name: 'v1alpha1', served: true, storage: true });
-    expect(crd?.spec.versions[0].additionalPrinterColumns).toEqual(theirs.versions[0]?.printerColumns);
+    const columns = crd?.spec.versions[0].additionalPrinterColumns ?? [];
+    const names = theirs.versions[0]?.printerColumns.map(({ name }) => name) ?? [];
+    expect(columns.filter(({ name }) => names.includes(name)).map(({ name }) => name)).toEqual(names);
+    expect(columns.map(({ name }) => name).slice(-3)).toEqual(['Ready', 'Reason', 'Age']);
   });
 
   test.each(pairs)('$kind has the same fields, with the same rules', ({ theirs, resource }) => {
@@ -59,7 +65,9 @@ describe('compared with the original', () => {
 
     expect(factsOf(spec as Schema)).toEqual(factsOfOriginal(fields.spec));
     // Every kind has conditions with the generation that they are about. Some kinds of the original lack them.
-    const { conditions, observedGeneration, ...others } = (status as Schema).properties ?? {};
+    const properties = (status as Schema).properties ?? {};
+    const { conditions, observedGeneration, ...more } = properties;
+    const others = Object.fromEntries(Object.entries(more).filter(([name]) => !ownCounts.includes(name)));
     expect(conditions).toMatchObject({ 'x-kubernetes-list-map-keys': ['type'] });
     expect(observedGeneration).toMatchObject({ type: 'integer' });
     const { fields: theirFields = {}, ...theirStatus } = fields.status;

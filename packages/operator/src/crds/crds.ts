@@ -6,7 +6,7 @@ import { mcpRegistry } from './mcp-registry.ts';
 import { mcpRemoteProxy } from './mcp-remote-proxy.ts';
 import { mcpServer } from './mcp-server.ts';
 import { mcpToolConfig } from './mcp-tool-config.ts';
-import { apiGroup, apiVersion } from './resource.ts';
+import { apiGroup, apiVersion, category } from './resource.ts';
 import type { Resource } from './resource.ts';
 
 /** Every custom resource, in the order of the reference. */
@@ -31,7 +31,7 @@ export function crdFiles(): Record<string, string> {
 
 /** A custom resource's CustomResourceDefinition, in the API server's format. */
 export function crdOf(resource: Resource): object {
-  const { kind, singular, plural, shortNames, categories, columns } = resource;
+  const { kind, singular, plural, shortNames, columns } = resource;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -44,8 +44,8 @@ export function crdOf(resource: Resource): object {
         listKind: `${kind}List`,
         plural,
         singular,
-        ...(shortNames === undefined ? {} : { shortNames }),
-        ...(categories === undefined ? {} : { categories }),
+        shortNames,
+        categories: [category],
       },
       versions: [
         {

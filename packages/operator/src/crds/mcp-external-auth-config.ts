@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { age, block, resource } from './resource.ts';
+import { block, lastColumns, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
 const TokenExchange = z.object({
@@ -36,7 +36,7 @@ export const mcpExternalAuthConfig = resource({
   }),
   rules: [block('self.spec', 'tokenExchange')],
   status: ReferencedStatus,
-  columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, age],
+  columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, ...lastColumns],
   example: {
     name: 'weather',
     spec: {

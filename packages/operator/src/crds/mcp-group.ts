@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { resource } from './resource.ts';
+import { lastColumns, resource } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
 
 /** Servers that belong together. */
@@ -17,12 +17,6 @@ export const mcpGroup = resource({
     serverCount: say(z.int(), 'The number of members.').optional(),
     servers: say(z.array(z.string()), 'The names of the members, in alphabetical order.').optional(),
   }),
-  columns: [
-    {
-      name: 'Ready',
-      type: 'string',
-      jsonPath: ".status.conditions[?(@.type=='MCPServersChecked')].status",
-    },
-  ],
+  columns: [{ name: 'Servers', type: 'integer', jsonPath: '.status.serverCount' }, ...lastColumns],
   example: { name: 'research', spec: { description: 'What the research team works with' } },
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { age, block, resource, shortName } from './resource.ts';
+import { block, lastColumns, resource, shortName } from './resource.ts';
 import { Conditions, Generation, Reference, Time, off, say } from './values.ts';
 
 const notEmpty = z.string().min(1);
@@ -75,7 +75,7 @@ export const mcpRegistry = resource({
   kind: 'MCPRegistry',
   singular: 'mcpregistry',
   plural: 'mcpregistries',
-  categories: ['toolhive'],
+  shortNames: ['mcpreg'],
   summary: 'A server registry for a cluster, fetched from a ConfigMap or a Git repository.',
   spec: z.object({
     displayName: say(z.string(), 'The display name.').optional(),
@@ -134,7 +134,7 @@ export const mcpRegistry = resource({
     { name: 'API', type: 'string', jsonPath: '.status.apiStatus.phase' },
     { name: 'Servers', type: 'integer', jsonPath: '.status.syncStatus.serverCount' },
     { name: 'Last Sync', type: 'date', jsonPath: '.status.syncStatus.lastSyncTime' },
-    age,
+    ...lastColumns,
   ],
   example: {
     name: 'company',

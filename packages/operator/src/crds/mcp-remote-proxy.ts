@@ -1,7 +1,7 @@
 import { Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { age, block, resource, shortName } from './resource.ts';
+import { block, lastColumns, resource, shortName } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
 
 /** A proxy in front of a remote server. */
@@ -9,6 +9,7 @@ export const mcpRemoteProxy = resource({
   kind: 'MCPRemoteProxy',
   singular: 'mcpremoteproxy',
   plural: 'mcpremoteproxies',
+  shortNames: ['mcprp'],
   summary: 'A proxy in the cluster for a remote MCP server.',
   spec: z.object({
     remoteURL: say(z.string().regex(/^https?:\/\//), 'The URL of the remote server.'),
@@ -37,10 +38,10 @@ export const mcpRemoteProxy = resource({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Remote URL', type: 'string', jsonPath: '.spec.remoteURL' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
-    age,
+    ...lastColumns,
   ],
   example: {
-    name: 'weather',
+    name: 'weather-remote',
     spec: {
       remoteURL: 'https://mcp.weather.example/mcp',
       oidcConfig: {

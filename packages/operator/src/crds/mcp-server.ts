@@ -1,7 +1,7 @@
 import { ProxyMode, Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { age, block, resource, shortName } from './resource.ts';
+import { block, lastColumns, resource, shortName } from './resource.ts';
 import { Conditions, Generation, PortNumber, Replicas, Variable, off, say } from './values.ts';
 
 const Secret = z.object({
@@ -77,6 +77,7 @@ export const mcpServer = resource({
   kind: 'MCPServer',
   singular: 'mcpserver',
   plural: 'mcpservers',
+  shortNames: ['mcps'],
   summary: 'An MCP server in the cluster, with a proxy.',
   spec,
   rules: [
@@ -100,7 +101,7 @@ export const mcpServer = resource({
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
-    age,
+    ...lastColumns,
   ],
   example: {
     name: 'weather',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { age, resource } from './resource.ts';
+import { lastColumns, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
 const Override = z.object({
@@ -24,12 +24,15 @@ export const mcpToolConfig = resource({
       "The replacements that clients see, by the server's tool name.",
     ).optional(),
   }),
-  status: ReferencedStatus,
+  status: ReferencedStatus.extend({
+    filterCount: say(z.int().min(0), 'The number of tools in the filter.').optional(),
+    overrideCount: say(z.int().min(0), 'The number of tools with replacements.').optional(),
+  }),
   columns: [
-    { name: 'Filter Count', type: 'integer', jsonPath: '.spec.toolsFilter[*]' },
-    { name: 'Override Count', type: 'integer', jsonPath: '.spec.toolsOverride' },
+    { name: 'Filter Count', type: 'integer', jsonPath: '.status.filterCount' },
+    { name: 'Override Count', type: 'integer', jsonPath: '.status.overrideCount' },
     { name: 'Referenced By', type: 'string', jsonPath: '.status.referencingServers' },
-    age,
+    ...lastColumns,
   ],
   example: {
     name: 'weather',

@@ -1,5 +1,8 @@
 import type * as z from 'zod';
 
+/** The name of all kinds together on the command line. */
+export const category = 'toolhive';
+
 /** The API group of every kind. */
 export const apiGroup = 'toolhive.stacklok.dev';
 
@@ -12,9 +15,7 @@ export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends
   singular: string;
   plural: string;
   /** Alternative names on the command line. */
-  shortNames?: readonly string[];
-  /** Names for several kinds at once. */
-  categories?: readonly string[];
+  shortNames: readonly string[];
   /** A description of one object. */
   summary: string;
   spec: Spec;
@@ -54,8 +55,12 @@ interface Column {
   jsonPath: string;
 }
 
-/** The creation time. */
-export const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+/** The last columns of every kind: whether the object is ready, why not, and its age. */
+export const lastColumns: readonly Column[] = [
+  { name: 'Ready', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
+  { name: 'Reason', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason" },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+];
 
 /** Keeps the types of a definition. */
 export function resource<Spec extends z.ZodObject, Status extends z.ZodObject>(

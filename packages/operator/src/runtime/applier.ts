@@ -1,7 +1,8 @@
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import { isConflict, isNotFound, isRefused } from '@toolhive/kubernetes/status';
-import { hashOf } from './canonical.ts';
+import { canonicalJson, hashOf } from './canonical.ts';
+import { withoutNumbers } from './events.ts';
 import {
   FIELD_MANAGER,
   covers,
@@ -23,11 +24,11 @@ const TRIAL_NAME = 'toolhive-trial';
 /** No object has this version, so an object that exists is a conflict. */
 const ABSENT_VERSION = '1';
 
-/** So many corrections of the same fields follow at once. Later ones wait, because another program repeats its change. */
+/** So many corrections of the same change follow at once. Later ones wait, because another program repeats its change. */
 const PROMPT_CORRECTIONS = 20;
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 5 * 60_000;
-/** Fields without a foreign change for this time are not in dispute. */
+/** A change that was not repeated for this time is not in dispute. */
 const PEACE_MS = 10 * 60_000;
 const MAX_REMEMBERED = 5_000;
 /** The programs that change an object at the same time can win so often. */
@@ -159,15 +160,26 @@ export class Applier {
 
   async #correct<T extends KubernetesObject>(change: Change<T>, live: T): Promise<T> {
     const foreign = foreignFields(live);
-    if (foreign !== undefined) {
-      const correction = { object: live, managers: foreign.managers, fields: describeFields(foreign.fields) };
-      this.#checkDispute(correction);
+    const correction = foreign && {
+      object: live,
+      managers: foreign.managers,
+      fields: describeFields(foreign.fields),
+    };
+    if (correction !== undefined) this.#checkDispute(correction);
+    let stored = await this.#writeOrReplace(change, live);
+    // An apply corrects values and lists that are one value, but keeps additions to others.
+    if (foreignFields(stored) !== undefined) {
       await this.#takeOver(change);
-      await this.#onCorrection(correction, change.signal);
-    } else if (ownFields(live) === undefined) {
-      // Without any record, an apply would keep every addition.
-      return this.#replace(change, live, undefined);
+      stored = await this.#writeOrReplace(change, live);
     }
+    if (correction !== undefined) await this.#onCorrection(correction, change.signal);
+    return stored;
+  }
+
+  async #writeOrReplace<T extends KubernetesObject>(change: Change<T>, live: T): Promise<T> {
+    // Without any record, an apply would keep every addition.
+    if (ownFields(live) === undefined && foreignFields(live) === undefined)
+      return this.#replace(change, live, undefined);
     try {
       return await this.#write(change);
     } catch (error) {
@@ -250,7 +262,9 @@ export class Applier {
 
   /** Throws `Dispute` if the same change was reverted often and recently. */
   #checkDispute({ object, managers, fields }: Correction): void {
-    const place = `${object.kind}:${keyOf(object)} ${fields}`;
+    // A program repeats the same change. People make different ones.
+    const { metadata: _metadata, ...content } = object;
+    const place = `${object.kind}:${keyOf(object)} ${hashOf(withoutNumbers(canonicalJson(content)))}`;
     const now = performance.now();
     const { count, at } = this.#corrections.get(place) ?? { count: 0, at: 0 };
     const isCalm = count === 0 || now - at > PEACE_MS;

@@ -27,11 +27,12 @@ export interface ReflectorOptions {
 }
 
 /**
- * The server ends a watch after this time, and the next one continues over the same connection. Nothing else shows that a
- * connection is half-open, because an idle watch is silent for a minute. Jitter keeps watches of different kinds apart.
+ * The server ends a watch after this time, and the next one continues over the same connection. Jitter keeps watches of
+ * different kinds apart. Where nothing else shows that a connection is half-open, watches are short, because an idle watch
+ * is silent for a minute.
  */
-const WATCH_SECONDS = 18;
-const WATCH_JITTER_SECONDS = 6;
+const LONG_WATCH = { seconds: 1_500, jitterSeconds: 600 };
+const SHORT_WATCH = { seconds: 18, jitterSeconds: 6 };
 /** A watch that the server has not ended so long after its time has a dead connection. */
 const GRACE_MS = 3_000;
 /** The copy counts as old after this time without a word from the server. */
@@ -42,6 +43,8 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 /** The server decides how long it needs, within reason. */
 const LAST_WANTED_RETRY_MS = 60_000;
+/** More objects than disappear while an answer is on its way. */
+const MAX_REMOVED = 5_000;
 /** The version of a watch may be wrong when the server has refused the watch so often. */
 const MAX_REFUSALS = 3;
 
@@ -68,9 +71,12 @@ function contentOf({ content }: Entry): KubernetesObject {
 export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #entries = new Map<string, Entry>();
+  /** The versions at which objects left the copy. */
+  readonly #removed = new Map<string, Version>();
   readonly #filled = Promise.withResolvers<void>();
   #lastContact = performance.now();
   #filledCount = 0;
+  #openWatches = 0;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
@@ -87,6 +93,8 @@ export class Reflector {
 
   /** Whether the server was heard from recently enough to trust the copy. */
   get isFresh(): boolean {
+    // A watch that the client watches over is as good as a word.
+    if (this.#openWatches > 0 && this.#options.client.noticesDeath) return true;
     return performance.now() - this.#lastContact < FRESH_MS;
   }
 
@@ -201,7 +209,8 @@ export class Reflector {
     onSuccess: () => void,
   ): Promise<string> {
     const { client, type, labelSelector, metadataOnly = false } = this.#options;
-    const timeoutSeconds = WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS);
+    const { seconds, jitterSeconds } = client.noticesDeath ? LONG_WATCH : SHORT_WATCH;
+    const timeoutSeconds = seconds + Math.floor(Math.random() * jitterSeconds);
     const dead = new AbortController();
     const hang = setTimeout(
       () => dead.abort(new Error('the connection of the watch is dead')),
@@ -209,6 +218,7 @@ export class Reflector {
     );
     const startedAt = performance.now();
     let version = resourceVersion;
+    this.#openWatches += 1;
     try {
       const events = client.watch(type, {
         namespace,
@@ -232,6 +242,7 @@ export class Reflector {
       if (performance.now() - startedAt > LAST_RETRY_MS) onSuccess(); // the next watch may start at once
       throw error;
     } finally {
+      this.#openWatches -= 1;
       clearTimeout(hang);
     }
   }
@@ -241,6 +252,10 @@ export class Reflector {
     const { uid, resourceVersion } = object.metadata;
     const entry = this.#entries.get(key);
     if (entry !== undefined && isOlder({ uid, resourceVersion }, entry)) return;
+    const removed = this.#removed.get(key);
+    // The answer to a write can arrive after the news that the object has gone.
+    if (removed !== undefined && !isOlder(removed, { uid, resourceVersion }) && removed.uid === uid) return;
+    this.#removed.delete(key);
     const previous = entry === undefined ? undefined : contentOf(entry);
     if (this.#options.keepsRecords === true) object.metadata.managedFields = decisive(object.metadata);
     else delete object.metadata.managedFields;
@@ -250,7 +265,12 @@ export class Reflector {
   }
 
   #remove(object: KubernetesObject): void {
-    this.#entries.delete(keyOf(object));
+    const key = keyOf(object);
+    const { uid, resourceVersion } = object.metadata;
+    this.#entries.delete(key);
+    this.#removed.set(key, { uid, resourceVersion });
+    const [oldest] = this.#removed.keys();
+    if (this.#removed.size > MAX_REMOVED && oldest !== undefined) this.#removed.delete(oldest);
     this.#options.onChange(object, undefined, false);
   }
 }

@@ -10,7 +10,7 @@ export function crdReference(resources: readonly Resource[]): string {
 }
 
 function sectionsOf(resource: Resource): string[] {
-  const { kind, summary, plural, shortNames = [] } = resource;
+  const { kind, summary, plural, shortNames } = resource;
   const { spec, status } = schemaOf(resource).properties;
   return [
     heading(2, kind, idOf(kind)),
