@@ -113,10 +113,10 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
     const wrong: unknown[] = [];
     const refused: unknown[] = [];
     let calls = 0;
-    let isOver = false;
+    const over = new AbortController();
 
     const call = async (client: RawClient): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const beganMs = performance.now();
         try {
           const { client: name } = await client.told('slow', { ms: 5 });
@@ -137,7 +137,7 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
       await installation.replace(at);
       kills.push({ fromMs: fromMs - 2_000, toMs: performance.now() + 100 });
     }
-    isOver = true;
+    over.abort();
     await Promise.all(calling);
 
     expect({ wrong, refused }).toEqual({ wrong: [], refused: [] });

@@ -24,11 +24,11 @@ export interface SessionSealing {
     readonly isOrphan: boolean;
   };
   /** Returns what the client gets as the ID of a session that this proxy holds. */
-  sealed(id: string, client: ClientIdentity): string;
+  sealed: (id: string, client: ClientIdentity) => string;
   /** Returns a state for the client that leads its next request to this proxy, whichever proxy gets it. */
-  sealedState(state: string): string;
+  sealedState: (state: string) => string;
   /** Takes the request if its state belongs to a call that waits elsewhere. Otherwise, returns the state of this proxy. */
-  opened(state: string, message: Message): { state: string } | 'taken';
+  opened: (state: string, message: Message) => { state: string } | 'taken';
 }
 
 /** One HTTP request on its way through a workload's proxy. */

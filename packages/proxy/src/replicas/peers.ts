@@ -6,6 +6,7 @@ import { connect, createServer as createTlsServer } from 'node:tls';
 import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { SealKeys } from '../bridge/seal.ts';
 import { keepContext, serveConnections } from '../http/connections.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
@@ -169,9 +170,11 @@ export class Peers implements AsyncDisposable {
     if (known === undefined) pool.on('disconnect', () => this.#doubt(owner));
     const isAlive = answers(pool, owner);
     const peer: Peer = { pool, instance: owner, isAlive, untilMs: performance.now() + aliveMs };
-    void isAlive.then((alive) => {
-      if (!alive) peer.untilMs = performance.now() + goneMs;
-    });
+    isAlive
+      .then((alive) => {
+        if (!alive) peer.untilMs = performance.now() + goneMs;
+      })
+      .catch(raiseFault);
     this.#peers.delete(owner);
     this.#peers.set(owner, peer);
     const [oldest] = this.#peers.values();
