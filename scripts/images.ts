@@ -191,7 +191,7 @@ async function layerOf(entries: ReadonlyMap<string, Entry>): Promise<{ blob: Buf
     await addEntry(tar, name, content, mode);
   tar.finalize();
   const bytes = await packed;
-  return { blob: gzipSync(bytes, { level: 9 }), diffId: digestOf(bytes) };
+  return { blob: gzipSync(bytes), diffId: digestOf(bytes) };
 }
 
 function addEntry(tar: Pack, name: string, content: Buffer | undefined, mode: number): Promise<void> {

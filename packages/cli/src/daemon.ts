@@ -3,11 +3,11 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { isSea } from 'node:sea';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
+import { ownProgram } from '@toolhive/state/own-program';
 import { notWritten } from '@toolhive/state/files';
 import { statePaths } from '@toolhive/state/paths';
 import { requirePrivateDirectory } from '@toolhive/state/private-directory';
@@ -112,6 +112,8 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
   return isThere;
 }
 
+export { ownProgram };
+
 /** Starts a daemon that outlives this command: the installed service, or a process that listens on its Unix socket only. */
 async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
   const { startInstalledService } = await import('./commands/service/start-installed.ts');
@@ -121,9 +123,9 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
   // Not among the workloads' logs, because a workload may have the name daemon.
   const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
-  const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
+  const [program = process.execPath, ...script] = ownProgram();
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
-  const daemon = spawn(process.execPath, [...script, ...words], {
+  const daemon = spawn(program, [...script, ...words], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log, log],

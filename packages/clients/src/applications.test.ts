@@ -9,7 +9,8 @@ const describeOn = (system: keyof SystemPaths) => (application: ClientApplicatio
     `  ${application.detection.kind} ${application.detection.path[system]}`,
     `  ${application.format} ${application.storage} ${application.config[system]} ${application.pointer.join(' > ')}`,
     ...(['sse', 'streamable-http'] as const).map(
-      (transport) => `  ${JSON.stringify(entryValue(application, { name: 'fetch', url: 'URL', transport }))}`,
+      (transport) =>
+        `  ${JSON.stringify(entryValue(application, { name: 'fetch', url: 'URL', transport }, ['thv']))}`,
     ),
   ].join('\n');
 
@@ -110,6 +111,106 @@ test('knows the applications of Linux', () => {
       yaml list .continue/config.yaml mcpServers
       {"name":"fetch","url":"URL","type":"sse"}
       {"name":"fetch","url":"URL","type":"streamable-http"}
+    codex (OpenAI Codex CLI, app, and IDE extension)
+      directory .codex
+      toml map .codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    claude-desktop (Claude Desktop)
+      directory .config/Claude
+      json map .config/Claude/claude_desktop_config.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    gemini-cli (Gemini CLI)
+      directory .gemini
+      json map .gemini/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    qwen-code (Qwen Code)
+      directory .qwen
+      json map .qwen/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    zed (Zed editor)
+      directory .config/zed
+      json map .config/zed/settings.json context_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    opencode (OpenCode)
+      directory .config/opencode
+      json map .config/opencode/opencode.json mcp
+      {"url":"URL","type":"remote","enabled":true}
+      {"url":"URL","type":"remote","enabled":true}
+    kiro (Kiro IDE and CLI)
+      directory .kiro
+      json map .kiro/settings/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    antigravity (Antigravity IDE)
+      directory .gemini/antigravity
+      json map .gemini/antigravity/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    antigravity-cli (Antigravity CLI)
+      directory .gemini/config
+      json map .gemini/config/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    copilot-cli (GitHub Copilot CLI)
+      directory .copilot
+      json map .copilot/mcp-config.json mcpServers
+      {"url":"URL","type":"sse","tools":["*"]}
+      {"url":"URL","type":"http","tools":["*"]}
+    factory (Factory Droid)
+      directory .factory
+      json map .factory/mcp.json mcpServers
+      {"type":"stdio","command":"thv","args":["proxy","stdio","fetch"],"disabled":false}
+      {"url":"URL","type":"http","disabled":false}
+    kimi-cli (Kimi CLI)
+      directory .kimi
+      json map .kimi/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    kimi-code (Kimi Code CLI)
+      directory .kimi-code
+      json map .kimi-code/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    mistral-vibe (Mistral Vibe)
+      directory .vibe
+      toml list .vibe/config.toml mcp_servers
+      {"name":"fetch","transport":"stdio","command":"thv","args":["proxy","stdio","fetch"]}
+      {"name":"fetch","url":"URL","transport":"streamable-http"}
+    qoder (Qoder IDE)
+      directory .qoder
+      json map .qoder/mcp.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    qoder-cli (Qoder CLI)
+      directory .qoder
+      json map .qoder/settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    vscode-server (Visual Studio Code Server, on the remote machine)
+      directory .vscode-server/data/User
+      json map .vscode-server/data/User/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    xcode-codex (Codex in Xcode)
+      directory Library/Developer/Xcode/CodingAssistant/codex
+      toml map Library/Developer/Xcode/CodingAssistant/codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    copilot-xcode (GitHub Copilot for Xcode)
+      directory .config/github-copilot/xcode
+      json map .config/github-copilot/xcode/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    cline-cli (Cline CLI)
+      directory .cline
+      json map .cline/data/settings/cline_mcp_settings.json mcpServers
+      {"transport":{"url":"URL","type":"sse"}}
+      {"transport":{"url":"URL","type":"streamableHttp"}}
     "
   `);
 });
@@ -202,6 +303,106 @@ test('knows the applications of macOS', () => {
       yaml list .continue/config.yaml mcpServers
       {"name":"fetch","url":"URL","type":"sse"}
       {"name":"fetch","url":"URL","type":"streamable-http"}
+    codex (OpenAI Codex CLI, app, and IDE extension)
+      directory .codex
+      toml map .codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    claude-desktop (Claude Desktop)
+      directory Library/Application Support/Claude
+      json map Library/Application Support/Claude/claude_desktop_config.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    gemini-cli (Gemini CLI)
+      directory .gemini
+      json map .gemini/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    qwen-code (Qwen Code)
+      directory .qwen
+      json map .qwen/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    zed (Zed editor)
+      directory .config/zed
+      json map .config/zed/settings.json context_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    opencode (OpenCode)
+      directory .config/opencode
+      json map .config/opencode/opencode.json mcp
+      {"url":"URL","type":"remote","enabled":true}
+      {"url":"URL","type":"remote","enabled":true}
+    kiro (Kiro IDE and CLI)
+      directory .kiro
+      json map .kiro/settings/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    antigravity (Antigravity IDE)
+      directory .gemini/antigravity
+      json map .gemini/antigravity/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    antigravity-cli (Antigravity CLI)
+      directory .gemini/config
+      json map .gemini/config/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    copilot-cli (GitHub Copilot CLI)
+      directory .copilot
+      json map .copilot/mcp-config.json mcpServers
+      {"url":"URL","type":"sse","tools":["*"]}
+      {"url":"URL","type":"http","tools":["*"]}
+    factory (Factory Droid)
+      directory .factory
+      json map .factory/mcp.json mcpServers
+      {"type":"stdio","command":"thv","args":["proxy","stdio","fetch"],"disabled":false}
+      {"url":"URL","type":"http","disabled":false}
+    kimi-cli (Kimi CLI)
+      directory .kimi
+      json map .kimi/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    kimi-code (Kimi Code CLI)
+      directory .kimi-code
+      json map .kimi-code/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    mistral-vibe (Mistral Vibe)
+      directory .vibe
+      toml list .vibe/config.toml mcp_servers
+      {"name":"fetch","transport":"stdio","command":"thv","args":["proxy","stdio","fetch"]}
+      {"name":"fetch","url":"URL","transport":"streamable-http"}
+    qoder (Qoder IDE)
+      directory .qoder
+      json map .qoder/mcp.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    qoder-cli (Qoder CLI)
+      directory .qoder
+      json map .qoder/settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    vscode-server (Visual Studio Code Server, on the remote machine)
+      directory .vscode-server/data/User
+      json map .vscode-server/data/User/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    xcode-codex (Codex in Xcode)
+      directory Library/Developer/Xcode/CodingAssistant/codex
+      toml map Library/Developer/Xcode/CodingAssistant/codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    copilot-xcode (GitHub Copilot for Xcode)
+      directory .config/github-copilot/xcode
+      json map .config/github-copilot/xcode/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    cline-cli (Cline CLI)
+      directory .cline
+      json map .cline/data/settings/cline_mcp_settings.json mcpServers
+      {"transport":{"url":"URL","type":"sse"}}
+      {"transport":{"url":"URL","type":"streamableHttp"}}
     "
   `);
 });
@@ -294,6 +495,106 @@ test('knows the applications of Windows', () => {
       yaml list .continue/config.yaml mcpServers
       {"name":"fetch","url":"URL","type":"sse"}
       {"name":"fetch","url":"URL","type":"streamable-http"}
+    codex (OpenAI Codex CLI, app, and IDE extension)
+      directory .codex
+      toml map .codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    claude-desktop (Claude Desktop)
+      directory AppData/Roaming/Claude
+      json map AppData/Roaming/Claude/claude_desktop_config.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    gemini-cli (Gemini CLI)
+      directory .gemini
+      json map .gemini/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    qwen-code (Qwen Code)
+      directory .qwen
+      json map .qwen/settings.json mcpServers
+      {"url":"URL"}
+      {"httpUrl":"URL"}
+    zed (Zed editor)
+      directory AppData/Roaming/Zed
+      json map AppData/Roaming/Zed/settings.json context_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    opencode (OpenCode)
+      directory .config/opencode
+      json map .config/opencode/opencode.json mcp
+      {"url":"URL","type":"remote","enabled":true}
+      {"url":"URL","type":"remote","enabled":true}
+    kiro (Kiro IDE and CLI)
+      directory .kiro
+      json map .kiro/settings/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    antigravity (Antigravity IDE)
+      directory .gemini/antigravity
+      json map .gemini/antigravity/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    antigravity-cli (Antigravity CLI)
+      directory .gemini/config
+      json map .gemini/config/mcp_config.json mcpServers
+      {"serverUrl":"URL"}
+      {"serverUrl":"URL"}
+    copilot-cli (GitHub Copilot CLI)
+      directory .copilot
+      json map .copilot/mcp-config.json mcpServers
+      {"url":"URL","type":"sse","tools":["*"]}
+      {"url":"URL","type":"http","tools":["*"]}
+    factory (Factory Droid)
+      directory .factory
+      json map .factory/mcp.json mcpServers
+      {"type":"stdio","command":"thv","args":["proxy","stdio","fetch"],"disabled":false}
+      {"url":"URL","type":"http","disabled":false}
+    kimi-cli (Kimi CLI)
+      directory .kimi
+      json map .kimi/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    kimi-code (Kimi Code CLI)
+      directory .kimi-code
+      json map .kimi-code/mcp.json mcpServers
+      {"url":"URL"}
+      {"url":"URL"}
+    mistral-vibe (Mistral Vibe)
+      directory .vibe
+      toml list .vibe/config.toml mcp_servers
+      {"name":"fetch","transport":"stdio","command":"thv","args":["proxy","stdio","fetch"]}
+      {"name":"fetch","url":"URL","transport":"streamable-http"}
+    qoder (Qoder IDE)
+      directory AppData/Roaming/Qoder/SharedClientCache
+      json map AppData/Roaming/Qoder/SharedClientCache/mcp.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    qoder-cli (Qoder CLI)
+      directory .qoder
+      json map .qoder/settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    vscode-server (Visual Studio Code Server, on the remote machine)
+      directory .vscode-server/data/User
+      json map .vscode-server/data/User/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    xcode-codex (Codex in Xcode)
+      directory Library/Developer/Xcode/CodingAssistant/codex
+      toml map Library/Developer/Xcode/CodingAssistant/codex/config.toml mcp_servers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"url":"URL"}
+    copilot-xcode (GitHub Copilot for Xcode)
+      directory .config/github-copilot/xcode
+      json map .config/github-copilot/xcode/mcp.json servers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"http"}
+    cline-cli (Cline CLI)
+      directory .cline
+      json map .cline/data/settings/cline_mcp_settings.json mcpServers
+      {"transport":{"url":"URL","type":"sse"}}
+      {"transport":{"url":"URL","type":"streamableHttp"}}
     "
   `);
 });

@@ -196,9 +196,12 @@ describe('a reconcile', () => {
     await clients.reconcile(new Map(ClientName.options.map((client) => [client, [anEntry()]])));
 
     expect(clients.problems).toEqual(new Map());
-    for (const { config, urlKey } of clientApplications) {
-      expect(await readFile(join(home, config.linux), 'utf8')).toMatch(
-        new RegExp(`${urlKey}"?: "?http://localhost:8081/sse#fetch`),
+    for (const { config, urlKeys } of clientApplications) {
+      const written = await readFile(join(home, config.linux), 'utf8');
+      expect(written).toMatch(
+        urlKeys.sse === undefined
+          ? /"proxy",\s*"stdio",\s*"fetch"/
+          : new RegExp(`${urlKeys.sse}"?: "?http://localhost:8081/sse#fetch`),
       );
     }
   });

@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname, normalize } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { clientApplications, clientPath } from '@toolhive/contract/client-application';
 import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import { ownFields } from './entry.ts';
-import type { Entry, EntryValue } from './entry.ts';
+import type { Entry, EntryValue, Program } from './entry.ts';
 import { changeEntries, readEntries } from './entry-file.ts';
 import { Latest } from './latest.ts';
 import { planChanges } from './plan.ts';
@@ -20,6 +21,8 @@ export interface ClientFilesOptions {
   platform: NodeJS.Platform;
   /** The user's variables, which can move client files. */
   env?: NodeJS.ProcessEnv;
+  /** Starts `thv`, for clients that only start commands. */
+  program?: Program;
   /** The file that remembers which entries are ours. */
   record: string;
   /** Called when a file cannot be updated, and with undefined when the update works again. */
@@ -39,10 +42,11 @@ export interface FilePreview {
 
 type Entries = ReadonlyMap<string, unknown>;
 
-/** Both parsers block the event loop, the YAML parser much longer. */
+/** The parsers block the event loop, the YAML parser much longer than the others. */
 const limits: Record<ClientApplication['format'], TextFilesOptions> = {
   json: { maxBytes: 16 * 1024 ** 2 },
   yaml: { maxBytes: 1024 ** 2 },
+  toml: { maxBytes: 4 * 1024 ** 2 },
 };
 
 /**
@@ -91,14 +95,13 @@ export class ClientFiles {
 
   /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
-    const application = applicationOf(client);
-    return this.#path(application, application.config);
+    return this.#fileOf(applicationOf(client));
   }
 
   /** Throws if a client's file exists but cannot be edited. */
   async check(client: ClientName): Promise<void> {
     const application = applicationOf(client);
-    const path = this.#path(application, application.config);
+    const path = this.#fileOf(application);
     if (!(await isDirectory(dirname(path)))) return;
     await this.#files.requireWritable(path, limits[application.format]);
     await this.#files.read(path, limits[application.format], (text) =>
@@ -109,7 +112,7 @@ export class ClientFiles {
   /** Returns the content of a client's file with these entries. Changes nothing. */
   async preview(client: ClientName, wanted: readonly Entry[]): Promise<FilePreview> {
     const application = applicationOf(client);
-    const path = this.#path(application, application.config);
+    const path = this.#fileOf(application);
     const exists = await stat(path).then(
       () => true,
       () => false, // an inaccessible file counts as missing
@@ -125,7 +128,7 @@ export class ClientFiles {
       await this.check(client);
       const present = await this.#entries(application, path);
       const own = (this.#record ??= await this.#begin()).of(client);
-      const { changes, taken } = planChanges(application, wanted, present, own);
+      const { changes, taken } = planChanges(application, wanted, present, own, this.#program);
       return {
         path,
         exists,
@@ -170,8 +173,8 @@ export class ClientFiles {
   }
 
   async #sweep(application: ClientApplication): Promise<void> {
-    const { id, config } = application;
-    const path = this.#path(application, config);
+    const { id } = application;
+    const path = this.#fileOf(application);
     try {
       if (await isDirectory(dirname(path))) await this.#files.sweep(path);
     } catch (error) {
@@ -186,10 +189,10 @@ export class ClientFiles {
     application: ClientApplication,
     wanted: readonly Entry[],
   ): Promise<string | undefined> {
-    const { id, product, config } = application;
+    const { id, product } = application;
     this.#taken.delete(id);
     if (wanted.length === 0 && record.of(id).size === 0) return undefined;
-    const path = this.#path(application, config);
+    const path = this.#fileOf(application);
     try {
       if (!(await isDirectory(dirname(path)))) {
         return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} not found`;
@@ -213,11 +216,11 @@ export class ClientFiles {
   ): Promise<Plan> {
     const { id } = application;
     const own = record.of(id);
-    let plan = planChanges(application, wanted, await this.#entries(application, path), own);
+    let plan = planChanges(application, wanted, await this.#entries(application, path), own, this.#program);
     if (plan.changes.size > 0) {
       await this.#files.edit(path, limits[application.format], async (text) => {
         const source = { path, text };
-        plan = planChanges(application, wanted, readEntries(source, application), own);
+        plan = planChanges(application, wanted, readEntries(source, application), own, this.#program);
         if (plan.changes.size === 0) return undefined;
         const changed = changeEntries(source, application, plan.changes);
         // Recorded before the write, so that ToolHive recognizes its entries after a crash.
@@ -256,6 +259,19 @@ export class ClientFiles {
       log.warn({ client, problem }, 'client configuration is not up to date');
     }
     this.#options.onProblem?.(client, problem);
+  }
+
+  get #program(): Program {
+    return this.#options.program ?? ['thv'];
+  }
+
+  /** The path of a client's file: the usual name, unless only the other one exists. */
+  #fileOf(application: ClientApplication): string {
+    const { config, otherFile } = application;
+    const path = this.#path(application, config);
+    if (otherFile === undefined || existsSync(path)) return path;
+    const other = join(dirname(path), otherFile);
+    return existsSync(other) ? other : path;
   }
 
   #path({ moves }: ClientApplication, paths: SystemPaths): string {

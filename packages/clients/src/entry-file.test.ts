@@ -112,12 +112,79 @@ mcpServers:
 context:
 - provider: code
 `,
+  codex: `# Codex
+model = "gpt-5.5" # the usual one
+
+[mcp_servers.github] # work
+command = 'npx'
+args = [
+  "-y",
+  "@example/server", # pinned elsewhere
+]
+
+[mcp_servers.github.env]
+KEY = "not-a-real-key"
+
+[projects."/home/ada/work"]
+trust_level = "trusted"
+`,
+  'claude-desktop': mcpServers,
+  'gemini-cli': `{
+  "security": { "auth": { "selectedType": "oauth-personal" } },
+  "mcpServers": {
+    // Internal
+    "search": { "httpUrl": "https://mcp.example.com/mcp", "timeout": 5000 }
+  }
+}
+`,
+  'qwen-code': '{ "$version": 3 }\n',
+  zed: `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "postgres": { "source": "custom", "command": "npx", "args": ["-y", "@example/postgres"], },
+  },
+}
+`,
+  opencode: `{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    "files": { "type": "local", "command": ["npx", "-y", "@example/files"], "enabled": true }
+  }
+}
+`,
+  kiro: '{\n  "mcpServers": {},\n  "powers": {}\n}\n',
+  antigravity: mcpServers,
+  'antigravity-cli': '{"mcpServers": {}}',
+  'copilot-cli': mcpServers,
+  factory: '{\n\t"mcpServers": {\n\t}\n}\n',
+  'kimi-cli': mcpServers,
+  'kimi-code': '{}',
+  'mistral-vibe': `active_model = "devstral"
+mcp_servers = []
+textual_theme = "dark"
+
+[[providers]]
+name = "mistral"
+`,
+  qoder: mcpServers,
+  'qoder-cli': '{\n  "model": "auto"\n}\n',
+  'vscode-server': vscode,
+  'xcode-codex': '[mcp_servers]\r\n[mcp_servers.a]\r\nurl = "https://a.example/mcp"\r\n',
+  'copilot-xcode': '{ "servers": {} }\n',
+  'cline-cli':
+    '{\n  "mcpServers": {\n    "a": { "transport": { "type": "stdio", "command": "a" } }\n  }\n}\n',
 };
 
 /** Where there was no place for entries, an empty one stays. */
 const emptied: Partial<Record<ClientName, string>> = {
   'amp-cli': '{\n  "amp.notifications.enabled": true,\n  "amp.mcpServers": {}\n}\n',
   'amp-windsurf': '// Empty for now\n{\n  "amp.mcpServers": {}\n}\n',
+  'qwen-code': '{ "$version": 3, "mcpServers":{} }\n',
+  factory: '{\n\t"mcpServers": {}\n}\n',
+  'kimi-code': '{\n  "mcpServers": {}\n}',
+  'mistral-vibe': existing['mistral-vibe'].replace('mcp_servers = []\n', ''),
+  'qoder-cli': '{\n  "model": "auto",\n  "mcpServers": {}\n}\n',
 };
 
 const added = (application: ClientApplication) =>
@@ -127,7 +194,7 @@ const added = (application: ClientApplication) =>
       { name: 'github', url: 'http://localhost:8082/mcp', transport: 'streamable-http' } as const,
     ]
       .map((entry) => ({ ...entry, name: `${entry.name}-1` }))
-      .map((entry) => [entry.name, entryValue(application, entry)]),
+      .map((entry) => [entry.name, entryValue(application, entry, ['/usr/bin/thv'])]),
   );
 
 const written = (text: (application: ClientApplication) => string): string =>
@@ -372,6 +439,288 @@ test('writes a file of each application from scratch', () => {
       - name: github-1
         url: http://localhost:8082/mcp
         type: streamable-http
+
+    == codex
+    [mcp_servers.fetch-1]
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [mcp_servers.github-1]
+    url = "http://localhost:8082/mcp"
+
+    == claude-desktop
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "github-1"
+          ]
+        }
+      }
+    }
+
+    == gemini-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "httpUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == qwen-code
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "httpUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == zed
+    {
+      "context_servers": {
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == opencode
+    {
+      "mcp": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "remote",
+          "enabled": true
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "remote",
+          "enabled": true
+        }
+      }
+    }
+
+    == kiro
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == antigravity
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "serverUrl": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "serverUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == antigravity-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "serverUrl": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "serverUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == copilot-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse",
+          "tools": [
+            "*"
+          ]
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http",
+          "tools": [
+            "*"
+          ]
+        }
+      }
+    }
+
+    == factory
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "type": "stdio",
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ],
+          "disabled": false
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http",
+          "disabled": false
+        }
+      }
+    }
+
+    == kimi-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == kimi-code
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == mistral-vibe
+    [[mcp_servers]]
+    name = "fetch-1"
+    transport = "stdio"
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [[mcp_servers]]
+    name = "github-1"
+    url = "http://localhost:8082/mcp"
+    transport = "streamable-http"
+
+    == qoder
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == qoder-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == vscode-server
+    {
+      "servers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == xcode-codex
+    [mcp_servers.fetch-1]
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [mcp_servers.github-1]
+    url = "http://localhost:8082/mcp"
+
+    == copilot-xcode
+    {
+      "servers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == cline-cli
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "transport": {
+            "url": "http://localhost:8081/sse#fetch",
+            "type": "sse"
+          }
+        },
+        "github-1": {
+          "transport": {
+            "url": "http://localhost:8082/mcp",
+            "type": "streamableHttp"
+          }
+        }
+      }
+    }
     "
   `);
 });
@@ -699,6 +1048,333 @@ test('writes into a file of each application that is in use', () => {
       type: streamable-http
     context:
     - provider: code
+
+    == codex
+    # Codex
+    model = "gpt-5.5" # the usual one
+
+    [mcp_servers.github] # work
+    command = 'npx'
+    args = [
+      "-y",
+      "@example/server", # pinned elsewhere
+    ]
+
+    [mcp_servers.github.env]
+    KEY = "not-a-real-key"
+
+    [projects."/home/ada/work"]
+    trust_level = "trusted"
+
+    [mcp_servers.fetch-1]
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [mcp_servers.github-1]
+    url = "http://localhost:8082/mcp"
+
+    == claude-desktop
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "github-1"
+          ]
+        }
+      }
+    }
+
+    == gemini-cli
+    {
+      "security": { "auth": { "selectedType": "oauth-personal" } },
+      "mcpServers": {
+        // Internal
+        "search": { "httpUrl": "https://mcp.example.com/mcp", "timeout": 5000 },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "httpUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == qwen-code
+    { "$version": 3, "mcpServers":{"fetch-1":{"url":"http://localhost:8081/sse#fetch"},"github-1":{"httpUrl":"http://localhost:8082/mcp"}} }
+
+    == zed
+    // Zed settings
+    {
+      "theme": "One Dark",
+      "context_servers": {
+        "postgres": { "source": "custom", "command": "npx", "args": ["-y", "@example/postgres"], },
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        },
+      },
+    }
+
+    == opencode
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "mcp": {
+        "files": { "type": "local", "command": ["npx", "-y", "@example/files"], "enabled": true },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "remote",
+          "enabled": true
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "remote",
+          "enabled": true
+        }
+      }
+    }
+
+    == kiro
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      },
+      "powers": {}
+    }
+
+    == antigravity
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "serverUrl": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "serverUrl": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == antigravity-cli
+    {"mcpServers": {"fetch-1":{"serverUrl":"http://localhost:8081/sse#fetch"},"github-1":{"serverUrl":"http://localhost:8082/mcp"}}}
+    == copilot-cli
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse",
+          "tools": [
+            "*"
+          ]
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http",
+          "tools": [
+            "*"
+          ]
+        }
+      }
+    }
+
+    == factory
+    {
+    	"mcpServers": {
+    		"fetch-1": {
+    			"type": "stdio",
+    			"command": "/usr/bin/thv",
+    			"args": [
+    				"proxy",
+    				"stdio",
+    				"fetch-1"
+    			],
+    			"disabled": false
+    		},
+    		"github-1": {
+    			"url": "http://localhost:8082/mcp",
+    			"type": "http",
+    			"disabled": false
+    		}
+    	}
+    }
+
+    == kimi-cli
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+
+    == kimi-code
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp"
+        }
+      }
+    }
+    == mistral-vibe
+    active_model = "devstral"
+    textual_theme = "dark"
+
+    [[providers]]
+    name = "mistral"
+
+    [[mcp_servers]]
+    name = "fetch-1"
+    transport = "stdio"
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [[mcp_servers]]
+    name = "github-1"
+    url = "http://localhost:8082/mcp"
+    transport = "streamable-http"
+
+    == qoder
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == qoder-cli
+    {
+      "model": "auto",
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        }
+      }
+    }
+
+    == vscode-server
+    {
+      // Asked for once, then remembered
+      "inputs": [{ "type": "promptString", "id": "key", "password": true }],
+      "servers": {
+        "github": { "type": "http", "url": "https://api.example.com/mcp/" }, // work
+        "local": {
+          "type": "stdio",
+          "command": "npx",
+          "args": ["-y", "@example/server"],
+          "env": { "KEY": "\${input:key}" },
+        },
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "http"
+        },
+      },
+    }
+
+    == xcode-codex
+    [mcp_servers]
+    [mcp_servers.a]
+    url = "https://a.example/mcp"
+
+    [mcp_servers.fetch-1]
+    command = "/usr/bin/thv"
+    args = ["proxy", "stdio", "fetch-1"]
+
+    [mcp_servers.github-1]
+    url = "http://localhost:8082/mcp"
+
+    == copilot-xcode
+    { "servers": {"fetch-1":{"url":"http://localhost:8081/sse#fetch","type":"sse"},"github-1":{"url":"http://localhost:8082/mcp","type":"http"}} }
+
+    == cline-cli
+    {
+      "mcpServers": {
+        "a": { "transport": { "type": "stdio", "command": "a" } },
+        "fetch-1": {
+          "transport": {
+            "url": "http://localhost:8081/sse#fetch",
+            "type": "sse"
+          }
+        },
+        "github-1": {
+          "transport": {
+            "url": "http://localhost:8082/mcp",
+            "type": "streamableHttp"
+          }
+        }
+      }
+    }
     "
   `);
 });

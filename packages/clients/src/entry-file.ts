@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientApplication } from '@toolhive/contract/client-application';
 import { ThvError } from '@toolhive/contract/failure';
 import { entryValue } from './entry.ts';
-import type { Entry, EntryValue } from './entry.ts';
+import type { Entry, EntryValue, Program } from './entry.ts';
 import { openJson } from './json-file.ts';
 import { conflictIn } from './source.ts';
 import type { Source } from './source.ts';
+import { openToml } from './toml-file.ts';
 import { openYaml } from './yaml-file.ts';
 
 /** The changes: the value of each named entry, or undefined to remove the entry. */
@@ -24,7 +25,11 @@ interface EntryFile {
 /** Parses a format. Throws `conflict`, with the position, if the file cannot be edited safely. */
 export type OpenFormat = (source: Source, application: ClientApplication) => EntryFile;
 
-const formats: Record<ClientApplication['format'], OpenFormat> = { json: openJson, yaml: openYaml };
+const formats: Record<ClientApplication['format'], OpenFormat> = {
+  json: openJson,
+  yaml: openYaml,
+  toml: openToml,
+};
 
 const byteOrderMark = '\uFEFF';
 
@@ -44,11 +49,15 @@ export function changeEntries(source: Source, application: ClientApplication, ch
 }
 
 /** The content of a new client file with only one workload. */
-export function fileWithOnly(application: ClientApplication, entry: Entry): string {
+export function fileWithOnly(
+  application: ClientApplication,
+  entry: Entry,
+  program: Program = ['thv'],
+): string {
   return changeEntries(
     { path: application.config.linux, text: '' },
     application,
-    new Map([[entry.name, entryValue(application, entry)]]),
+    new Map([[entry.name, entryValue(application, entry, program)]]),
   );
 }
 
@@ -85,5 +94,6 @@ function isAsWanted(
 function isThere({ entries }: EntryFile, name: string, value: EntryValue | undefined): boolean {
   if (value === undefined) return !entries.has(name);
   const entry = entries.get(name);
-  return typeof entry === 'object' && entry !== null && isDeepStrictEqual({ ...entry }, { ...value });
+  // Cloned, because a parser's objects have no prototype.
+  return typeof entry === 'object' && isDeepStrictEqual(structuredClone(entry), structuredClone(value));
 }

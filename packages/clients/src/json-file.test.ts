@@ -14,7 +14,7 @@ const application = (id: ClientName): ClientApplication => {
 };
 const cursor = application('cursor');
 const url = 'http://localhost:8081/sse#fetch';
-const value = (name: string) => entryValue(cursor, { name, url, transport: 'sse' });
+const value = (name: string) => entryValue(cursor, { name, url, transport: 'sse' }, ['thv']);
 
 const put = (text: string, ...names: string[]): string =>
   changeEntries({ path: '/f', text }, cursor, new Map(names.map((name) => [name, value(name)])));

@@ -1,4 +1,4 @@
-import { getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import { CommaList, Comments } from './comma-list.ts';
 import type { Changes, OpenFormat } from './entry-file.ts';
@@ -8,9 +8,10 @@ import type { Source } from './source.ts';
 const comments = new Comments(/\/\/[^\r\n]*|\/\*[\s\S]*?\*\//, '//');
 
 /** Reads JSON with comments and trailing commas. Nothing but white space and comments counts as an empty object. */
-export const openJson: OpenFormat = (given, { pointer }) => {
+export const openJson: OpenFormat = (given, { pointer: usual, laterPointer }) => {
   const source = withRoot(given);
   const root = parse(source);
+  const pointer = laterPointer !== undefined && hasSection(root, laterPointer) ? laterPointer : usual;
   const { node, missing } = follow(source, root, pointer);
   const members = missing.length === 0 ? propertiesOf(node) : [];
   return {
@@ -57,6 +58,12 @@ function follow(source: Source, root: Node, pointer: readonly string[]): { node:
     node = next.value;
   }
   return { node, missing: [] };
+}
+
+/** Whether the file has a section for servers at the place, and not a server with that name. */
+function hasSection(root: Node, pointer: readonly string[]): boolean {
+  const section = findNodeAtLocation(root, [...pointer]);
+  return section?.type === 'object' && propertiesOf(section).every(({ value }) => value.type === 'object');
 }
 
 interface Property {

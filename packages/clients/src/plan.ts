@@ -1,6 +1,6 @@
 import type { ClientApplication } from '@toolhive/contract/client-application';
-import { entryUrl, entryValue, isUpToDate, leadToSame, loopbackPort } from './entry.ts';
-import type { Entry, EntryValue } from './entry.ts';
+import { entryTarget, entryValue, isUpToDate, leadToSame, loopbackPort } from './entry.ts';
+import type { Entry, EntryValue, Program } from './entry.ts';
 import type { OwnEntries } from './record.ts';
 
 /** What to do to one application's file. */
@@ -20,6 +20,7 @@ export function planChanges(
   wanted: readonly Entry[],
   present: ReadonlyMap<string, unknown>,
   own: OwnEntries,
+  program: Program,
 ): Plan {
   const changes = new Map<string, EntryValue | undefined>();
   const before = new Map<string, readonly string[]>();
@@ -27,11 +28,12 @@ export function planChanges(
   const taken: string[] = [];
 
   for (const entry of wanted) {
-    const { name, url } = entry;
-    const value = entryValue(application, entry);
+    const { name } = entry;
+    const value = entryValue(application, entry, program);
+    const url = entryTarget(application, value) ?? entry.url;
     const known = own.get(name) ?? [];
     const there = present.get(name);
-    const thereUrl = entryUrl(application, there);
+    const thereUrl = entryTarget(application, there);
     if (present.has(name) && !isOurs(thereUrl, url, known)) {
       taken.push(name);
       continue;
@@ -43,7 +45,7 @@ export function planChanges(
 
   const names = new Set(wanted.map(({ name }) => name));
   for (const [name, urls] of own) {
-    const thereUrl = entryUrl(application, present.get(name));
+    const thereUrl = entryTarget(application, present.get(name));
     if (names.has(name) || thereUrl === undefined) continue;
     if (!urls.some((url) => leadToSame(url, thereUrl))) continue; // another program changed the entry's target and now owns the entry
     changes.set(name, undefined);

@@ -235,7 +235,10 @@ class LinePrinter {
   }
 
   entry(name: string, value: EntryValue, indent: string): string {
-    const fields = Object.entries(value).map(([key, field]) => `${scalar(key)}: ${scalar(field)}`);
+    const fields = Object.entries(value).map(
+      ([key, field]) =>
+        `${scalar(key)}: ${typeof field === 'object' ? JSON.stringify(field) : scalar(field)}`,
+    );
     const lines =
       this.#storage === 'map'
         ? [`${indent}${scalar(name)}:`, ...fields.map((field) => `${indent}${this.step}${field}`)]

@@ -14,7 +14,8 @@ const application = (id: ClientName): ClientApplication => {
 const goose = application('goose');
 const continues = application('continue');
 const url = 'http://localhost:8081/sse#fetch';
-const value = (to: ClientApplication, name: string) => entryValue(to, { name, url, transport: 'sse' });
+const value = (to: ClientApplication, name: string) =>
+  entryValue(to, { name, url, transport: 'sse' }, ['thv']);
 
 const put = (to: ClientApplication, text: string, ...names: string[]): string =>
   changeEntries({ path: '/f', text }, to, new Map(names.map((name) => [name, value(to, name)])));

@@ -174,10 +174,17 @@ export class KubernetesClient implements AsyncDisposable {
     }
   }
 
-  /** Creates an object. Throws `ApiStatus` with code 409 if the object exists. */
-  async create<T extends KubernetesObject>(type: ResourceType, object: T, signal?: AbortSignal): Promise<T> {
+  /** Creates an object, or only tries to. Throws `ApiStatus` with code 409 if the object exists. */
+  async create<T extends KubernetesObject>(
+    type: ResourceType,
+    object: T,
+    signal?: AbortSignal,
+    { isTrial = false }: { isTrial?: boolean } = {},
+  ): Promise<T> {
     const namespace = object.metadata.namespace ?? this.config.namespace;
-    return this.#json({ method: 'POST', path: collectionPath(type, namespace), body: object, signal });
+    const query = isTrial ? { dryRun: 'All', fieldValidation: 'Strict' } : {};
+    const path = collectionPath(type, namespace);
+    return this.#json({ method: 'POST', path, query, body: object, signal });
   }
 
   /** Replaces an object. The `resourceVersion` of the object has to be that of the stored one. */

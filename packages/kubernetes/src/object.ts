@@ -13,6 +13,26 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
+  managedFields?: ManagedFields[];
+}
+
+/**
+ * The fields that a program has set, as a tree. A step is `f:` with a name, `k:` with the key of an item, `v:` with a value,
+ * or `.` for the field itself.
+ */
+export interface FieldTree {
+  [step: string]: FieldTree;
+}
+
+/** The record of one program that has changed an object. */
+export interface ManagedFields {
+  manager?: string;
+  operation?: string;
+  apiVersion?: string;
+  time?: string;
+  fieldsType?: string;
+  fieldsV1?: FieldTree;
+  subresource?: string;
 }
 
 /** The owner of an object. The garbage collector deletes an object together with its last owner. */

@@ -64,5 +64,11 @@ export const isConflict = hasCode(409);
 export const isGone = hasCode(410);
 /** Whether the caller lacks a permission. */
 export const isForbidden = hasCode(401, 403);
+/** A field of the wrong type or without a definition is an internal error for server-side apply. */
+const UNTYPED = /^failed to (create typed patch object|convert new object)\b/;
+
 /** Whether the server refuses the content of the request. */
-export const isRefused = hasCode(400, 422);
+export function isRefused(error: unknown): error is ApiStatus {
+  if (!(error instanceof ApiStatus)) return false;
+  return error.code === 400 || error.code === 422 || (error.code === 500 && UNTYPED.test(error.message));
+}

@@ -1,16 +1,21 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { ClientOptions } from '@toolhive/kubernetes/client';
 import type { ClusterConfig } from '@toolhive/kubernetes/config';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
+import { ApiStatus, isGone, isNotFound } from '@toolhive/kubernetes/status';
 import type { Logger } from 'pino';
 import { besideOf, hasSameWish, kinds } from './controllers/context.ts';
 import type { Context, Controller, CustomResource, Settings } from './controllers/context.ts';
+import { RegistryImages } from './controllers/image-check.ts';
 import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
+import { SecretReads } from './controllers/secret-reads.ts';
 import { SessionKeyring } from './controllers/session-keys.ts';
+import { Passes, reportCorrection } from './controllers/reports.ts';
 import { SourceReader } from './controllers/source-process.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
@@ -18,6 +23,9 @@ import { Leadership } from './runtime/lease.ts';
 import { detectOpenShift } from './runtime/platform.ts';
 import { OperatorMetrics } from './runtime/metrics.ts';
 import { Queue } from './runtime/queue.ts';
+import { Scopes } from './runtime/scopes.ts';
+import type { Namespace } from './runtime/scopes.ts';
+import { Spaced } from './runtime/spaced.ts';
 import { Reflector, keyOf } from './runtime/reflector.ts';
 import { listen } from './runtime/servers.ts';
 import { MANAGER } from './templates/names.ts';
@@ -67,6 +75,10 @@ const childTypes: readonly ResourceType[] = [
 const CONCURRENCY = 16;
 /** The API server answers within this time, or the connection is dead. */
 const ANSWER_MS = 10_000;
+/** A write waits for admission webhooks, which have up to 30 s. */
+const WRITE_ANSWER_MS = 35_000;
+/** The name of the copy with the metadata of all ConfigMaps. */
+const CONFIG_MAPS = 'metadata of ConfigMaps';
 
 /**
  * Runs the operator until the signal aborts. Rejects if this replica loses its leadership, because the process has to end
@@ -81,7 +93,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     timeoutMs: ANSWER_MS,
   };
   let isHealthy = (): boolean => true;
-  let isReady = (): boolean => true;
+  let readiness = (): { code: number; text: string } => ({ code: 200, text: 'ok\n' });
   await using metricsServer = await listen(options.metricsAddress, {
     '/metrics': async () => ({
       code: 200,
@@ -89,11 +101,9 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
       contentType: metrics.registry.contentType,
     }),
   });
-  const probe = (check: () => boolean) => async () =>
-    check() ? { code: 200, text: 'ok\n' } : { code: 503, text: 'not ok\n' };
   await using probeServer = await listen(options.probeAddress, {
-    '/healthz': probe(() => isHealthy()),
-    '/readyz': probe(() => isReady()),
+    '/healthz': async () => (isHealthy() ? { code: 200, text: 'ok\n' } : { code: 503, text: 'not ok\n' }),
+    '/readyz': async () => readiness(),
   });
   log.info({ metricsPort: metricsServer.port, probePort: probeServer.port }, 'listening');
   metrics.leads(LEASE, false);
@@ -105,6 +115,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const ended = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
   await using client = new KubernetesClient(config, {
     ...clientOptions,
+    timeoutMs: WRITE_ANSWER_MS,
     beforeWrite() {
       if (leadership?.isCertain === false) throw new Error('this replica may no longer lead');
     },
@@ -114,7 +125,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   );
   const work = new Work(options, client, metrics, isOpenShift);
   isHealthy = () => work.isFresh;
-  isReady = () => work.isFilled;
+  readiness = () => work.readiness;
   await work.run(ended);
   if (leadership?.lost.aborted === true) throw new Error('another replica leads');
   await leadership?.release();
@@ -141,7 +152,7 @@ class Work {
   readonly #reflectors: Reflector[] = [];
   readonly #caches = new Map<string, Reflector>();
   readonly #context: Context;
-  #isOpen = false;
+  readonly #scopes: Scopes;
 
   constructor(
     options: OperatorOptions,
@@ -160,17 +171,20 @@ class Work {
       log.warn({ err: error }, 'event not written'),
     );
     const own = new Set(Object.values(kinds));
-    const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces;
+    const namespaces = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
+    const names = [...[...own, ...childTypes].map(({ kind }) => kind), CONFIG_MAPS];
+    this.#scopes = new Scopes(namespaces, names, (namespace) => this.#open(namespace));
+    metrics.scopes(() => this.#scopes.report());
     for (const type of [...own, ...childTypes]) {
-      const reflector = this.#reflect(client, type, namespaces, {
+      const reflector = this.#reflect(client, type, namespaces, type.kind, {
         ...(own.has(type)
           ? {}
-          : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true }),
+          : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true, keepsRecords: true }),
         onChange: (object, previous, isOwn) => this.#changed(type, object, previous, isOwn),
       });
       this.#caches.set(type.kind, reflector);
     }
-    const configMaps = this.#reflect(client, types.configMap, namespaces, {
+    const configMaps = this.#reflect(client, types.configMap, namespaces, CONFIG_MAPS, {
       metadataOnly: true,
       isPacked: true,
       onChange: (object) => this.#configMapChanged(object),
@@ -179,22 +193,28 @@ class Work {
       client,
       cache,
       configMaps,
-      applier: new Applier(client, cache),
+      secrets: new SecretReads(client, () => new Date()),
       sessionKeys: new SessionKeyring(client, () => new Date()),
+      applier: new Applier(client, cache, (correction, signal) =>
+        reportCorrection(correction, { recorder, log }, signal),
+      ),
+      images: new RegistryImages(cache),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,
       isOpenShift,
       now: () => new Date(),
     };
-    for (const { type, reconcile, concurrency = CONCURRENCY } of controllers) {
+    const passes = new Passes(this.#context, log);
+    for (const controller of controllers) {
+      const { type, concurrency = CONCURRENCY } = controller;
       const name = type.kind.toLowerCase();
       this.#queues.set(
         type.kind,
         new Queue({
           concurrency,
           observer: metrics.queue(name),
-          reconcile: (key, signal) => metrics.pass(name, () => reconcile(this.#context, key, signal)),
+          reconcile: (key, signal) => metrics.pass(name, () => passes.run(controller, key, signal)),
           onError: (key, error, retryInMs) =>
             log.warn({ err: error, controller: name, key, retryInMs: Math.round(retryInMs) }, 'pass failed'),
         }),
@@ -206,8 +226,15 @@ class Work {
     return this.#reflectors.every((reflector) => reflector.isFresh);
   }
 
-  get isFilled(): boolean {
-    return this.#reflectors.every((reflector) => reflector.isFilled);
+  /** The answer to the question whether the operator works, with the namespaces that it cannot read. */
+  get readiness(): { code: number; text: string } {
+    const problems = this.#scopes.report().filter(({ problem }) => problem !== undefined);
+    const lines = problems.map(
+      ({ namespace, problem }) =>
+        `${namespace === '' ? 'all namespaces' : `namespace ${namespace}`}: ${problem}`,
+    );
+    const { isReady } = this.#scopes;
+    return { code: isReady ? 200 : 503, text: `${[isReady ? 'ok' : 'not ok', ...lines].join('\n')}\n` };
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -215,12 +242,7 @@ class Work {
     const ended = Promise.withResolvers<void>();
     if (signal.aborted) ended.resolve();
     signal.addEventListener('abort', () => ended.resolve(), { once: true });
-    await Promise.race([Promise.all(this.#reflectors.map((reflector) => reflector.filled)), ended.promise]);
-    // Passes start with complete caches: an incomplete one would look like missing objects.
-    this.#isOpen = true;
-    for (const type of Object.values(kinds)) {
-      for (const object of this.#context.cache(type).all()) this.#queues.get(type.kind)?.add(keyOf(object));
-    }
+    await Promise.race([this.#scopes.tried, ended.promise]);
     await Promise.race([Promise.all([...this.#queues.values()].map((queue) => queue.idle())), ended.promise]);
     this.#options.log.info('settled');
     await ended.promise;
@@ -228,32 +250,57 @@ class Work {
     await Promise.all(following);
   }
 
+  /** Starts the work in a namespace whose objects are all known. */
+  #open(namespace: Namespace): void {
+    for (const type of Object.values(kinds)) {
+      for (const object of this.#context.cache(type).all()) {
+        if (namespace === undefined || object.metadata.namespace === namespace)
+          this.#add(type.kind, keyOf(object));
+      }
+    }
+  }
+
   #reflect(
     client: KubernetesClient,
     type: ResourceType,
-    namespaces: readonly (string | undefined)[],
+    namespaces: readonly Namespace[],
+    name: string,
     options: {
       labelSelector?: string;
       metadataOnly?: boolean;
       isPacked?: boolean;
+      keepsRecords?: boolean;
       onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
     },
   ): Reflector {
     const { log } = this.#options;
+    const reports = new Spaced();
     const reflector = new Reflector({
       client,
       type,
       namespaces,
       ...options,
-      onError: (error, retryInMs) =>
-        log.warn({ err: error, kind: type.kind, retryInMs: Math.round(retryInMs) }, 'watch failed'),
+      onRead: (namespace) => {
+        reports.forget(`${name} ${namespace}`);
+        this.#scopes.read(namespace, name);
+      },
+      onError: (error, retryInMs, namespace) => {
+        const isUndefined = isNotFound(error) && Object.values(kinds).includes(type);
+        const message = isUndefined ? `CRDs are not installed: ${type.kind} not found` : messageOf(error);
+        if (error instanceof ApiStatus && !isGone(error)) this.#scopes.failed(namespace, name, message);
+        if (!reports.isDue(`${name} ${namespace}`)) return;
+        const details = { kind: type.kind, namespace, retryInMs: Math.round(retryInMs) };
+        if (isUndefined) log.error(details, `${message}. Install the chart toolhive-operator-crds.`);
+        else log.warn({ err: error, ...details }, 'watch failed');
+      },
     });
     this.#reflectors.push(reflector);
     return reflector;
   }
 
   #add(kind: string, key: string): void {
-    if (this.#isOpen) this.#queues.get(kind)?.add(key);
+    const [namespace] = key.split('/');
+    if (this.#scopes.isOpen(namespace)) this.#queues.get(kind)?.add(key);
   }
 
   /**

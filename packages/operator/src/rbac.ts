@@ -33,7 +33,7 @@ export const managerRules: readonly PolicyRule[] = [
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: write },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: write },
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: write },
-  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
 /** The permissions of the operator in its own namespace, for the election of a leader. */

@@ -1,6 +1,7 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import { readClientDocument } from './client-document.ts';
+import { readInstallation } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
 import type { PastedFrom } from './pasted.ts';
 
@@ -13,9 +14,10 @@ const from: PastedFrom = {
   },
 };
 
-/** Converts a client's configuration. A problem with one server does not affect the others. */
+/** Converts a client's configuration, or an installation link. A problem with one server does not affect the others. */
 export async function previewImport(document: string): Promise<ImportPreview> {
-  const { entries, inputs } = readClientDocument(document, 'the document');
+  const { entries, inputs } =
+    readInstallation([document.trim()]) ?? readClientDocument(document, 'the document');
   const servers = entries.map(async (entry) => {
     const { name, workload, notes: named } = entry;
     try {

@@ -48,7 +48,10 @@ function parseDocument(text: string, what: string): unknown {
   }
 }
 
-function parse(text: string, what: string): unknown {
+function parse(quoted: string, what: string): unknown {
+  // As a word for a shell: '{"mcpServers": …}'.
+  const [, inner] = /^\s*'(\s*[{[].*[}\]]\s*)'\s*$/s.exec(quoted) ?? [];
+  const text = inner?.replaceAll(String.raw`'\''`, "'") ?? quoted;
   // A README may show a part of a file: "name": {…}.
   const json = /^\s*"[^"]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, '')}}` : text;
   if (/^\s*([{[]|\/[/*])/.test(json)) {

@@ -52,18 +52,29 @@ export interface ClientApplication {
   /** The first version that supports streamable HTTP, if known. */
   since: string | undefined;
   config: SystemPaths;
-  format: 'json' | 'yaml';
+  /** A second name of the file, which counts if only that one exists. */
+  otherFile: string | undefined;
+  format: 'json' | 'yaml' | 'toml';
   /** The path of keys to the servers, from the outermost. Each is a literal key, including dots. */
   pointer: readonly string[];
+  /** The same in files of a later version, which are recognized by it. */
+  laterPointer: readonly string[] | undefined;
   /** A map uses server names as keys. A list contains objects with a name. */
   storage: 'map' | 'list';
-  urlKey: string;
-  /** The value of the field `type`. Undefined for clients without this field. */
-  types: Readonly<Record<ClientTransport, string>> | undefined;
+  /** The field with the URL. A transport that is missing is not supported: the entry starts `thv proxy stdio` instead. */
+  urlKeys: Readonly<Partial<Record<ClientTransport, string>>>;
+  /** The value of the field for the transport. Undefined for clients without this field. */
+  types: Readonly<Record<ClientTransport | 'stdio', string | undefined>> | undefined;
+  /** The name of that field. */
+  typeKey: string;
+  /** The field around URL and type, if entries have one. */
+  wrapper: string | undefined;
+  /** Whether an entry has its command and the arguments in one list. */
+  hasCommandList: boolean;
   /** The field with the name of an entry, if entries have one. */
   nameKey: string | undefined;
   /** Additional fields of every new entry. */
-  extra: Readonly<Record<string, boolean | number>>;
+  extra: Readonly<Record<string, boolean | number | readonly string[]>>;
   /** The variables that move its files. */
   moves: readonly Move[];
   /** If this path exists, the client is installed. */
@@ -77,15 +88,27 @@ interface Row {
   since?: string;
   directory: SystemPaths;
   file: string;
+  otherFile?: string;
   pointer?: readonly string[];
+  laterPointer?: readonly string[];
   storage?: ClientApplication['storage'];
-  urlKey?: string;
+  /** One field for both transports, or those of the supported ones. */
+  urlKey?: string | ClientApplication['urlKeys'];
   /** The client's name for streamable HTTP, or false if its entries have no type. */
   streamableHttp?: string | false;
+  /** The client's name for SSE. */
+  sse?: string;
+  /** The client's name for servers that it starts. None by default, because most clients see that there is a command. */
+  stdio?: string;
+  typeKey?: string;
+  wrapper?: string;
+  hasCommandList?: true;
   nameKey?: string;
   extra?: ClientApplication['extra'];
   moves?: readonly Move[];
   detectedBy?: 'file';
+  /** The directory that shows that the client is installed, if it is not that of the file. */
+  detectedAt?: SystemPaths;
 }
 
 const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
@@ -128,6 +151,13 @@ const dotConfig = (name: string, windows: string): SystemPaths => ({
 
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
 const ampSettings = dotConfig('amp/settings.json', 'AppData/Roaming/amp/settings.json');
+
+const codex = {
+  file: 'config.toml',
+  pointer: ['mcp_servers'],
+  urlKey: { 'streamable-http': 'url' },
+  streamableHttp: false,
+} as const;
 
 const rows = [
   {
@@ -274,6 +304,178 @@ const rows = [
     streamableHttp: 'streamable-http',
     nameKey: 'name',
   },
+  {
+    id: 'codex',
+    product: 'OpenAI Codex CLI, app, and IDE extension',
+    directory: everywhere('.codex'),
+    moves: [{ variable: 'CODEX_HOME', replaces: everywhere('.codex') }],
+    ...codex,
+  },
+  {
+    id: 'claude-desktop',
+    product: 'Claude Desktop',
+    directory: {
+      linux: '.config/Claude',
+      darwin: 'Library/Application Support/Claude',
+      windows: 'AppData/Roaming/Claude',
+    },
+    file: 'claude_desktop_config.json',
+    urlKey: {},
+    streamableHttp: false,
+  },
+  {
+    id: 'gemini-cli',
+    product: 'Gemini CLI',
+    directory: everywhere('.gemini'),
+    moves: [{ variable: 'GEMINI_CLI_HOME', replaces: everywhere('') }],
+    file: 'settings.json',
+    urlKey: { sse: 'url', 'streamable-http': 'httpUrl' },
+    streamableHttp: false,
+  },
+  {
+    id: 'qwen-code',
+    product: 'Qwen Code',
+    directory: everywhere('.qwen'),
+    file: 'settings.json',
+    urlKey: { sse: 'url', 'streamable-http': 'httpUrl' },
+    streamableHttp: false,
+  },
+  {
+    id: 'zed',
+    product: 'Zed editor',
+    directory: dotConfig('zed', 'AppData/Roaming/Zed'),
+    file: 'settings.json',
+    pointer: ['context_servers'],
+    urlKey: { 'streamable-http': 'url' },
+    streamableHttp: false,
+  },
+  {
+    id: 'opencode',
+    product: 'OpenCode',
+    directory: everywhere('.config/opencode'),
+    file: 'opencode.json',
+    otherFile: 'opencode.jsonc',
+    pointer: ['mcp'],
+    laterPointer: ['mcp', 'servers'],
+    streamableHttp: 'remote',
+    sse: 'remote',
+    stdio: 'local',
+    hasCommandList: true,
+    extra: { enabled: true },
+  },
+  {
+    id: 'kiro',
+    product: 'Kiro IDE and CLI',
+    directory: everywhere('.kiro/settings'),
+    file: 'mcp.json',
+    streamableHttp: false,
+    detectedAt: everywhere('.kiro'),
+  },
+  {
+    id: 'antigravity',
+    product: 'Antigravity IDE',
+    directory: everywhere('.gemini/antigravity'),
+    file: 'mcp_config.json',
+    urlKey: 'serverUrl',
+    streamableHttp: false,
+  },
+  {
+    id: 'antigravity-cli',
+    product: 'Antigravity CLI',
+    directory: everywhere('.gemini/config'),
+    file: 'mcp_config.json',
+    urlKey: 'serverUrl',
+    streamableHttp: false,
+  },
+  {
+    id: 'copilot-cli',
+    product: 'GitHub Copilot CLI',
+    directory: everywhere('.copilot'),
+    moves: [{ variable: 'COPILOT_HOME', replaces: everywhere('.copilot') }],
+    file: 'mcp-config.json',
+    stdio: 'local',
+    extra: { tools: ['*'] },
+  },
+  {
+    id: 'factory',
+    product: 'Factory Droid',
+    directory: everywhere('.factory'),
+    file: 'mcp.json',
+    urlKey: { 'streamable-http': 'url' },
+    stdio: 'stdio',
+    extra: { disabled: false },
+  },
+  {
+    id: 'kimi-cli',
+    product: 'Kimi CLI',
+    directory: everywhere('.kimi'),
+    file: 'mcp.json',
+    streamableHttp: false,
+  },
+  {
+    id: 'kimi-code',
+    product: 'Kimi Code CLI',
+    directory: everywhere('.kimi-code'),
+    moves: [{ variable: 'KIMI_CODE_HOME', replaces: everywhere('.kimi-code') }],
+    file: 'mcp.json',
+    streamableHttp: false,
+  },
+  {
+    id: 'mistral-vibe',
+    product: 'Mistral Vibe',
+    directory: everywhere('.vibe'),
+    moves: [{ variable: 'VIBE_HOME', replaces: everywhere('.vibe') }],
+    file: 'config.toml',
+    pointer: ['mcp_servers'],
+    storage: 'list',
+    urlKey: { 'streamable-http': 'url' },
+    streamableHttp: 'streamable-http',
+    stdio: 'stdio',
+    typeKey: 'transport',
+    nameKey: 'name',
+  },
+  {
+    id: 'qoder',
+    product: 'Qoder IDE',
+    directory: { ...everywhere('.qoder'), windows: 'AppData/Roaming/Qoder/SharedClientCache' },
+    file: 'mcp.json',
+  },
+  {
+    id: 'qoder-cli',
+    product: 'Qoder CLI',
+    directory: everywhere('.qoder'),
+    file: 'settings.json',
+  },
+  {
+    id: 'vscode-server',
+    product: 'Visual Studio Code Server, on the remote machine',
+    directory: everywhere('.vscode-server/data/User'),
+    file: 'mcp.json',
+    pointer: ['servers'],
+  },
+  {
+    id: 'xcode-codex',
+    product: 'Codex in Xcode',
+    directory: everywhere('Library/Developer/Xcode/CodingAssistant/codex'),
+    ...codex,
+  },
+  {
+    id: 'copilot-xcode',
+    product: 'GitHub Copilot for Xcode',
+    directory: everywhere('.config/github-copilot/xcode'),
+    file: 'mcp.json',
+    pointer: ['servers'],
+  },
+  {
+    id: 'cline-cli',
+    product: 'Cline CLI',
+    directory: everywhere('.cline/data/settings'),
+    file: 'cline_mcp_settings.json',
+    streamableHttp: 'streamableHttp',
+    stdio: 'stdio',
+    wrapper: 'transport',
+    detectedAt: everywhere('.cline'),
+  },
 ] as const satisfies readonly Row[];
 
 /** The supported clients. */
@@ -296,23 +498,34 @@ export const clientApplications: readonly ClientApplication[] = rows.map((row) =
 
 function application(id: ClientName, row: Row): ClientApplication {
   const config = mapPaths(row.directory, (directory) => [directory, row.file].filter(Boolean).join('/'));
-  const { streamableHttp = 'http' } = row;
+  const { streamableHttp = 'http', sse = 'sse', stdio, urlKey = 'url' } = row;
   return {
     id,
     product: row.product,
     since: row.since,
     config,
-    format: row.file.endsWith('.yaml') ? 'yaml' : 'json',
+    otherFile: row.otherFile,
+    format: formatOf(row.file),
     pointer: row.pointer ?? ['mcpServers'],
+    laterPointer: row.laterPointer,
     storage: row.storage ?? 'map',
-    urlKey: row.urlKey ?? 'url',
-    types: streamableHttp === false ? undefined : { sse: 'sse', 'streamable-http': streamableHttp },
+    urlKeys: typeof urlKey === 'string' ? { sse: urlKey, 'streamable-http': urlKey } : urlKey,
+    types: streamableHttp === false ? undefined : { sse, 'streamable-http': streamableHttp, stdio },
+    typeKey: row.typeKey ?? 'type',
+    wrapper: row.wrapper,
+    hasCommandList: row.hasCommandList ?? false,
     nameKey: row.nameKey,
     extra: row.extra ?? {},
     moves: row.moves ?? [],
     detection:
-      row.detectedBy === 'file' ? { kind: 'file', path: config } : { kind: 'directory', path: row.directory },
+      row.detectedBy === 'file'
+        ? { kind: 'file', path: config }
+        : { kind: 'directory', path: row.detectedAt ?? row.directory },
   };
+}
+
+function formatOf(file: string): ClientApplication['format'] {
+  return file.endsWith('.yaml') ? 'yaml' : file.endsWith('.toml') ? 'toml' : 'json';
 }
 
 function mapPaths(paths: SystemPaths, change: (path: string) => string): SystemPaths {

@@ -85,12 +85,22 @@ test.each([
   [
     'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
     'httpx.ConnectError: getaddrinfo ENOTFOUND api.service.com',
-    'check that its permission profile allows a network (--permission-profile network)',
+    'check that its network rules allow api.service.com, and that this machine can resolve the name',
   ],
   [
     'curl: (6) Could not resolve host: your-instance.atlassian.net',
     'curl: (6) Could not resolve host: your-instance.atlassian.net',
     'replace the example host your-instance.atlassian.net in the settings of the server by a real one',
+  ],
+  [
+    "ModuleNotFoundError: No module named 'fastmcp.tools.tool'",
+    "ModuleNotFoundError: No module named 'fastmcp.tools.tool'",
+    "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
+  ],
+  [
+    'File "/opt/x/lib/python3.11/site-packages/some_lib/__init__.py", line 1, in <module>\nModuleNotFoundError: No module named \'some_lib.old\'',
+    "ModuleNotFoundError: No module named 'some_lib.old'",
+    "run it with the version of some-lib that it was written for: --with 'some-lib<VERSION'",
   ],
   [
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',

@@ -32,6 +32,18 @@ const complaints: readonly Complaint[] = [
     fix: () => "run it with --with 'mcp<2', because it was written for version 1 of the Python SDK",
   },
   {
+    pattern: /No module named 'fastmcp\.|cannot import name '\w+' from 'fastmcp/,
+    fix: () => "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
+  },
+  {
+    // The package is there, but not this part of it.
+    pattern: /No module named '([A-Za-z]\w{0,100})\.[\w.]{1,100}'/,
+    fix: ([name = ''], output) =>
+      output.includes(`/site-packages/${name}/`)
+        ? `run it with the version of ${name.replaceAll('_', '-')} that it was written for: --with '${name.replaceAll('_', '-')}<VERSION'`
+        : undefined,
+  },
+  {
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
     fix: ([name = '']) =>
       `run it with --with ${name.replaceAll('_', '-')}, or the name of the package that contains ${name}`,
@@ -92,7 +104,7 @@ const complaints: readonly Complaint[] = [
     fix: ([name = '']) =>
       isExampleHost(name)
         ? `replace the example host ${name} in the settings of the server by a real one`
-        : undefined,
+        : `check that its network rules allow ${name}, and that this machine can resolve the name`,
   },
   {
     pattern:

@@ -1,4 +1,5 @@
 import { ClientFiles } from '@toolhive/clients/client-files';
+import { ownProgram } from '@toolhive/state/own-program';
 import { homeOf } from '@toolhive/state/paths';
 import { Registrations } from '../groups/registrations.ts';
 import type { openState } from './state.ts';
@@ -22,6 +23,7 @@ export async function openClients(
         home: homeOf(env),
         platform: process.platform,
         env,
+        program: ownProgram(),
         record: paths.clientEntries,
         onProblem: onChange,
         log,

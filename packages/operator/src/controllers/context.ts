@@ -5,19 +5,24 @@ import type { Applier } from '../runtime/applier.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
+import type { SecretReads } from './secret-reads.ts';
 import type { SessionKeyring } from './session-keys.ts';
+import type { RegistryImages } from './image-check.ts';
 import type { SourceReader } from './source-process.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import type { Reflector } from '../runtime/reflector.ts';
 import { resources } from '../crds/crds.ts';
 import { apiGroup, apiVersion } from '../crds/resource.ts';
+import type { Resource } from '../crds/resource.ts';
 
 /** The images and addresses that the operator was started with. */
 export interface Settings {
   runnerImage: string;
   registryImage: string;
   proxyHost: string;
+  /** The Secrets with credentials for image registries that all generated pods use. */
+  imagePullSecrets: readonly string[];
 }
 
 /** Everything that a controller works with. */
@@ -28,6 +33,8 @@ export interface Context {
   configMaps: Reflector;
   applier: Applier;
   sessionKeys: SessionKeyring;
+  secrets: SecretReads;
+  images: RegistryImages;
   recorder: Recorder;
   sources: SourceReader;
   settings: Settings;
@@ -60,11 +67,16 @@ export interface Controller {
   concurrency?: number;
 }
 
+/** The definition of a kind. */
+export function resourceOf(kind: string): Resource {
+  const found = resources.find((resource) => resource.kind === kind);
+  if (found === undefined) throw new Error(`there is no kind ${kind}`);
+  return found;
+}
+
 /** The type of a custom resource. */
 function customType(kind: string): ResourceType {
-  const plural = resources.find((resource) => resource.kind === kind)?.plural;
-  if (plural === undefined) throw new Error(`there is no kind ${kind}`);
-  return { apiVersion: `${apiGroup}/${apiVersion}`, kind, plural };
+  return { apiVersion: `${apiGroup}/${apiVersion}`, kind, plural: resourceOf(kind).plural };
 }
 
 export const kinds = {
@@ -117,6 +129,7 @@ export async function writeStatus(
   const generation = metadata.generation ?? 1;
   const conditions = conditionsOf(findings, live.conditions, generation, context.now());
   const wanted = { ...status, observedGeneration: generation, conditions };
+  await tell({ context, resource, signal }, findings);
   if (canonicalJson(comparable(live, findings)) === canonicalJson(comparable(wanted, findings))) return;
   try {
     const stored = await context.client.applyStatus<CustomResource & { status: object }>(
@@ -138,6 +151,23 @@ export async function writeStatus(
   }
 }
 
+/** The reasons of objects that only need time. */
+const progressing = new Set(['DeploymentNotReady', 'Syncing', 'NotReady', 'DeletionBlocked']);
+
+/** Writes an event when an object becomes ready, and while it cannot. The recorder limits repetitions. */
+async function tell({ context, resource, signal }: Pass, findings: readonly Finding[]): Promise<void> {
+  const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
+  const ready = findings.find(({ type }) => type === 'Ready');
+  if (ready === undefined) return;
+  const { reason, message: note } = ready;
+  const isFailed = ready.status !== 'True' && !progressing.has(reason);
+  const isNew = ready.status === 'True' && before?.status !== 'True';
+  if (isFailed)
+    await context.recorder.record(resource, { type: 'Warning', reason, action: 'Reconcile', note }, signal);
+  if (isNew)
+    await context.recorder.record(resource, { type: 'Normal', reason, action: 'Reconcile', note }, signal);
+}
+
 /** The conditions by which tools such as kstatus tell work from failure. Neither exists on a ready object. */
 function progressOf(findings: readonly Finding[], { phase }: Record<string, unknown>): Finding[] {
   const ready = findings.find(({ type }) => type === 'Ready');
@@ -157,6 +187,7 @@ const ownConditions = new Set([
   'PermissionsEnforced',
   'ReplicasSupported',
   'SessionsShared',
+  'ObjectsAsWanted',
   'AuthConfigured',
   'RemoteAvailable',
   'Deletable',

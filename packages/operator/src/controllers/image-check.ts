@@ -1,7 +1,9 @@
 import { types } from '@toolhive/kubernetes/object';
-import type { KubernetesObject } from '@toolhive/kubernetes/object';
+import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import * as z from 'zod';
 import type { Finding } from '../runtime/conditions.ts';
+import { isTampered } from '../runtime/managed-fields.ts';
+import type { Reflector } from '../runtime/reflector.ts';
 import { besideOf, finding, kinds } from './context.ts';
 import type { Context, CustomResource } from './context.ts';
 
@@ -46,7 +48,7 @@ export function checkImage(context: Context, server: CustomResource, image: stri
       `label ${ONLY} names ${only}, which is not an enforcing MCPRegistry`,
     );
   }
-  const contents = consulted.map((registry) => imagesOf(context, registry));
+  const contents = consulted.map((registry) => context.images.of(registry));
   if (contents.some((images) => images?.has(image) === true)) {
     return finding('ImageValidated', true, 'ImageValidationSuccess', 'A registry contains the image.');
   }
@@ -61,12 +63,42 @@ export function checkImage(context: Context, server: CustomResource, image: stri
       );
 }
 
-function imagesOf(context: Context, registry: CustomResource): ReadonlySet<string> | undefined {
-  const key = besideOf(registry, storageOf(registry.metadata.name));
-  const stored = context
-    .cache(types.configMap)
-    .get<KubernetesObject & { data?: Record<string, string> }>(key);
-  const text = stored?.data?.[STORAGE_KEY];
+/**
+ * The images of stored registries. A registry can have megabytes and a server has many passes, so each version of a
+ * registry is read once.
+ */
+export class RegistryImages {
+  readonly #cacheOf: (type: ResourceType) => Reflector;
+  readonly #known = new Map<string, { version: string; images: ReadonlySet<string> | undefined }>();
+
+  constructor(cacheOf: (type: ResourceType) => Reflector) {
+    this.#cacheOf = cacheOf;
+  }
+
+  /** The images of a registry, or undefined if its content is missing or was changed by another program. */
+  of(registry: CustomResource): ReadonlySet<string> | undefined {
+    const key = besideOf(registry, storageOf(registry.metadata.name));
+    const cache = this.#cacheOf(types.configMap);
+    const version = cache.version(key);
+    if (version === undefined) {
+      this.#known.delete(key);
+      return undefined;
+    }
+    const known = this.#known.get(key);
+    if (known?.version === version) return known.images;
+    const stored = cache.get<StoredRegistry>(key);
+    const images = stored === undefined || isTampered(stored) ? undefined : imagesOf(stored);
+    this.#known.set(key, { version, images });
+    return images;
+  }
+}
+
+interface StoredRegistry extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+function imagesOf({ data }: StoredRegistry): ReadonlySet<string> | undefined {
+  const text = data?.[STORAGE_KEY];
   if (text === undefined) return undefined;
   const { servers = {}, groups = [] } = Images.parse(JSON.parse(text)); // written by the operator
   const all = [servers, ...groups.map((group) => group.servers ?? {})].flatMap((entries) =>

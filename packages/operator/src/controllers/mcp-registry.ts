@@ -63,10 +63,6 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
       finding('Ready', isReady, isReady ? 'Ready' : isFailed ? 'Failed' : 'NotReady', message),
     ],
   );
-  if (isFailed) {
-    const note = { type: 'Warning', reason: 'SyncFailed', action: 'Synchronize', note: message } as const;
-    if (before.message !== message) await context.recorder.record(resource, note, signal);
-  }
   const delays = [sync.againAfterMs, api.status.phase === 'Ready' ? undefined : NOT_READY_POLL_MS].filter(
     (delay) => delay !== undefined,
   );
@@ -108,7 +104,7 @@ async function serve({ context, resource, signal }: Pass, before: RegistryStatus
     for (const { type, object } of registryChildren(
       ownerOf(resource),
       resource.metadata,
-      context.settings.registryImage,
+      context.settings,
       context.isOpenShift,
     )) {
       const stored = await context.applier.apply<KubernetesObject>(type, object, signal);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import { mcpServer } from '../crds/mcp-server.ts';
-import { NameClash } from '../runtime/applier.ts';
+import { Dispute, NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
@@ -11,6 +11,7 @@ import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-conf
 import { finding, ownerOf } from './context.ts';
 import type { Context, CustomResource } from './context.ts';
 import { UnresolvedReference } from './references.ts';
+import { versionOf } from './secret-reads.ts';
 import type { References } from './references.ts';
 
 /** A problem outside of the objects that the operator watches is looked at again after this time. */
@@ -39,6 +40,8 @@ export function stopOf(error: unknown): Stop | undefined {
     return new Stop(finding('PermissionsEnforced', false, 'Unenforceable', error.message));
   if (error instanceof NameClash)
     return new Stop(finding('ReferencesResolved', false, 'NameClash', error.message), PROBLEM_POLL_MS);
+  if (error instanceof Dispute)
+    return new Stop(finding('ObjectsAsWanted', false, 'Disputed', error.message), error.againAfterMs);
   return undefined;
 }
 
@@ -139,7 +142,7 @@ export function planOf(
   const enforcement = kind === 'MCPServer' ? enforcementOf(profile) : undefined;
   const access =
     enforcement === undefined
-      ? finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.')
+      ? authenticationFinding(spec)
       : enforcementFinding(spec as ServerSpec, enforcement);
   const plan = {
     proxied,
@@ -148,11 +151,30 @@ export function planOf(
     runnerImage: settings.runnerImage,
     isOpenShift,
     secretVersions,
+    ...oidcVersionOf(oidcData),
+    imagePullSecrets: settings.imagePullSecrets,
     restartedAt: restartOf(resource),
     ...(authorization === undefined ? {} : { authorization }),
     ...(enforcement === undefined ? {} : { enforcement }),
   };
   return { plan, access };
+}
+
+/** The proxy reads the client secret from the ConfigMap when it starts, so that a change has to replace the pod. */
+function oidcVersionOf(data: Record<string, string> | undefined): { oidcSecretVersion?: string } {
+  const secret = data?.['clientSecret'];
+  return secret === undefined ? {} : { oidcSecretVersion: versionOf('clientSecret', secret) };
+}
+
+function authenticationFinding({ oidcConfig }: ServerSpec | RemoteProxySpec): Finding {
+  return oidcConfig === undefined
+    ? finding(
+        'AuthConfigured',
+        false,
+        'NoAuthentication',
+        'Everything that can reach the proxy can use the remote server: set spec.oidcConfig, or restrict the callers with a NetworkPolicy.',
+      )
+    : finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.');
 }
 
 function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {

@@ -1,6 +1,7 @@
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
+import { Dispute } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
@@ -21,12 +22,15 @@ import {
   stopOf,
 } from './plan.ts';
 import { KEY_CHECK_MS } from './session-keys.ts';
+import { isReady, readinessOf } from './readiness.ts';
+import type { PodController } from './readiness.ts';
 import { resolveReferences } from './references.ts';
+import { SECRET_POLL_MS } from './secret-reads.ts';
 
-/** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
-const SECRET_POLL_MS = 30_000;
 /** The pods of a proxy are not watched, so they are looked at again after this time while none of them is ready. */
 const REMOTE_POLL_MS = 5_000;
+const FIRST_POD_POLL_MS = 2_000;
+const LAST_POD_POLL_MS = 5 * 60_000;
 
 /** The controller of servers. */
 export const serverController: Controller = { type: kinds.server, reconcile };
@@ -76,14 +80,7 @@ async function settleAndReport(
     if (stop === undefined) throw cause;
     const others = found.findings.filter(({ type }) => type !== stop.finding.type);
     const failed = [...others, stop.finding, finding('Ready', false, stop.finding.reason, stop.message)];
-    const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
-    const isNew = before?.reason !== stop.finding.reason || before.message !== stop.message;
     await writeStatus(pass, { ...found.status, phase: 'Failed', message: stop.message }, failed);
-    if (isNew) {
-      const { reason } = stop.finding;
-      const note = { type: 'Warning', reason, action: 'Reconcile', note: stop.message } as const;
-      await context.recorder.record(resource, note, signal);
-    }
     return stop.againAfterMs === undefined ? undefined : { againAfterMs: stop.againAfterMs };
   }
 }
@@ -120,10 +117,8 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   const { kind, metadata } = resource;
   const spec = specOf(resource);
   const server = kind === 'MCPServer' ? (spec as ServerSpec) : undefined;
-  if (server !== undefined) {
-    yield { findings: checkGroup(pass, server) };
-    yield { findings: checkTemplate(server) };
-  }
+  yield { findings: checkGroup(pass, spec) };
+  if (server !== undefined) yield { findings: checkTemplate(server) };
   yield { findings: checkReplicas(spec) };
   const references = await resolveReferences(pass, spec);
   yield {
@@ -143,7 +138,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   await checkRunConfig(plan.runConfig, plan.authorization);
   const applied = await applyAll(context, plan, pass.signal);
   yield { status: { url: urlOf(plan.proxied.kind, metadata.name, plan.proxied.namespace, spec.port) } };
-  const ready = readinessOf(applied.deployment, applied.statefulSet);
+  const ready = await readinessOf(context, applied, pass.signal);
   const remote = server === undefined ? await remoteFinding(pass, applied.deployment) : undefined;
   if (remote !== undefined) yield { findings: [remote] };
   if (server !== undefined) await replaceBrokenPod(context, applied.statefulSet, pass.signal);
@@ -155,17 +150,29 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
       phase: ready.isReady ? (server === undefined ? 'Ready' : 'Running') : 'Pending',
       ...(ready.isReady ? {} : { message: ready.message }),
     },
-    againAfterMs: isWaiting
-      ? REMOTE_POLL_MS
-      : references.secretVersions !== ''
-        ? SECRET_POLL_MS
-        : sessionKeysOf(plan) === undefined
-          ? undefined
-          : KEY_CHECK_MS,
+    againAfterMs: shortest(
+      isWaiting ? REMOTE_POLL_MS : undefined,
+      references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+      ready.isReady ? undefined : podPollMs(pass),
+      sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
+    ),
   };
 }
 
-function checkGroup({ context, resource }: Pass, { groupRef }: ServerSpec): Finding[] {
+function shortest(...delays: (number | undefined)[]): number | undefined {
+  const known = delays.filter((delay) => delay !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** The time until the next look at pods and events, which are not watched: half of the time that has passed so far. */
+function podPollMs({ context, resource }: Pass): number {
+  const ready = resource.status?.conditions?.find(({ type }) => type === 'Ready');
+  const since = ready?.status === 'False' ? Date.parse(ready.lastTransitionTime) : Number.NaN;
+  const passedMs = Number.isNaN(since) ? 0 : context.now().getTime() - since;
+  return Math.min(Math.max(passedMs / 2, FIRST_POD_POLL_MS), LAST_POD_POLL_MS);
+}
+
+function checkGroup({ context, resource }: Pass, { groupRef }: ServerSpec | RemoteProxySpec): Finding[] {
   if (groupRef === undefined || groupRef === '') return [];
   const group = context.cache(kinds.group).get<CustomResource>(besideOf(resource, groupRef));
   const isGone = group === undefined || group.metadata.deletionTimestamp !== undefined;
@@ -211,21 +218,6 @@ async function deletePod(
   }
 }
 
-/** A Deployment or a StatefulSet. */
-interface PodController extends KubernetesObject {
-  spec: { replicas?: number };
-  status?: {
-    observedGeneration?: number;
-    replicas?: number;
-    readyReplicas?: number;
-    availableReplicas?: number;
-    updatedReplicas?: number;
-    currentRevision?: string;
-    updateRevision?: string;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
-  };
-}
-
 async function applyAll(
   context: Context,
   planned: Plan,
@@ -236,8 +228,13 @@ async function applyAll(
   const stored = gateway && (await context.applier.apply(gateway.type, gateway.object, signal));
   const address = (stored as { spec?: { clusterIP?: string } } | undefined)?.spec?.clusterIP;
   const plan = { ...planned, egressAddress: address };
+  let dispute: Dispute | undefined;
   const apply = async ({ type, object }: Child): Promise<void> => {
     const stored = await context.applier.apply(type, object, signal).catch((error: unknown) => {
+      if (error instanceof Dispute) {
+        dispute ??= error; // the other objects do not wait for its end
+        return undefined;
+      }
       // The API server refuses the content of the spec. Another attempt without a change would fail too.
       if (isRefused(error)) {
         const isTemplate = type.kind === 'StatefulSet' || type.kind === 'Deployment';
@@ -271,6 +268,7 @@ async function applyAll(
   for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
   }
+  if (dispute !== undefined) throw dispute;
   return applied;
 }
 
@@ -278,12 +276,6 @@ async function applyAll(
 async function all(actions: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(actions)).find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
-}
-
-interface Readiness {
-  isReady: boolean;
-  reason: string;
-  message: string;
 }
 
 interface ProxyPod extends KubernetesObject {
@@ -328,32 +320,6 @@ function selectorOf(labels: Record<string, string>): string {
   return Object.entries(labels)
     .map(([label, value]) => `${label}=${value}`)
     .join(',');
-}
-
-function readinessOf(
-  deployment: PodController | undefined,
-  statefulSet: PodController | undefined,
-): Readiness {
-  const waiting = [
-    { what: 'server', controller: statefulSet },
-    { what: 'proxy', controller: deployment },
-  ].find(({ controller }) => controller !== undefined && !isReady(controller));
-  if (waiting === undefined)
-    return { isReady: true, reason: 'DeploymentReady', message: 'The proxy and the server are ready.' };
-  const failure = waiting.controller?.status?.conditions?.find(
-    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
-  );
-  return {
-    isReady: false,
-    reason: 'DeploymentNotReady',
-    message: failure?.message ?? `The ${waiting.what} pod is not ready.`,
-  };
-}
-
-/** Whether a pod is ready and all pods have the current template. Pods of an older template say nothing about the spec. */
-function isReady({ metadata, status = {} }: PodController): boolean {
-  const { observedGeneration = 0, replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
-  return observedGeneration >= (metadata.generation ?? 0) && readyReplicas > 0 && updatedReplicas >= replicas;
 }
 
 /** A StatefulSet waits for a pod that never becomes ready before it takes a new template, so that pod has to go. */

@@ -27,6 +27,18 @@ export function isNewOf({ metadata, status }: CustomResource): boolean {
   return (status as { observedGeneration?: number } | undefined)?.observedGeneration !== metadata.generation;
 }
 
+interface Stored extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+/** Whether the stored content and its object are as the operator wrote them, if they exist. */
+function isIntact({ context, resource }: Pass, { source }: Spec, stored: Stored | undefined): boolean {
+  const text = stored?.data?.[STORAGE_KEY];
+  if (text === undefined) return true; // an absent content has a reason, or is due anyway
+  const { type, object } = registryStorage(ownerOf(resource), resource.metadata, text, source.format);
+  return context.applier.isAsWanted(type, object);
+}
+
 interface Synchronized {
   status: NonNullable<RegistryStatus['syncStatus']>;
   findings: Finding[];
@@ -43,9 +55,7 @@ export async function synchronize(pass: Pass, spec: Spec, before: RegistryStatus
   const now = context.now();
   const stored = context
     .cache(types.configMap)
-    .get<KubernetesObject & { data?: Record<string, string> }>(
-      besideOf(resource, storageOf(resource.metadata.name)),
-    );
+    .get<Stored>(besideOf(resource, storageOf(resource.metadata.name)));
   const hasStored = stored?.data?.[STORAGE_KEY] !== undefined;
   const filterHash = hashOf(spec.filter ?? {});
   const trigger = resource.metadata.annotations?.[TRIGGER];
@@ -55,7 +65,10 @@ export async function synchronize(pass: Pass, spec: Spec, before: RegistryStatus
   const isChanged = isNewOf(resource) || filterHash !== before.lastAppliedFilterHash;
   const isTriggered = trigger !== undefined && trigger !== before.lastManualSyncTrigger;
   const isDue =
-    isChanged || isTriggered || isDueByTime({ phase: last?.phase, hasStored, sinceAttemptMs, intervalMs });
+    isChanged ||
+    isTriggered ||
+    !isIntact(pass, spec, stored) ||
+    isDueByTime({ phase: last?.phase, hasStored, sinceAttemptMs, intervalMs });
   // A ConfigMap is watched, so its changes need no interval.
   const isWatched = spec.source.type === 'configmap';
   if (!isDue && !(isWatched && last !== undefined)) {

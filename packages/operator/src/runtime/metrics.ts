@@ -47,6 +47,16 @@ export class OperatorMetrics {
     this.#requests.inc({ code, host, method });
   }
 
+  /** Measures which namespaces can be read. */
+  scopes(report: () => readonly { namespace: string; isReadable: boolean }[]): void {
+    const name = 'toolhive_operator_namespace_readable';
+    const help = 'Whether the operator can read a namespace, or all of them';
+    const collect = (): void => {
+      for (const { namespace, isReadable } of report()) gauge.set({ namespace }, isReadable ? 1 : 0);
+    };
+    const gauge = new Gauge({ name, help, labelNames: ['namespace'], registers: [this.registry], collect });
+  }
+
   leads(name: string, isLeader: boolean): void {
     this.#leader.set({ name }, isLeader ? 1 : 0);
   }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import { ApiStatus, isGone } from '@toolhive/kubernetes/status';
+import { decisive } from './managed-fields.ts';
 
 export interface ReflectorOptions {
   client: KubernetesClient;
@@ -11,6 +12,8 @@ export interface ReflectorOptions {
   labelSelector?: string;
   /** Keep metadata only. */
   metadataOnly?: boolean;
+  /** Keep the records of who set which field, which are half of an object. */
+  keepsRecords?: boolean;
   /** Keep texts instead of objects, which need less memory but have to be parsed on each access. */
   isPacked?: boolean;
   /**
@@ -18,7 +21,9 @@ export interface ReflectorOptions {
    * a removed object has no object before.
    */
   onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
-  onError: (error: unknown, retryInMs: number) => void;
+  /** Called after each list, from which on the copy of a namespace is complete. */
+  onRead?: (namespace: string | undefined) => void;
+  onError: (error: unknown, retryInMs: number, namespace: string | undefined) => void;
 }
 
 /**
@@ -91,6 +96,12 @@ export class Reflector {
     return entry === undefined ? undefined : (contentOf(entry) as T); // the reflector holds one kind
   }
 
+  /** Identifies the content of an object without reading the content. */
+  version(key: string): string | undefined {
+    const entry = this.#entries.get(key);
+    return entry && `${entry.uid ?? ''}/${entry.resourceVersion ?? ''}`;
+  }
+
   all<T extends KubernetesObject>(): T[] {
     return [...this.#entries.values()].map(contentOf) as T[]; // see above
   }
@@ -121,7 +132,10 @@ export class Reflector {
     };
     while (!signal.aborted) {
       try {
-        version ??= await this.#list(namespace, signal);
+        if (version === undefined) {
+          version = await this.#list(namespace, signal);
+          this.#options.onRead?.(namespace);
+        }
         if (!isListed) {
           isListed = true;
           this.#filledCount += 1;
@@ -131,22 +145,30 @@ export class Reflector {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        if (error instanceof ApiStatus) refusals += 1; // a broken connection says nothing about the version
+        if (error instanceof ApiStatus) {
+          refusals += 1; // a broken connection says nothing about the version
+          this.#lastContact = performance.now();
+        }
         // The version can be too old, or the server can have lost it: a list is always right.
         if (isGone(error) || refusals >= MAX_REFUSALS) version = undefined;
-        await this.#backOff(error, failures, signal);
+        await this.#backOff(error, failures, namespace, signal);
       }
     }
   }
 
-  async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+  async #backOff(
+    error: unknown,
+    failures: number,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const wanted = error instanceof ApiStatus ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
     const exponential = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures, 10), LAST_RETRY_MS);
     const retryInMs = Math.max(
       Math.min(wanted, LAST_WANTED_RETRY_MS) * (1 + Math.random() / 4),
       exponential * (0.75 + Math.random() / 4),
     );
-    this.#options.onError(error, retryInMs);
+    this.#options.onError(error, retryInMs, namespace);
     try {
       await delay(retryInMs, undefined, { signal });
     } catch {
@@ -220,8 +242,8 @@ export class Reflector {
     const entry = this.#entries.get(key);
     if (entry !== undefined && isOlder({ uid, resourceVersion }, entry)) return;
     const previous = entry === undefined ? undefined : contentOf(entry);
-    // The managed fields are half of an object, and no controller reads them.
-    delete (object.metadata as { managedFields?: unknown }).managedFields;
+    if (this.#options.keepsRecords === true) object.metadata.managedFields = decisive(object.metadata);
+    else delete object.metadata.managedFields;
     const content = this.#options.isPacked === true ? JSON.stringify(object) : object;
     this.#entries.set(key, { uid, resourceVersion, content });
     if (entry?.resourceVersion !== resourceVersion) this.#options.onChange(object, previous, isOwn);

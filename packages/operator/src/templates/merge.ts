@@ -12,6 +12,9 @@ const keys: Record<string, string> = {
   topologySpreadConstraints: 'topologyKey',
 };
 
+/** The lists whose items have one of several fields, so that parts of two items cannot be combined. */
+const alternatives = new Set(['env', 'volumes']);
+
 /** Two items of lists that Kubernetes identifies by the same field, as `volumeMounts with mountPath /data`. */
 export function repeatedItems(template: unknown, field = ''): string[] {
   if (Array.isArray(template)) {
@@ -34,7 +37,7 @@ export function mergeTemplate(base: unknown, overlay: unknown, field = ''): unkn
   if (overlay === undefined || overlay === null) return base;
   if (Array.isArray(base) && Array.isArray(overlay)) {
     const key = keys[field];
-    return key === undefined ? overlay : mergeLists(base, overlay, key);
+    return key === undefined ? overlay : mergeLists(base, overlay, key, alternatives.has(field));
   }
   if (!isObject(base) || !isObject(overlay)) return overlay;
   const merged = Object.entries(overlay).map(([name, value]) => [
@@ -44,14 +47,12 @@ export function mergeTemplate(base: unknown, overlay: unknown, field = ''): unkn
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-function mergeLists(base: unknown[], overlay: unknown[], key: string): unknown[] {
+function mergeLists(base: unknown[], overlay: unknown[], key: string, isWhole: boolean): unknown[] {
   const keyOf = (item: unknown): unknown => (isObject(item) ? item[key] : undefined);
-  const changed = base.map((item) =>
-    mergeTemplate(
-      item,
-      overlay.find((other) => keyOf(other) === keyOf(item)),
-    ),
-  );
+  const changed = base.map((item) => {
+    const other = overlay.find((each) => keyOf(each) === keyOf(item));
+    return isWhole ? (other ?? item) : mergeTemplate(item, other);
+  });
   const added = overlay.filter((item) => !base.some((other) => keyOf(other) === keyOf(item)));
   return [...changed, ...added];
 }

@@ -1,9 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { isSea } from 'node:sea';
 import { clientVariables } from '@toolhive/contract/client-application';
 import { conflict, invalid, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
-import { findDaemon } from '../../daemon.ts';
+import { findDaemon, ownProgram } from '../../daemon.ts';
 import { exitCodeOf } from '../../report.ts';
 import { waitUntil } from '../../wait.ts';
 import { portFrom } from '../port.ts';
@@ -67,11 +66,10 @@ function definitionOf(port: number | undefined): ServiceDefinition {
     });
   }
   const words = port === undefined ? ['serve', '--background'] : ['serve', '--port', String(port)];
-  const program = isSea() ? [] : [...process.execArgv, script];
   const environment: Record<string, string> = { TOOLHIVE_IDLE_TIMEOUT: '0' };
   for (const name of kept) if (process.env[name] !== undefined) environment[name] = process.env[name];
   return {
-    command: [process.execPath, ...program, ...words],
+    command: [...ownProgram(), ...words],
     environment,
     finalExitCodes: [exitCodeOf('invalid'), exitCodeOf('conflict')],
   };

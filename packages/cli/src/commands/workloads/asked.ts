@@ -4,24 +4,35 @@ import { resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { ThvError, conflict, invalid, notFound } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
+import { printable } from '@toolhive/contract/printable';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { readText } from '../../read-text.ts';
 import { withReferences } from '../pasted/credentials.ts';
-import type { Pasted } from '@toolhive/pasted/pasted';
+import type { Installation } from '@toolhive/pasted/client-install';
+import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
 import { commandText } from '../pasted/run-command.ts';
 import { localPackage, sourceOf } from './source.ts';
 
-/** Interprets the words after `thv run`: a source, or the command line of another program. */
+/** A server that the user asks for, and the values that its configuration leaves open. */
+export type Asked = Pasted & { needs?: Need[] };
+
+/**
+ * Interprets the words after `thv run`: a source, the command line of another program, or what adds a server to a
+ * client.
+ */
 export async function askedFor(
   { arguments: [word], rest, signal }: Pick<CommandCall, 'arguments' | 'rest' | 'signal'>,
   daemon: Client,
-): Promise<Pasted> {
+): Promise<Asked> {
   const from = {
     env: process.env,
     directory: process.cwd(),
     readFile: (path: string) => readText(path, '--env-file'),
   };
+  const { readInstallation } = await import('@toolhive/pasted/client-install');
+  const installation = readInstallation(word === undefined ? rest : [word, ...rest]);
+  if (installation !== undefined) return installed(installation, from);
   if (word === undefined) {
     const { readCommandLine } = await import('@toolhive/pasted/launchers');
     return readCommandLine(rest, from);
@@ -45,6 +56,23 @@ export async function askedFor(
   // Container images never begin with @, but scoped npm packages do.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
   return { request: { ...source, cmd_arguments: [...rest] }, notes: [] };
+}
+
+/** The server of an installation command or link. The user has not seen what a link contains, so it is shown. */
+async function installed({ entries, inputs, isHidden }: Installation, from: PastedFrom): Promise<Asked> {
+  const { readClientEntry } = await import('@toolhive/pasted/client-entry');
+  const [entry] = entries;
+  if (entry === undefined) throw invalid('there is no server to run');
+  const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
+  if (!isHidden) return { request, notes, needs };
+  const shown = printable(commandText(withReferences(request)));
+  const isLocal = /^(?:\w+:\/\/)?\//.test(request.image ?? '');
+  if (isLocal || request.volumes?.length || request.network_mode !== undefined) {
+    throw invalid('the link gives the server access to this machine', {
+      hint: `to accept that, run: ${shown}`,
+    });
+  }
+  return { request, notes: [`the link contains: ${shown}`, ...notes], needs };
 }
 
 function expanded(word: string): string {

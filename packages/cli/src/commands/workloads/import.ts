@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, normalize, resolve } from 'node:path';
+import { basename, dirname, join, normalize, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { clientApplications, clientPath } from '@toolhive/contract/client-application';
-import type { Move, SystemPaths } from '@toolhive/contract/client-application';
+import type { ClientName } from '@toolhive/contract/client-application';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
@@ -181,39 +181,22 @@ function projectOf(file: string): string {
   return project === homedir() ? process.cwd() : project;
 }
 
-const sameEverywhere = (path: string) => ({ linux: path, darwin: path, windows: path });
-
-/** Clients whose files are read, but not written. */
-const readOnlyClients: Readonly<Record<string, { config: SystemPaths; moves: readonly Move[] }>> = {
-  'claude-desktop': {
-    config: {
-      linux: '.config/Claude/claude_desktop_config.json',
-      darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
-      windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
-    },
-    moves: [],
-  },
-  codex: {
-    config: sameEverywhere('.codex/config.toml'),
-    moves: [{ variable: 'CODEX_HOME', replaces: sameEverywhere('.codex') }],
-  },
-  gemini: {
-    config: sameEverywhere('.gemini/settings.json'),
-    moves: [{ variable: 'GEMINI_CLI_HOME', replaces: sameEverywhere('') }],
-  },
-};
+/** Earlier names of clients. */
+const aliases: Readonly<Record<string, ClientName>> = { gemini: 'gemini-cli' };
 
 /** The clients that can be imported from. */
 export function clientNames(): string[] {
-  return [...clientApplications.map(({ id }) => id), ...Object.keys(readOnlyClients)];
+  return clientApplications.map(({ id }) => id);
 }
 
 function clientFile(name: string): string | undefined {
-  const client =
-    clientApplications.find(({ id }) => id === name) ??
-    (Object.hasOwn(readOnlyClients, name) ? readOnlyClients[name] : undefined);
+  const meant = Object.hasOwn(aliases, name) ? aliases[name] : name;
+  const client = clientApplications.find(({ id }) => id === meant);
+  if (client === undefined) return undefined;
   const place = { platform: process.platform, home: homedir(), env: process.env };
-  return client && normalize(clientPath(client.config, client.moves, place));
+  const path = normalize(clientPath(client.config, client.moves, place));
+  const other = client.otherFile && join(dirname(path), client.otherFile);
+  return other && !existsSync(path) && existsSync(other) ? other : path;
 }
 
 /** The name in the configuration, unless others have the same. */

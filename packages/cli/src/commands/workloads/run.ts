@@ -71,7 +71,7 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     out,
     signal,
   } = call;
-  const { request: pasted, notes } = await askedFor(call, daemon);
+  const { request: pasted, notes, needs = [] } = await askedFor(call, daemon);
   const entry =
     pasted.image === undefined ? undefined : await findCatalogued(pasted.image, { daemon, signal });
   const kind = pasted.url !== undefined || entry?.isRemote === true ? 'remote' : 'local';
@@ -90,7 +90,12 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     { secrets, isWanted, out, signal },
   );
   const asked = withFlags(safe, own);
-  const needed = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
+  const asking = { daemon, out, signal };
+  const filled =
+    needs.length === 0
+      ? asked
+      : await withNeeds(asked, { name: asked.name ?? 'server', isRemote: kind === 'remote', needs }, asking);
+  const needed = entry === undefined ? filled : await withNeeds(filled, entry, asking);
   const request = await withClientSecrets(needed, flags, secrets);
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {

@@ -12,7 +12,8 @@ test('the help of run says what it takes, by what it is about', () => {
     GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.
 
     You can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and
-    similar ones. Put flags of thv run before the command.
+    similar ones, a command that adds a server to a client (claude mcp add, code --add-mcp), or an
+    installation link (cursor:, vscode:). Put flags of thv run before the command.
 
     Usage:
       thv run [flags] [SOURCE] [-- ARGUMENTS...]

@@ -31,12 +31,13 @@ export const workloadCommands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones. Put flags of thv run before the command.',
+      'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones, a command that adds a server to a client (claude mcp add, code --add-mcp), or an installation link (cursor:, vscode:). Put flags of thv run before the command.',
     arguments: [{ name: 'source', description: 'The server to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
       const { isCommandLine } = await import('@toolhive/pasted/launchers');
-      return isCommandLine(words);
+      const { readInstallation } = await import('@toolhive/pasted/client-install');
+      return isCommandLine(words) || readInstallation(words) !== undefined;
     },
     flags: [...runFlags, ...clusterFlags],
     examples: [

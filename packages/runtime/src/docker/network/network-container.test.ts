@@ -26,6 +26,8 @@ test.runIf(process.platform === 'linux')(
 test.runIf(process.platform === 'linux')(
   'a process that is older than every preparation belongs to another machine, which is said at once',
   async () => {
-    await expect(requireWaiting(1, 'toolhive-network-1')).rejects.toThrow('the process 1 is not in the container');
+    await expect(requireWaiting(1, 'toolhive-network-1')).rejects.toThrow(
+      'the process 1 is not in the container',
+    );
   },
 );

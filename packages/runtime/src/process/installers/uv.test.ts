@@ -61,6 +61,7 @@ test.each([
     'unavailable',
     'cannot reach the package registry: Failed to fetch: https://index/x/: dns error',
   ],
+  ['error: Failed to install entrypoints for `x`', 'unsupported', 'package x has no program to run'],
   ['error: disk full\n  cause: more', 'unavailable', 'uv could not install x: disk full: more'],
 ])('%j is %s: %s', (stderr, kind, message) => {
   const failure = uvFailure({ kind: 'package', scheme: 'uvx', name: 'x', version: '9' }, { stderr });

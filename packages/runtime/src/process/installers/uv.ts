@@ -438,7 +438,8 @@ export function uvFailure(
   if (unknown !== undefined && normalized(unknown) === normalized(name)) {
     return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
   }
-  if (/No executables are provided/i.test(stderr)) {
+  // Without progress, uv leaves the first of its two lines out.
+  if (/No executables are provided|Failed to install entrypoints/i.test(stderr)) {
     return unsupported(`package ${name} has no program to run`, {
       hint: 'the package is a library rather than a server',
     });

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { readClientEntry } from './client-entry.ts';
+import { readInstallation } from './client-install.ts';
+
+const from = { env: {}, directory: '/', readFile: async () => '' };
+const entry = { command: 'npx', args: ['-y', 'server', '--flag'], env: { KEY: 'a' } };
+const base64 = Buffer.from(JSON.stringify(entry)).toString('base64');
+const json = encodeURIComponent(JSON.stringify(entry));
+const named = encodeURIComponent(JSON.stringify({ name: 'one', ...entry }));
+
+async function requestOf(words: readonly string[]): Promise<object | undefined> {
+  const found = readInstallation(words);
+  if (found === undefined) return undefined;
+  const [only] = found.entries;
+  if (only === undefined) throw new Error('it has no server');
+  return (await readClientEntry(only, { ...from, inputs: found.inputs })).request;
+}
+
+describe('a command with the JSON of a server', () => {
+  test.each([
+    ['claude mcp add-json', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry)]],
+    ['a scope before the name', ['claude', 'mcp', 'add-json', '-s', 'user', 'one', JSON.stringify(entry)]],
+    ['a scope at the end', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry), '--scope=user']],
+    ['code --add-mcp', ['code', '--add-mcp', JSON.stringify({ name: 'one', ...entry })]],
+    ['another editor', ['code-insiders', `--add-mcp=${JSON.stringify({ name: 'one', ...entry })}`]],
+    ['Windows', [String.raw`C:\Code\bin\code.cmd`, '--add-mcp', JSON.stringify({ name: 'one', ...entry })]],
+    ['a section', ['claude', 'mcp', 'add-json', 'one', JSON.stringify({ mcpServers: { one: entry } })]],
+  ])('is read: %s', async (_, words) => {
+    const request = await requestOf(words);
+
+    expect(request).toMatchObject({
+      name: 'one',
+      image: 'npx://server',
+      cmd_arguments: ['--flag'],
+      env_vars: { KEY: 'a' },
+    });
+  });
+
+  test.each([
+    [['claude', 'mcp', 'add-json', 'one']],
+    [['code', '--add-mcp']],
+    [['code', '--add-mcp', '{"name": "one", "command": "npx", "env": {"KEY": "not-a-real-token"']],
+    [['claude', 'mcp', 'add-json', 'one', '["not-a-real-token"]']],
+    [['claude', 'mcp', 'add-json', 'one', JSON.stringify({ mcpServers: { one: entry, two: entry } })]],
+  ])('is refused without its values: %j', (words) => {
+    const read = () => readInstallation(words);
+
+    expect(read).toThrow(/JSON|server/);
+    expect(read).not.toThrow('not-a-real-token');
+  });
+});
+
+describe('an installation link', () => {
+  test.each([
+    `vscode:mcp/install?${named}`,
+    `vscode-insiders:mcp/install?${named}`,
+    `cursor://anysphere.cursor-deeplink/mcp/install?name=one&config=${base64}`,
+    `cursor://anysphere.cursor-deeplink/mcp/install?name=one&config=${encodeURIComponent(base64)}`,
+    `https://cursor.com/install-mcp?name=one&config=${encodeURIComponent(base64)}`,
+    `https://cursor.com/en/install-mcp?name=one&config=${base64.replaceAll('=', '')}`,
+    `https://insiders.vscode.dev/redirect/mcp/install?name=one&config=${json}`,
+    `https://vscode.dev/redirect?url=${encodeURIComponent(`vscode:mcp/install?${named}`)}`,
+    `lmstudio://add_mcp?name=one&config=${base64}`,
+  ])('is read: %s', async (link) => {
+    const request = await requestOf([link]);
+
+    expect(readInstallation([link])?.isHidden).toBe(true);
+    expect(request).toMatchObject({ name: 'one', image: 'npx://server', env_vars: { KEY: 'a' } });
+  });
+
+  test('can ask for values', async () => {
+    const config = encodeURIComponent(JSON.stringify({ ...entry, env: { KEY: `$\{input:key}` } }));
+    const inputs = encodeURIComponent(JSON.stringify([{ id: 'key', type: 'promptString', password: true }]));
+    const link = `https://vscode.dev/redirect/mcp/install?name=one&config=${config}&inputs=${inputs}`;
+
+    const found = readInstallation([link]);
+    const [only] = found?.entries ?? [];
+    const { needs } = await readClientEntry(only!, { ...from, inputs: found!.inputs });
+
+    expect(needs).toMatchObject([{ secret: true }]);
+  });
+
+  test('names the variables of Goose, not their descriptions', async () => {
+    const link =
+      'goose://extension?cmd=npx&arg=-y&arg=server&id=one&name=One&description=text&env=KEY%3DYour%20key';
+
+    const [only] = readInstallation([link])?.entries ?? [];
+
+    expect(only).toMatchObject({ name: 'one', entry: { command: 'npx', env: { KEY: '' } } });
+  });
+
+  test.each([
+    ['https://mcp.example.com/mcp'],
+    ['https://cursor.com.example/install-mcp?config=e30'],
+    ['https://vscode.dev/redirect?url=https%3A%2F%2Fmcp.example.com'],
+    ['npx'],
+    ['code'],
+    ['cursor:'],
+  ])('is nothing else: %s', (word) => {
+    const found = readInstallation([word]);
+
+    expect(found).toBeUndefined();
+  });
+
+  test.each([
+    [`https://cursor.com/install-mcp?name=one`],
+    [`https://cursor.com/install-mcp?name=one&config=!!!`],
+    [`vscode:mcp/install?`],
+    [`vscode:mcp/install?%7B%22name%22%3A%22one%22%7D`],
+  ])('without a server is refused: %s', (link) => {
+    const read = () => readInstallation([link]);
+
+    expect(read).toThrow(/link/);
+  });
+});
