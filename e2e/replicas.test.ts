@@ -149,3 +149,26 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
     expect(calls).toBeGreaterThan(300);
   });
 });
+
+test('a proxy that has to end finishes its calls, and sends further connections elsewhere', async () => {
+  const flags = ['--drain-delay', '1', '--drain-timeout', '30'];
+  await using installation = await startInstallation({ proxies: 2, servers: 1, flags });
+  const { balancer, proxies, url } = installation;
+  const [ending] = proxies;
+  if (ending === undefined) throw new Error('no proxy');
+  const client = await new RawClient(url, '2025-06-18', 'patient').open();
+  balancer.choose(0);
+  const call = client.told('slow', { ms: 3000 });
+  await until(async () => Number((await client.told('whoami'))['calls']) > 2); // the slow call came before
+
+  ending.child.kill('SIGTERM');
+  await until(async () => (await ending.health()).status === 503);
+  const late = await client.told('whoami');
+  balancer.choose(1);
+  const elsewhere = await client.told('whoami');
+
+  expect(await call).toMatchObject({ client: 'patient' });
+  expect([late, elsewhere]).toMatchObject([{ client: 'patient' }, { client: 'patient' }]);
+  await until(() => ending.child.exitCode !== null);
+  expect(ending.child.exitCode).toBe(0);
+});
