@@ -186,7 +186,7 @@ describeOperator('replicas', (world) => {
     };
     await expect
       .poll(async () => [await podsOf('search-proxies'), await podsOf('search-servers')])
-      .toEqual([1, 3]);
+      .toEqual([2, 3]);
     const target = await field(namespace, 'hpa/search-proxies', '{.spec.scaleTargetRef.name}');
     expect(await field(namespace, `deployment/${target}`, '{.metadata.name}')).toBe('search');
     expect(await field(namespace, 'statefulset/search', '{.spec.template.spec.priorityClassName}')).toBe('system-cluster-critical'); // prettier-ignore
