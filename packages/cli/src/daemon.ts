@@ -123,7 +123,7 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
   // Not among the workloads' logs, because a workload may have the name daemon.
   const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
-  const [program = process.execPath, ...script] = ownProgram();
+  const [program, ...script] = ownProgram();
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
   const daemon = spawn(program, [...script, ...words], {
     cwd: '/',

@@ -9,12 +9,11 @@ import type { Source } from './source.ts';
 /** Reads TOML 1.0. Entries are tables, which are cut out of the text or appended, so that all other bytes stay. */
 export const openToml: OpenFormat = (source, application) => {
   const program = parse(source);
-  const all = getStaticTOMLValue(program) as Record<string, unknown>; // a document is a table
+  const all = getStaticTOMLValue(program);
   return {
     entries: new Map(membersIn(source, all, application)),
     change: (changes) => change(source, program, application, changes),
-    without: (names) =>
-      withoutEntries(getStaticTOMLValue(program) as Record<string, unknown>, application, names),
+    without: (names) => withoutEntries(getStaticTOMLValue(program), application, names),
   };
 };
 
@@ -164,7 +163,7 @@ function keySpans(
 }
 
 function hasKey(value: AST.TOMLContentNode, wanted: readonly string[]): boolean {
-  return containerIn({ value: getStaticTOMLValue(value) as unknown }, ['value', ...wanted]) !== undefined;
+  return containerIn({ value: getStaticTOMLValue(value) }, ['value', ...wanted]) !== undefined;
 }
 
 /** Each table of a list, with the tables inside it. */

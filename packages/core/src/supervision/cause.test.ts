@@ -103,6 +103,21 @@ test.each([
     "run it with the version of some-lib that it was written for: --with 'some-lib<VERSION'",
   ],
   [
+    'ImportError: libodbc.so.2: cannot open shared object file: No such file or directory',
+    'ImportError: libodbc.so.2: cannot open shared object file: No such file or directory',
+    'install the package of your system that contains libodbc.so.2',
+  ],
+  [
+    "2026-11-26 03:09:01 - client - ERROR - Connection error: [Errno 111] Connect call failed ('127.0.0.1', 8022)",
+    "2026-11-26 03:09:01 - client - ERROR - Connection error: [Errno 111] Connect call failed ('127.0.0.1', 8022)",
+    'start the program that the server expects at port 8022, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself',
+  ],
+  [
+    "pydantic.errors.PydanticUserError: Please use 'typing_extensions.TypedDict' instead of 'typing.TypedDict'.\n\nFor further information visit https://errors.pydantic.dev/2.14/u/typed-dict-version",
+    "pydantic.errors.PydanticUserError: Please use 'typing_extensions.TypedDict' instead of 'typing.TypedDict'.",
+    undefined,
+  ],
+  [
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'store it with thv secret set SLACK_BOT_TOKEN and run the server with --secret SLACK_BOT_TOKEN,target=SLACK_BOT_TOKEN -e SLACK_TEAM_ID=VALUE',

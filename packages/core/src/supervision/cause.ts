@@ -60,7 +60,8 @@ const complaints: readonly Complaint[] = [
       "install Chromium on this machine, and set the path of the browser with the server's argument or environment variable",
   },
   {
-    pattern: /error while loading shared libraries: ([\w.+-]{1,100})/,
+    pattern:
+      /(?:error while loading shared libraries: |\b)([\w+-]{1,100}\.so(?:\.[\d.]{1,20})?): cannot open shared object file/,
     fix: ([library]) => `install the package of your system that contains ${library}`,
   },
   {
@@ -88,7 +89,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`(?:ECONNREFUSED|connection refused|connect(?:ion)? (?:error|failed)).{0,100}?(?:\blocalhost|\b127\.0\.0\.1|::1)\]?:(\d{1,5})|(?:\blocalhost|\b127\.0\.0\.1|::1)\]?:(\d{1,5}).{0,100}?(?:ECONNREFUSED|connection refused)`,
+      String.raw`(?:ECONNREFUSED|connection refused|connect(?:ion)?(?: call)? (?:error|failed)).{0,100}?(?:\blocalhost|\b127\.0\.0\.1|::1)\]?['"]?(?::|, )(\d{1,5})|(?:\blocalhost|\b127\.0\.0\.1|::1)\]?:(\d{1,5}).{0,100}?(?:ECONNREFUSED|connection refused)`,
       'i',
     ),
     fix: (ports) => {
@@ -156,7 +157,8 @@ function linesOf(output: string): string[] {
     .split('\n')
     .slice(-maxLines)
     .map((line) => line.slice(0, maxLineChars).trimEnd())
-    .filter((line) => line !== '');
+    // Pydantic's last line only has a link.
+    .filter((line) => line !== '' && !line.startsWith('For further information visit '));
 }
 
 function knownCause(lines: readonly string[]): Cause | undefined {
@@ -190,7 +192,9 @@ function isExampleHost(name: string): boolean {
 
 /** Lines of stack traces, of programs, and of the properties of an error. */
 const isSource = (line: string): boolean =>
-  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(line);
+  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(
+    line,
+  );
 
 function plainCause(lines: readonly string[]): string | undefined {
   const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));

@@ -9,8 +9,8 @@ test.runIf(process.platform === 'linux')(
   'a process becomes that of a network container when its program runs, however late',
   async () => {
     // The engine names the process while it still prepares the container.
-    const script = `read -r line; exec -a ${WAITING_PROGRAM} cat - `;
-    const child = spawn('bash', ['-c', `${script}`], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const script = `read -r line; exec -a ${WAITING_PROGRAM} cat -`;
+    const child = spawn('bash', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'] });
     await once(child, 'spawn');
     const { pid = 0, stdin } = child;
 
