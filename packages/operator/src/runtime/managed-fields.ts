@@ -106,7 +106,7 @@ export function isTampered(object: KubernetesObject | undefined): boolean {
 
 /**
  * The records after the operator has taken over all foreign fields. The next apply then removes those that are not wanted,
- * because nobody else owns them.
+ * because they have no other owner.
  */
 export function takenOver(object: KubernetesObject): ManagedFields[] {
   const { kind, apiVersion, metadata } = object;

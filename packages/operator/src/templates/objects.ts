@@ -133,7 +133,7 @@ export function optionalChildren(
   ].filter(({ type, name }) => !wanted.has(`${type.kind}/${name}`));
 }
 
-/** The Secret with the session keys of a server that several proxies can serve. A stdio server has one proxy. */
+/** The Secret with the session keys, for a server that several proxies can serve. A stdio server has one proxy. */
 export function sessionKeysOf(plan: Plan): string | undefined {
   return isAttached(plan) ? undefined : namesFor(plan).sessionKeys;
 }
