@@ -170,11 +170,7 @@ export class Peers implements AsyncDisposable {
     if (known === undefined) pool.on('disconnect', () => this.#doubt(owner));
     const isAlive = answers(pool, owner);
     const peer: Peer = { pool, instance: owner, isAlive, untilMs: performance.now() + aliveMs };
-    isAlive
-      .then((alive) => {
-        if (!alive) peer.untilMs = performance.now() + goneMs;
-      })
-      .catch(raiseFault);
+    isAlive.then((alive) => (peer.untilMs += alive ? 0 : goneMs)).catch(raiseFault);
     this.#peers.delete(owner);
     this.#peers.set(owner, peer);
     const [oldest] = this.#peers.values();

@@ -61,9 +61,7 @@ export class Replicas {
     const { request, response } = exchange;
     peers
       .relay(owner, request, response)
-      .then((isRelayed) => {
-        if (!isRelayed && !response.destroyed) handle(exchange);
-      })
+      .then((isRelayed) => (isRelayed || response.destroyed ? undefined : handle(exchange)))
       .catch(onFault);
   }
 
