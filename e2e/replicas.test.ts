@@ -113,10 +113,10 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
     const wrong: unknown[] = [];
     const refused: unknown[] = [];
     let calls = 0;
-    let isOver = false;
+    const over = new AbortController();
 
     const call = async (client: RawClient): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const beganMs = performance.now();
         try {
           const { client: name } = await client.told('slow', { ms: 5 });
@@ -137,7 +137,7 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
       await installation.replace(at);
       kills.push({ fromMs: fromMs - 2_000, toMs: performance.now() + 100 });
     }
-    isOver = true;
+    over.abort();
     await Promise.all(calling);
 
     expect({ wrong, refused }).toEqual({ wrong: [], refused: [] });
@@ -148,4 +148,27 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
     expect(lost.length).toBeLessThanOrEqual(3 * calling.length);
     expect(calls).toBeGreaterThan(300);
   });
+});
+
+test('a proxy that has to end finishes its calls, and sends further connections elsewhere', async () => {
+  const flags = ['--drain-delay', '1', '--drain-timeout', '30'];
+  await using installation = await startInstallation({ proxies: 2, servers: 1, flags });
+  const { balancer, proxies, url } = installation;
+  const [ending] = proxies;
+  if (ending === undefined) throw new Error('no proxy');
+  const client = await new RawClient(url, '2025-06-18', 'patient').open();
+  balancer.choose(0);
+  const call = client.told('slow', { ms: 3000 });
+  await until(async () => Number((await client.told('whoami'))['calls']) > 2); // the slow call came before
+
+  ending.child.kill('SIGTERM');
+  await until(async () => (await ending.health()).status === 503);
+  const late = await client.told('whoami');
+  balancer.choose(1);
+  const elsewhere = await client.told('whoami');
+
+  expect(await call).toMatchObject({ client: 'patient' });
+  expect([late, elsewhere]).toMatchObject([{ client: 'patient' }, { client: 'patient' }]);
+  await until(() => ending.child.exitCode !== null);
+  expect(ending.child.exitCode).toBe(0);
 });

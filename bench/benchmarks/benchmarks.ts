@@ -9,6 +9,7 @@ import { list } from './list.ts';
 import { memory } from './memory.ts';
 import { operator } from './operator.ts';
 import { proxy } from './proxy.ts';
+import { replicas } from './replicas.ts';
 import { idleSessions } from './sessions.ts';
 import { start } from './start.ts';
 import { tools } from './tools.ts';
@@ -41,4 +42,5 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'list', run: list },
   { name: 'tools', run: tools },
   { name: 'operator', run: operator },
+  { name: 'replicas', run: replicas },
 ];

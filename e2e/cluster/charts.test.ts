@@ -179,7 +179,10 @@ describeCluster('the Helm charts', () => {
 
     expect(await can('list', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('yes');
     expect(await can('create', 'deployments.apps', '-n', namespace)).toBe('yes');
-    expect(await can('create', 'secrets', '-n', namespace)).toBe('no');
+    // The keys for session IDs are in Secrets. Others are read by name.
+    expect(await can('create', 'secrets', '-n', namespace)).toBe('yes');
+    for (const verb of ['list', 'watch', 'patch', 'delete'])
+      expect(await can(verb, 'secrets', '-n', namespace)).toBe('no');
     expect(await can('create', 'pods', '-n', namespace)).toBe('no');
     expect(await can('create', 'clusterroles.rbac.authorization.k8s.io')).toBe('no');
     expect(await can('escalate', 'roles.rbac.authorization.k8s.io', '-n', namespace)).toBe('no');

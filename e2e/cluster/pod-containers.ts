@@ -87,6 +87,7 @@ const podFieldsWithoutEffect = [
   'subdomain',
   'terminationGracePeriodSeconds',
   'tolerations',
+  'topologySpreadConstraints',
 ];
 const containerFieldsWithoutEffect = [
   'imagePullPolicy',

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { describeOperator, manifest, server } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
@@ -113,4 +114,119 @@ describeOperator('replicas', (world) => {
     expect(new Set(Object.values(after)).size).toBe(3);
     expect(await field(namespace, 'deployment/rotated', '{.metadata.generation}')).toBe(restarts);
   });
+
+  test('a change of the referenced keys replaces pods, and no other change of a Secret or a ConfigMap does', async () => {
+    const namespace = await world.cluster.namespace();
+    const stored = (kind: string, name: string, more: object): string =>
+      JSON.stringify({ apiVersion: 'v1', kind, metadata: { name }, ...more });
+    const login = { issuer: 'https://id.example.com', audience: 'a', introspectionUrl: 'https://id.example.com/check', clientId: 'proxy', clientSecret: 'first' }; // prettier-ignore
+    const oidcConfig = { type: 'configMap', configMap: { name: 'login' } };
+    const secrets = [{ name: 'weather', key: 'api-key' }];
+    await apply(
+      namespace,
+      stored('Secret', 'weather', { stringData: { 'api-key': 'one', other: 'x' } }),
+      stored('ConfigMap', 'login', { data: login }),
+      server('watched', { ...http, oidcConfig, secrets }),
+    );
+    await waitFor(namespace, 'mcpserver/watched');
+    const annotation = (workload: string, name: string): Promise<string> =>
+      field(namespace, workload, `{.spec.template.metadata.annotations.toolhive\\.stacklok\\.dev/${name}}`);
+    const generations = (): Promise<string[]> =>
+      Promise.all(['deployment/watched', 'statefulset/watched'].map((workload) => field(namespace, workload, '{.metadata.generation}'))); // prettier-ignore
+    const [secret, config, before] = [
+      await annotation('statefulset/watched', 'secret-versions'),
+      await annotation('deployment/watched', 'runconfig-checksum'),
+      await generations(),
+    ];
+    expect(secret).toMatch(/^weather\.[0-9a-f]{6}$/);
+
+    await world.cluster.kubectl(['label', '-n', namespace, 'secret/weather', 'team=red']);
+    await apply(namespace, stored('Secret', 'weather', { stringData: { 'api-key': 'one', other: 'y' } }));
+    await world.operator[Symbol.asyncDispose]();
+    world.operator = await startOperator(world.cluster);
+    await world.operator.says('settled');
+    expect(await generations()).toEqual(before);
+
+    await apply(namespace, stored('ConfigMap', 'login', { data: { ...login, clientSecret: 'second' } }));
+    await expect.poll(() => annotation('deployment/watched', 'runconfig-checksum')).not.toBe(config);
+    expect((await generations())[1]).toBe(before[1]);
+
+    await apply(namespace, stored('Secret', 'weather', { stringData: { 'api-key': 'two' } }));
+    await world.operator[Symbol.asyncDispose]();
+    world.operator = await startOperator(world.cluster);
+    await expect.poll(() => annotation('statefulset/watched', 'secret-versions')).not.toBe(secret);
+  });
+
+  test('the example with an autoscaler and disruption budgets selects the pods that it is about', async () => {
+    const namespace = await world.cluster.namespace();
+    const example = await readFile(
+      new URL('../../examples/kubernetes/replicas.yaml', import.meta.url),
+      'utf8',
+    );
+
+    await apply(namespace, example);
+    await waitFor(namespace, 'mcpserver/search');
+
+    const podsOf = async (budget: string): Promise<number> => {
+      const labels = JSON.parse(
+        await field(namespace, `pdb/${budget}`, '{.spec.selector.matchLabels}'),
+      ) as object;
+      const selector = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+      const names = await world.cluster.kubectl([
+        'get',
+        'pods',
+        '-n',
+        namespace,
+        '-l',
+        selector.join(),
+        '-o',
+        'name',
+      ]);
+      return names.split('\n').filter((name) => name !== '').length;
+    };
+    await expect
+      .poll(async () => [await podsOf('search-proxies'), await podsOf('search-servers')])
+      .toEqual([2, 3]);
+    const target = await field(namespace, 'hpa/search-proxies', '{.spec.scaleTargetRef.name}');
+    expect(await field(namespace, `deployment/${target}`, '{.metadata.name}')).toBe('search');
+    expect(await field(namespace, 'statefulset/search', '{.spec.template.spec.priorityClassName}')).toBe('system-cluster-critical'); // prettier-ignore
+  });
+
+  test('a proxy for a remote server belongs to a group, and says that it needs no authentication', async () => {
+    const namespace = await world.cluster.namespace();
+    const spec = { remoteURL: 'http://127.0.0.1:1/mcp', groupRef: 'team' };
+    await apply(namespace, manifest('MCPGroup', 'team', {}), manifest('MCPRemoteProxy', 'open', spec));
+
+    await expect.poll(() => field(namespace, 'mcpgroup/team', '{.status.servers}')).toBe('["open"]');
+    await expect
+      .poll(() => condition(namespace, 'mcpremoteproxy/open', 'AuthConfigured'))
+      .toBe('NoAuthentication');
+    expect(await condition(namespace, 'mcpremoteproxy/open', 'GroupRefValidated')).toBe('GroupRefIsValid');
+    expect(await world.runConfig(namespace, 'open')).toMatchObject({ insecure_no_auth: true, group: 'team' });
+  });
 });
+
+describeOperator(
+  'image pull secrets',
+  (world) => {
+    const { apply, field } = world;
+    test('are those of the installation and of the resource, in every generated pod', async () => {
+      const namespace = await world.cluster.namespace();
+      const resourceOverrides = { proxyDeployment: { imagePullSecrets: [{ name: 'proxy' }] } };
+      const podTemplateSpec = { spec: { imagePullSecrets: [{ name: 'own' }, { name: 'mirror' }] } };
+      const remoteURL = 'http://127.0.0.1:1/mcp';
+      await apply(
+        namespace,
+        server('pulled', { ...http, podTemplateSpec, resourceOverrides }),
+        manifest('MCPRemoteProxy', 'far', { remoteURL, resourceOverrides }),
+      );
+
+      const names = (workload: string): Promise<string> =>
+        field(namespace, workload, '{.spec.template.spec.imagePullSecrets[*].name}');
+      await expect.poll(() => names('statefulset/pulled')).toBe('own mirror');
+      await expect.poll(() => names('deployment/pulled')).toBe('own mirror proxy');
+      await expect.poll(() => names('deployment/far')).toBe('proxy mirror');
+    });
+  },
+  { env: { TOOLHIVE_IMAGE_PULL_SECRETS: 'mirror' } },
+);

@@ -67,7 +67,10 @@ export async function startInstallation({
       { target_port: 1, insecure_no_auth: true, ...config },
       { POD_IP: '127.0.0.1' },
       [
-        ...['--session-keys', keys, '--peer-port', String(await freePort())],
+        '--session-keys',
+        keys,
+        '--peer-port',
+        String(await freePort()),
         ...pods.flatMap((pod) => ['--server-pod', pod]),
         ...flags,
       ],
@@ -99,7 +102,7 @@ export async function startInstallation({
 }
 
 /** A load balancer that sends each connection to a random proxy, and tries another one if that refuses. */
-export class Balancer implements AsyncDisposable {
+class Balancer implements AsyncDisposable {
   readonly targets: number[];
   readonly #server = createServer();
   readonly #sockets = new Set<Socket>();

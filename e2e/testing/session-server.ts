@@ -59,7 +59,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 }
 
 function begin({ id, params }: Rpc, response: ServerResponse): void {
-  const { name } = params?.['clientInfo'] as { name: string };
+  const { name = '' } = (params?.['clientInfo'] ?? {}) as { name?: string };
   const session = randomUUID();
   sessions.set(session, { client: name, answered: new Map(), events: [], calls: 0 });
   const result = {

@@ -18,6 +18,14 @@ const isBundled = import.meta.url.endsWith('.js');
 /** Passes that ignore the signal cannot keep the process alive longer. */
 const SHUTDOWN_MS = 9_000;
 
+/** The names in a list with commas. */
+function namesIn(list = ''): string[] {
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
@@ -32,10 +40,7 @@ try {
     {
       config,
       log,
-      namespaces: (env['WATCH_NAMESPACE'] ?? '')
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== ''),
+      namespaces: namesIn(env['WATCH_NAMESPACE']),
       namespace: env['POD_NAMESPACE'] ?? config.namespace,
       identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
       leaderElection: values['leader-elect'],
@@ -44,6 +49,7 @@ try {
       sourceReader: new URL(isBundled ? 'source-reader.js' : 'source-reader-main.ts', import.meta.url),
       runnerImage: env['TOOLHIVE_RUNNER_IMAGE'] ?? 'ghcr.io/stacklok/toolhive/proxyrunner:latest',
       registryImage: env['TOOLHIVE_REGISTRY_API_IMAGE'] ?? 'ghcr.io/stacklok/thv-registry-api:latest',
+      imagePullSecrets: namesIn(env['TOOLHIVE_IMAGE_PULL_SECRETS']),
       proxyHost: env['TOOLHIVE_PROXY_HOST'] ?? '0.0.0.0',
     },
     stop.signal,

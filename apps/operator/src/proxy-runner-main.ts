@@ -9,7 +9,7 @@ const endingMs = 9_000;
 const ended = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    if (ended.signal.aborted) process.exit(1); // the second time, nobody waits for calls
+    if (ended.signal.aborted) process.exit(1); // the second signal ends open calls
     ended.abort();
     // A connection that cannot be closed must not delay the end.
     setTimeout(() => process.exit(1), drainOf(process.argv).maxMs + endingMs).unref();

@@ -13,8 +13,9 @@ import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
-import { Passes, reportCorrection } from './controllers/reports.ts';
+import { SecretReads } from './controllers/secret-reads.ts';
 import { SessionKeyring } from './controllers/session-keys.ts';
+import { Passes, reportCorrection } from './controllers/reports.ts';
 import { SourceReader } from './controllers/source-process.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
@@ -192,11 +193,12 @@ class Work {
       client,
       cache,
       configMaps,
+      secrets: new SecretReads(client, () => new Date()),
+      sessionKeys: new SessionKeyring(client, () => new Date()),
       applier: new Applier(client, cache, (correction, signal) =>
         reportCorrection(correction, { recorder, log }, signal),
       ),
       images: new RegistryImages(cache),
-      sessionKeys: new SessionKeyring(client, () => new Date()),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,

@@ -42,7 +42,7 @@ const options = {
  * Runs the command line of the proxy runner until the signal aborts: `run [--run-config FILE] [--server-host HOST]
  * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]...] [--drain-delay SECONDS]
  * [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
- * the keys, and reaches each pod of the server by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
+ * the keys, and reaches each server pod by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
  */
 export async function runProxy(
   words: readonly string[],
@@ -103,7 +103,7 @@ function portOf(text = String(egressPort), flag = '--egress-port'): number {
   throw invalid(`${flag} is not a port: ${text}`, { hint: 'use a number from 0 to 65535' });
 }
 
-/** How the proxy of a command line ends. Without the flags, open calls end at once. */
+/** How a proxy with this command line ends. Without the flags, open calls end at once. */
 export function drainOf(argv: readonly string[]): { settleMs: number; maxMs: number } {
   try {
     return drainFrom(flagsOf(argv.slice(2)));

@@ -7,7 +7,7 @@ const firstAnswerMs = 60_000;
 const checkingMs = 2_000;
 /** A server that is restarted or moved refuses connections for a moment. */
 const maxFailures = 3;
-/** More pods of one server than any cluster has. */
+/** More server pods than any cluster has. */
 const maxPods = 256;
 
 /** A pod that may exist. */
@@ -20,7 +20,7 @@ interface PossiblePod {
 /** Returns the pods that may exist, with the number of those that are known to exist. */
 export type PossiblePods = (known: number) => readonly PossiblePod[];
 
-/** The pods of a StatefulSet, which have numbers. One more than are known is looked for. */
+/** The numbered pods in a StatefulSet. One more than are known is looked for. */
 export function podsOf(name: string, port: number): PossiblePods {
   return (known) =>
     Array.from({ length: Math.min(known + 1, maxPods) }, (_, number) => ({
@@ -50,7 +50,7 @@ interface Known {
   failures: number;
 }
 
-/** The pods of one server. The server counts as ended while none of them accepts connections. */
+/** Reaches all server pods. The server counts as ended while none of them accepts connections. */
 export function reachServerPods(possible: PossiblePods): StartedServer {
   const over = new AbortController();
   const watch = new PodWatch(possible);

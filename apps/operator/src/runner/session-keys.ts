@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 
-/** The files of a mounted Secret. The first seals. All unseal, so that keys can change while proxies run. */
+/** The files in a mounted Secret. The first seals. All unseal, so that keys can change while proxies run. */
 const names = ['current', 'next', 'previous'] as const;
 const keyBytes = 32;
 const readingMs = 30_000;
 
-/** The keys that all proxies of a workload share, as the cluster keeps them up to date in a directory. */
+/** The keys that all proxies in front of a server share. The cluster keeps their files up to date. */
 export class SessionKeys implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #keys: readonly Uint8Array[];

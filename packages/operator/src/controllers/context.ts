@@ -5,8 +5,9 @@ import type { Applier } from '../runtime/applier.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
-import type { RegistryImages } from './image-check.ts';
+import type { SecretReads } from './secret-reads.ts';
 import type { SessionKeyring } from './session-keys.ts';
+import type { RegistryImages } from './image-check.ts';
 import type { SourceReader } from './source-process.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
@@ -20,6 +21,8 @@ export interface Settings {
   runnerImage: string;
   registryImage: string;
   proxyHost: string;
+  /** The Secrets with credentials for image registries that all generated pods use. */
+  imagePullSecrets: readonly string[];
 }
 
 /** Everything that a controller works with. */
@@ -29,8 +32,9 @@ export interface Context {
   /** The metadata of all ConfigMaps, for changes of those that specs refer to. */
   configMaps: Reflector;
   applier: Applier;
-  images: RegistryImages;
   sessionKeys: SessionKeyring;
+  secrets: SecretReads;
+  images: RegistryImages;
   recorder: Recorder;
   sources: SourceReader;
   settings: Settings;
@@ -181,9 +185,9 @@ const ownConditions = new Set([
   'ImageValidated',
   'ReferencesResolved',
   'PermissionsEnforced',
-  'ObjectsAsWanted',
   'ReplicasSupported',
   'SessionsShared',
+  'ObjectsAsWanted',
   'AuthConfigured',
   'RemoteAvailable',
   'Deletable',

@@ -9,9 +9,8 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
   if (group === undefined) return;
   const pass = { context, resource: group, signal };
   if (group.metadata.deletionTimestamp !== undefined) return letGo(pass);
-  const servers = context
-    .cache(kinds.server)
-    .all<CustomResource>()
+  const servers = [kinds.server, kinds.remoteProxy]
+    .flatMap((kind) => context.cache(kind).all<CustomResource>())
     .filter((server) => groupOf(server) !== undefined && besideOf(server, groupOf(server) ?? '') === key)
     .map(({ metadata }) => metadata.name)
     .toSorted();

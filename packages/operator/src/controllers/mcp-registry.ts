@@ -104,7 +104,7 @@ async function serve({ context, resource, signal }: Pass, before: RegistryStatus
     for (const { type, object } of registryChildren(
       ownerOf(resource),
       resource.metadata,
-      context.settings.registryImage,
+      context.settings,
       context.isOpenShift,
     )) {
       const stored = await context.applier.apply<KubernetesObject>(type, object, signal);

@@ -24,7 +24,12 @@ import type { References } from './references.ts';
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 300);
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_125);
 
-const settings = { runnerImage: 'runner', registryImage: 'registry', proxyHost: '0.0.0.0' };
+const settings = {
+  runnerImage: 'runner',
+  registryImage: 'registry',
+  proxyHost: '0.0.0.0',
+  imagePullSecrets: [],
+};
 
 /** The objects for a spec, or the condition that names the problem. Throws as a pass would that is repeated for ever. */
 async function outcomeOf(

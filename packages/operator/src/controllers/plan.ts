@@ -11,6 +11,7 @@ import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-conf
 import { finding, ownerOf } from './context.ts';
 import type { Context, CustomResource } from './context.ts';
 import { UnresolvedReference } from './references.ts';
+import { versionOf } from './secret-reads.ts';
 import type { References } from './references.ts';
 
 /** A problem outside of the objects that the operator watches is looked at again after this time. */
@@ -141,7 +142,7 @@ export function planOf(
   const enforcement = kind === 'MCPServer' ? enforcementOf(profile) : undefined;
   const access =
     enforcement === undefined
-      ? finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.')
+      ? authenticationFinding(spec)
       : enforcementFinding(spec as ServerSpec, enforcement);
   const plan = {
     proxied,
@@ -150,11 +151,30 @@ export function planOf(
     runnerImage: settings.runnerImage,
     isOpenShift,
     secretVersions,
+    ...oidcVersionOf(oidcData),
+    imagePullSecrets: settings.imagePullSecrets,
     restartedAt: restartOf(resource),
     ...(authorization === undefined ? {} : { authorization }),
     ...(enforcement === undefined ? {} : { enforcement }),
   };
   return { plan, access };
+}
+
+/** The proxy reads the client secret from the ConfigMap when it starts, so that a change has to replace the pod. */
+function oidcVersionOf(data: Record<string, string> | undefined): { oidcSecretVersion?: string } {
+  const secret = data?.['clientSecret'];
+  return secret === undefined ? {} : { oidcSecretVersion: versionOf('clientSecret', secret) };
+}
+
+function authenticationFinding({ oidcConfig }: ServerSpec | RemoteProxySpec): Finding {
+  return oidcConfig === undefined
+    ? finding(
+        'AuthConfigured',
+        false,
+        'NoAuthentication',
+        'Everything that can reach the proxy can use the remote server: set spec.oidcConfig, or restrict the callers with a NetworkPolicy.',
+      )
+    : finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.');
 }
 
 function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {

@@ -21,13 +21,12 @@ import {
   specOf,
   stopOf,
 } from './plan.ts';
+import { KEY_CHECK_MS } from './session-keys.ts';
 import { isReady, readinessOf } from './readiness.ts';
 import type { PodController } from './readiness.ts';
-import { KEY_CHECK_MS } from './session-keys.ts';
 import { resolveReferences } from './references.ts';
+import { SECRET_POLL_MS } from './secret-reads.ts';
 
-/** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
-const SECRET_POLL_MS = 30_000;
 /** The pods of a proxy are not watched, so they are looked at again after this time while none of them is ready. */
 const REMOTE_POLL_MS = 5_000;
 const FIRST_POD_POLL_MS = 2_000;
@@ -118,10 +117,8 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   const { kind, metadata } = resource;
   const spec = specOf(resource);
   const server = kind === 'MCPServer' ? (spec as ServerSpec) : undefined;
-  if (server !== undefined) {
-    yield { findings: checkGroup(pass, server) };
-    yield { findings: checkTemplate(server) };
-  }
+  yield { findings: checkGroup(pass, spec) };
+  if (server !== undefined) yield { findings: checkTemplate(server) };
   yield { findings: checkReplicas(spec) };
   const references = await resolveReferences(pass, spec);
   yield {
@@ -156,8 +153,8 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     againAfterMs: shortest(
       isWaiting ? REMOTE_POLL_MS : undefined,
       references.secretVersions === '' ? undefined : SECRET_POLL_MS,
-      sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
       ready.isReady ? undefined : podPollMs(pass),
+      sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
     ),
   };
 }
@@ -175,7 +172,7 @@ function podPollMs({ context, resource }: Pass): number {
   return Math.min(Math.max(passedMs / 2, FIRST_POD_POLL_MS), LAST_POD_POLL_MS);
 }
 
-function checkGroup({ context, resource }: Pass, { groupRef }: ServerSpec): Finding[] {
+function checkGroup({ context, resource }: Pass, { groupRef }: ServerSpec | RemoteProxySpec): Finding[] {
   if (groupRef === undefined || groupRef === '') return [];
   const group = context.cache(kinds.group).get<CustomResource>(besideOf(resource, groupRef));
   const isGone = group === undefined || group.metadata.deletionTimestamp !== undefined;

@@ -1,15 +1,11 @@
-import { types } from '@toolhive/kubernetes/object';
-import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
-import { isNotFound } from '@toolhive/kubernetes/status';
+import type { ResourceType } from '@toolhive/kubernetes/object';
 import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
 import { hashOf } from '../runtime/canonical.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { ToolConfigSpec } from '../templates/run-config.ts';
 import { finalizersOf, finding, kinds, letGo, setFinalizers, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
-
-/** A referenced Secret is read again after this time. */
-const SECRET_POLL_MS = 30_000;
+import { SECRET_POLL_MS } from './secret-reads.ts';
 
 /** The controller of tool configurations. */
 export const toolConfigController: Controller = {
@@ -99,17 +95,10 @@ async function checkSecret({ context, resource, signal }: Pass): Promise<Finding
     );
   const { name, key } = reference;
   const { namespace = '' } = resource.metadata;
-  try {
-    const secret = await context.client.get<KubernetesObject & { data?: Record<string, string> }>(
-      types.secret,
-      { name, namespace },
-      { signal },
-    );
-    return secret.data?.[key] === undefined
-      ? finding('SecretResolved', false, 'SecretKeyNotFound', `Secret ${name} has no key ${key}`)
-      : finding('SecretResolved', true, 'SecretFound', `Secret ${name} has the key ${key}.`);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+  const data = await context.secrets.read({ name, namespace }, signal);
+  if (data === undefined)
     return finding('SecretResolved', false, 'SecretNotFound', `Secret ${name} not found`);
-  }
+  return data[key] === undefined
+    ? finding('SecretResolved', false, 'SecretKeyNotFound', `Secret ${name} has no key ${key}`)
+    : finding('SecretResolved', true, 'SecretFound', `Secret ${name} has the key ${key}.`);
 }

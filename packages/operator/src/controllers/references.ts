@@ -18,6 +18,7 @@ import type {
 } from '../templates/run-config.ts';
 import { besideOf, kinds } from './context.ts';
 import type { CustomResource, Pass } from './context.ts';
+import { versionOf } from './secret-reads.ts';
 
 /** A reference that leads nowhere. A change of the referenced object, or time, can fix the reference. */
 export class UnresolvedReference extends Error {
@@ -43,10 +44,6 @@ export interface References {
 }
 
 interface ConfigMap extends KubernetesObject {
-  data?: Record<string, string>;
-}
-
-interface Secret extends KubernetesObject {
   data?: Record<string, string>;
 }
 
@@ -107,17 +104,14 @@ function reader({ context, resource, signal }: Pass) {
         throw error;
       }
     },
-    /** Identifies the content of a Secret without revealing anything about it. */
+    /** Identifies the value of a key in a Secret. Other keys, labels, and annotations do not matter. */
     async secretVersion(name: string, key: string): Promise<string> {
-      try {
-        const found = await context.client.get<Secret>(types.secret, { name, namespace }, { signal });
-        if (found.data?.[key] === undefined)
-          throw new UnresolvedReference('SecretKeyNotFound', `Secret ${name} has no key ${key}`);
-        return `${name}.${found.metadata.resourceVersion ?? ''}`;
-      } catch (error) {
-        if (isNotFound(error)) throw new UnresolvedReference('SecretNotFound', `Secret ${name} not found`);
-        throw error;
-      }
+      const value = (await context.secrets.read({ name, namespace }, signal))?.[key];
+      if (value !== undefined) return `${name}.${versionOf(`${namespace}/${name}/${key}`, value)}`;
+      const exists = (await context.secrets.read({ name, namespace }, signal)) !== undefined;
+      throw exists
+        ? new UnresolvedReference('SecretKeyNotFound', `Secret ${name} has no key ${key}`)
+        : new UnresolvedReference('SecretNotFound', `Secret ${name} not found`);
     },
   };
 }

@@ -20,7 +20,7 @@ interface Secret extends KubernetesObject {
 }
 
 /**
- * The Secrets with the keys for session IDs, which the proxies of a server share. A key is known to all proxies as `next`
+ * The Secrets with the keys for session IDs, which all its proxies share. A key is known to all proxies as `next`
  * before the first one seals with it, because their files change at different times.
  */
 export class SessionKeyring {

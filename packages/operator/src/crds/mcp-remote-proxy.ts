@@ -17,7 +17,8 @@ export const mcpRemoteProxy = resource({
       z.enum(Transport.extract(['sse', 'streamable-http']).options).default('streamable-http'),
       'The transport of the remote server.',
     ),
-    oidcConfig: OidcConfig,
+    groupRef: say(z.string(), "The proxy's MCPGroup in this namespace.").optional(),
+    oidcConfig: OidcConfig.optional(),
     ...proxySpec,
   }),
   rules: [

@@ -122,6 +122,10 @@ const ResourceOverrides = z.object({
       labels,
       annotations,
       env: say(z.array(Variable), 'Environment variables for the proxy.').optional(),
+      imagePullSecrets: say(
+        z.array(Reference),
+        'The Secrets with credentials for the image registry of the proxy.',
+      ).optional(),
       podTemplateMetadataOverrides: say(
         z.object({ labels, annotations }),
         'Additions to the proxy pods.',

@@ -12,7 +12,7 @@ export function acceptedTokens({
   type,
   kubernetes,
   inline,
-}: RemoteProxySpec['oidcConfig']): AcceptedTokens | undefined {
+}: NonNullable<RemoteProxySpec['oidcConfig']>): AcceptedTokens | undefined {
   if (type === 'kubernetes')
     return {
       issuer: kubernetes?.issuer ?? 'https://kubernetes.default.svc',

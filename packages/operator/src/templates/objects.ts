@@ -27,6 +27,10 @@ export interface Plan {
   authorization?: string;
   /** Changes whenever a referenced Secret changes. */
   secretVersions: string;
+  /** Changes whenever the client secret for token introspection changes. */
+  oidcSecretVersion?: string;
+  /** The Secrets with credentials for image registries, besides those in the spec. */
+  imagePullSecrets?: readonly string[];
   /** The value of the restart annotation. */
   restartedAt?: string | undefined;
   enforcement?: Enforcement;
@@ -129,7 +133,7 @@ export function optionalChildren(
   ].filter(({ type, name }) => !wanted.has(`${type.kind}/${name}`));
 }
 
-/** The Secret with the session keys of a server that several proxies can serve. A stdio server has one proxy. */
+/** The Secret with the session keys, for a server that several proxies can serve. A stdio server has one proxy. */
 export function sessionKeysOf(plan: Plan): string | undefined {
   return isAttached(plan) ? undefined : namesFor(plan).sessionKeys;
 }
@@ -353,7 +357,11 @@ function statefulSet(plan: Plan): Child {
         ...restartAnnotation(restartedAt),
       },
     },
-    spec: { ...merged.spec, serviceAccountName: spec.serviceAccount ?? namesFor(plan).serverAccount },
+    spec: {
+      ...merged.spec,
+      ...pullSecretsOf(plan, merged.spec.imagePullSecrets ?? []),
+      serviceAccountName: spec.serviceAccount ?? namesFor(plan).serverAccount,
+    },
   };
   return child(types.statefulSet, plan, namesFor(plan).workload, labels, {
     spec: {
@@ -379,6 +387,23 @@ const SESSION_KEYS = '/etc/toolhive/session-keys';
 const DRAIN_DELAY = 5;
 const DRAIN_TIMEOUT = 50;
 const GRACE_PERIOD = 60;
+
+/** Equal pods are on different nodes and in different zones if possible. */
+function spreadOf(labels: Record<string, string>): object[] {
+  return ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: labels },
+  }));
+}
+
+/** The Secrets with credentials for image registries, each of them once. */
+function pullSecretsOf({ imagePullSecrets = [] }: Plan, own: readonly object[]): object {
+  const names = [...own.map((secret) => (secret as { name?: string }).name ?? ''), ...imagePullSecrets];
+  const all = [...new Set(names)].filter((name) => name !== '').map((name) => ({ name }));
+  return all.length === 0 ? {} : { imagePullSecrets: all };
+}
 
 interface PodTemplate {
   metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -432,7 +457,10 @@ function deployment(plan: Plan): Child {
   const labels = proxyLabelsFor(plan);
   const overrides = spec.resourceOverrides?.proxyDeployment;
   const pod = overrides?.podTemplateMetadataOverrides;
-  const pullSecrets = podTemplateOf(plan)?.spec?.imagePullSecrets;
+  const pullSecrets = pullSecretsOf(plan, [
+    ...(podTemplateOf(plan)?.spec?.imagePullSecrets ?? []),
+    ...(overrides?.imagePullSecrets ?? []),
+  ]);
   const sessionKeys = sessionKeysOf(plan);
   const object = child(
     types.deployment,
@@ -450,7 +478,11 @@ function deployment(plan: Plan): Child {
             labels: { ...pod?.labels, ...labels },
             annotations: {
               ...pod?.annotations,
-              'toolhive.stacklok.dev/runconfig-checksum': hashOf([runConfig, plan.authorization ?? null]),
+              'toolhive.stacklok.dev/runconfig-checksum': hashOf([
+                runConfig,
+                plan.authorization ?? null,
+                ...(plan.oidcSecretVersion === undefined ? [] : [plan.oidcSecretVersion]),
+              ]),
               'toolhive.stacklok.dev/secret-versions': secretVersions,
               ...restartAnnotation(restartedAt),
             },
@@ -461,7 +493,8 @@ function deployment(plan: Plan): Child {
             enableServiceLinks: false,
             terminationGracePeriodSeconds: GRACE_PERIOD,
             securityContext: podSecurity(plan.isOpenShift ?? false),
-            ...(pullSecrets === undefined ? {} : { imagePullSecrets: pullSecrets }),
+            ...(isAttached(plan) ? {} : { topologySpreadConstraints: spreadOf(labels) }),
+            ...pullSecrets,
             containers: [proxyContainer(plan)],
             volumes: [
               { name: 'runconfig', configMap: { name: configName } },

@@ -76,10 +76,7 @@ const privateRanges = {
   '::/0': ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 };
 
-const dnsPorts = [
-  { protocol: 'UDP', port: 53 },
-  { protocol: 'TCP', port: 53 },
-];
+const dnsPorts = (port: number): object[] => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }));
 
 /** The egress rules of a NetworkPolicy for server pods. */
 export function egressRules(
@@ -105,11 +102,29 @@ export function egressRules(
       to: [
         {
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
-          podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+          podSelector: {
+            matchExpressions: [
+              { key: 'k8s-app', operator: 'In', values: ['kube-dns', 'coredns', 'node-local-dns'] },
+            ],
+          },
+        },
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+          podSelector: { matchLabels: { 'app.kubernetes.io/name': 'coredns' } },
         },
         { ipBlock: { cidr: '169.254.20.10/32' } }, // the node-local DNS cache
       ],
-      ports: dnsPorts,
+      ports: dnsPorts(53),
+    },
+    // The DNS of OpenShift. A NetworkPolicy sees the port of the pods.
+    {
+      to: [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } },
+          podSelector: { matchLabels: { 'dns.operator.openshift.io/daemonset-dns': 'default' } },
+        },
+      ],
+      ports: dnsPorts(5353),
     },
   ];
 }

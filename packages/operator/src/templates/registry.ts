@@ -59,7 +59,7 @@ export function registryStorage(
 export function registryChildren(
   owner: OwnerReference,
   metadata: ObjectMeta,
-  image: string,
+  { registryImage: image, imagePullSecrets }: { registryImage: string; imagePullSecrets: readonly string[] },
   isOpenShift: boolean,
 ): Child[] {
   const name = `${metadata.name}-api`;
@@ -96,6 +96,9 @@ export function registryChildren(
               automountServiceAccountToken: false,
               enableServiceLinks: false,
               securityContext: podSecurity(isOpenShift),
+              ...(imagePullSecrets.length === 0
+                ? {}
+                : { imagePullSecrets: imagePullSecrets.map((secret) => ({ name: secret })) }),
               containers: [
                 {
                   name: 'registry-api',

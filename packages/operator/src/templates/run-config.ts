@@ -46,7 +46,9 @@ export function runConfigOf(proxied: Proxied): RunConfig {
     host: proxyHost,
     port: spec.port,
     transport: spec.transport,
-    ...(kind === 'MCPServer' ? serverFields(proxied) : { remote_url: proxied.spec.remoteURL }),
+    ...(kind === 'MCPServer'
+      ? serverFields(proxied)
+      : { remote_url: proxied.spec.remoteURL, group: proxied.spec.groupRef }),
     ...(oidc === undefined ? { insecure_no_auth: true } : { oidc_config: oidc }),
     ...(spec.authzConfig === undefined ? {} : { authz_config_path: '/etc/toolhive/authz/authz.json' }),
     ...(spec.audit?.enabled === true ? { audit_config: {} } : {}),

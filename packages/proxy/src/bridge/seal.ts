@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 
 const algorithm = 'aes-256-gcm';
 /** The size of a key. */
-export const keyBytes = 32;
+const keyBytes = 32;
 const ivBytes = 12;
 const tagBytes = 16;
 
@@ -18,7 +18,7 @@ export class Seal {
   readonly #keys: SealKeys;
   readonly #now: () => number;
 
-  /** By default, nobody else knows the key, so that only this seal can unseal. */
+  /** By default, no other seal has the key. */
   constructor(now: () => number = Date.now, keys: SealKeys = onlyKey(randomBytes(keyBytes))) {
     this.#now = now;
     this.#keys = keys;

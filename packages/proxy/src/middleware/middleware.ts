@@ -15,7 +15,7 @@ export interface Principal {
 /** Any caller that can reach a proxy without authentication. */
 export const anonymous: Principal = { id: '' };
 
-/** The sealed ID of a session, which leads every proxy of the workload to the session. */
+/** The sealed ID of a session, which leads every peer to the session. */
 export interface SessionSealing {
   /** What the request's sealed ID says about its session. Only an ID for the principal of the request is unsealed. */
   readonly named?: {
@@ -24,11 +24,11 @@ export interface SessionSealing {
     readonly isOrphan: boolean;
   };
   /** Returns what the client gets as the ID of a session that this proxy holds. */
-  sealed(id: string, client: ClientIdentity): string;
+  sealed: (id: string, client: ClientIdentity) => string;
   /** Returns a state for the client that leads its next request to this proxy, whichever proxy gets it. */
-  sealedState(state: string): string;
+  sealedState: (state: string) => string;
   /** Takes the request if its state belongs to a call that waits elsewhere. Otherwise, returns the state of this proxy. */
-  opened(state: string, message: Message): { state: string } | 'taken';
+  opened: (state: string, message: Message) => { state: string } | 'taken';
 }
 
 /** One HTTP request on its way through a workload's proxy. */
@@ -48,13 +48,13 @@ export interface Exchange {
   message?: Message;
   /** The API caller, if the request came through the API. */
   relayed?: { readonly principal: Principal | undefined } | undefined;
-  /** How sessions continue at other proxies of the workload. Absent if there are none. */
+  /** How sessions continue at peers, the other proxies in front of the same server. Absent if there are none. */
   sealing?: SessionSealing | undefined;
-  /** Another proxy of the workload relayed the request, and must not get it back. */
+  /** A peer relayed the request, and must not get it back. */
   isRelayedByPeer?: boolean;
-  /** The address of the client, if another proxy of the workload relayed the request. */
+  /** The client address, if a peer relayed the request. */
   clientAddress?: string | undefined;
-  /** The server that the request is for, if another proxy of the workload named it. */
+  /** The server that the request is for, if a peer named it. */
   pod?: string | undefined;
   /** Told of the messages in the body, as soon as they were read. */
   onMessages?: ((messages: readonly Message[]) => void) | undefined;

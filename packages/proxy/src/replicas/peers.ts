@@ -6,6 +6,7 @@ import { connect, createServer as createTlsServer } from 'node:tls';
 import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { SealKeys } from '../bridge/seal.ts';
 import { keepContext, serveConnections } from '../http/connections.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
@@ -42,7 +43,7 @@ const ownerHeader = 'x-toolhive-owner';
 const clientHeader = 'x-toolhive-client';
 const podHeader = 'x-toolhive-pod';
 const ownHeaders: readonly string[] = [ownerHeader, clientHeader, podHeader];
-/** The pre-shared key proves to both sides that the other one is a proxy of the workload, and needs no certificates. */
+/** The pre-shared key proves to both sides that the other one is a peer, and needs no certificates. */
 const cipher = {
   ciphers: 'ECDHE-PSK-CHACHA20-POLY1305',
   minVersion: 'TLSv1.2',
@@ -55,7 +56,7 @@ const aliveMs = 1_000;
 const goneMs = 10_000;
 const maxPeers = 64;
 
-/** Another proxy of the workload. */
+/** Another proxy in front of the same server. */
 interface Peer {
   pool: Pool;
   instance: string;
@@ -64,8 +65,8 @@ interface Peer {
 }
 
 /**
- * The other proxies of a workload. A proxy relays requests for sessions that another proxy holds to that proxy. Both
- * prove that they have the workload's key, so a stranger that got the address of a proxy sees no request.
+ * The other proxies in front of the same server. A proxy relays requests for sessions that another proxy holds to that proxy. Both
+ * prove that they have the workload's key, so a stranger with the address of an ended peer sees no request.
  */
 export class Peers implements AsyncDisposable {
   /** Names this proxy and its address for the others. */
@@ -116,7 +117,7 @@ export class Peers implements AsyncDisposable {
     serveConnections(http, limits, {
       answer(request, response) {
         const { [ownerHeader]: owner, [clientHeader]: client, [podHeader]: pod } = request.headers;
-        // The address of a proxy that has ended may belong to another one by now.
+        // The address may belong to another one by now.
         if (owner !== peers.self) return replyText(response, 421, 'another proxy has this address now');
         if (request.method === 'HEAD') return replyText(response, 200, '');
         for (const name of ownHeaders) delete request.headers[name];
@@ -169,9 +170,7 @@ export class Peers implements AsyncDisposable {
     if (known === undefined) pool.on('disconnect', () => this.#doubt(owner));
     const isAlive = answers(pool, owner);
     const peer: Peer = { pool, instance: owner, isAlive, untilMs: performance.now() + aliveMs };
-    void isAlive.then((alive) => {
-      if (!alive) peer.untilMs = performance.now() + goneMs;
-    });
+    isAlive.then((alive) => (peer.untilMs += alive ? 0 : goneMs)).catch(raiseFault);
     this.#peers.delete(owner);
     this.#peers.set(owner, peer);
     const [oldest] = this.#peers.values();

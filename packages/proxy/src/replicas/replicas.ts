@@ -10,7 +10,7 @@ import { RouteSeal } from './route.ts';
 
 /** How several equal proxies serve one workload. */
 export interface ReplicaOptions {
-  /** The keys that all proxies of the workload share. */
+  /** The keys that all peers share. */
   keys: SealKeys;
   /**
    * How proxies reach each other. Without it, requests for a session that another proxy holds start the session again
@@ -19,7 +19,7 @@ export interface ReplicaOptions {
   peers?: Omit<PeerOptions, 'keys'>;
 }
 
-/** What a proxy shares with the other proxies of its workload. */
+/** What a proxy shares with its peers. */
 export class Replicas {
   readonly #options: ReplicaOptions;
   readonly #seal: RouteSeal;
@@ -61,9 +61,7 @@ export class Replicas {
     const { request, response } = exchange;
     peers
       .relay(owner, request, response)
-      .then((isRelayed) => {
-        if (!isRelayed && !response.destroyed) handle(exchange);
-      })
+      .then((isRelayed) => (isRelayed || response.destroyed ? undefined : handle(exchange)))
       .catch(onFault);
   }
 

@@ -232,10 +232,11 @@ export class ReplicatedUpstream implements Upstream {
     const { request, response } = exchange;
     peers
       .relay(owner, request, response, { body: text, pod })
-      .then((isRelayed) => {
-        if (isRelayed || response.headersSent) return;
-        replyText(response, 503, 'the proxy in which the call waited has ended. Repeat the call');
-      })
+      .then((isRelayed) =>
+        isRelayed || response.headersSent
+          ? undefined
+          : replyText(response, 503, 'the proxy in which the call waited has ended. Repeat the call'),
+      )
       .catch(raiseFault);
   }
 }

@@ -69,9 +69,7 @@ export class GuardedForwarder {
   }
 
   /** The server and its sessions have ended. */
-  disconnect(): void {
-    this.#sessions.endAll();
-  }
+  readonly disconnect = (): void => this.#sessions.endAll();
 
   /** The sessions that the server has begun and that are not known to have ended. */
   openSessions(): OpenSession[] {
