@@ -123,6 +123,11 @@ test.each([
     undefined,
   ],
   [
+    'INFO: Application startup complete.\nINFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)',
+    'INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)',
+    'if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port 8000',
+  ],
+  [
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
     'store it with thv secret set SLACK_BOT_TOKEN and run the server with --secret SLACK_BOT_TOKEN,target=SLACK_BOT_TOKEN -e SLACK_TEAM_ID=VALUE',

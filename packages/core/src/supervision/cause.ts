@@ -126,6 +126,12 @@ const complaints: readonly Complaint[] = [
     fix: () => 'allow it larger files with --disk, or mount a directory for them with --volume',
   },
   {
+    pattern:
+      /\b(?:running|listening|available|started|serving|listens?)\b.{0,80}https?:\/\/(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\]):(\d{1,5})\b/i,
+    fix: ([port = '']) =>
+      `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`,
+  },
+  {
     pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
     fix: () => 'pass the arguments of the server after --',
     better: /^(?:\S{1,100}: )?error: \S/i,
