@@ -93,6 +93,7 @@ test('a client application sees what its groups have', async () => {
   expect(await client.previewClient({ params: { name: 'cursor' }, query: {} })).toMatchObject({
     exists: expect.any(Boolean) as boolean,
   });
+  expect((await client.listUnmanagedServers({})).problems).toEqual([]);
   expect((await client.discoverClients({})).clients).toContainEqual({
     client_type: 'cursor',
     installed: true,
