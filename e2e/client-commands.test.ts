@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ClientName } from '@toolhive/contract/client-application';
 import { proves } from '@toolhive/testing/promises';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
@@ -26,7 +27,7 @@ test('tells which applications are installed and registered', async () => {
   expect(text).toMatch(/^CLIENT TYPE +INSTALLED +REGISTERED\n/);
   expect(text).toMatch(/^cursor +yes +no$/m);
   expect(text).toMatch(/^goose +no +no$/m);
-  expect(json).toHaveLength(17);
+  expect(json).toHaveLength(ClientName.options.length);
   expect(json).toContainEqual({ client_type: 'cursor', installed: true, registered: false });
 });
 
