@@ -53,7 +53,7 @@ describe('the examples', () => {
 
     expect(names.toSorted()).toEqual([
       'README.md',
-      ...['client.json', 'server.yaml', ...settings.map(([name]) => name)].toSorted(),
+      ...['client.json', 'replicas.yaml', 'server.yaml', ...settings.map(([name]) => name)].toSorted(),
     ]);
     for (const name of names.slice(1)) expect(await textOf('README.md')).toContain(name);
   });
