@@ -90,7 +90,7 @@ export async function runServer(options: RunOptions): Promise<void> {
         const isLearned = known === undefined && proxy?.generation !== undefined;
         if (isLearned && error instanceof ServerEnded && !hasAnswered && !isRepeated) {
           // The server has ended at its first message, which is another one the next time.
-          options.report('it ended at its first message, so it is started once more with another one');
+          options.report('the server ended at its first message, so it starts once more with another one');
           isRepeated = true;
           attempt -= 1;
           continue;
