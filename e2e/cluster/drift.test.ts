@@ -10,7 +10,6 @@ import type { World } from './operator-tests.ts';
 
 type Content = Record<string, unknown>;
 type Child = KubernetesObject & Content;
-type Policy = KubernetesObject & { spec: { egress?: unknown[]; podSelector?: unknown } };
 
 interface Schema {
   $ref?: string;
@@ -307,40 +306,5 @@ describeOperator('a change of a generated object by hand', (world) => {
     expect(kept).toEqual([]);
     expect(new Set(children.map(({ type }) => type.kind)).size).toBe(kinds.length);
     expect(changed).toBeGreaterThan(isComplete ? 1_500 : 200);
-  });
-
-  test.each([
-    ['an addition', (policy: Policy) => void (policy.spec.egress = [...(policy.spec.egress ?? []), {}])],
-    ['another value', (policy: Policy) => void (policy.spec.podSelector = { matchLabels: { other: 'yes' } })],
-  ])('is reverted under the name of the operator, too: %s', async (_what, change) => {
-    const namespace = await world.cluster.namespace({ 'pod-security.kubernetes.io/enforce': 'privileged' });
-    await createAll(world, namespace);
-    await using hand = new KubernetesClient(await loadKubeconfig({ path: world.cluster.kubeconfig }), {
-      userAgent: 'hand',
-    });
-    const { items } = await hand.list<Policy>(types.networkPolicy, { namespace });
-    const [found] = items;
-    if (found === undefined) throw new Error('there is no network policy');
-    const name = { name: found.metadata.name, namespace };
-    const read = async (): Promise<string> =>
-      JSON.stringify((await hand.get<Policy>(types.networkPolicy, name)).spec);
-    const wanted = await read();
-    const { apiVersion, kind } = types.networkPolicy;
-    const { labels, annotations, ownerReferences } = found.metadata;
-    const forged = structuredClone({
-      apiVersion,
-      kind,
-      metadata: { ...name, labels, annotations, ownerReferences },
-      spec: found.spec,
-    }) as Policy;
-    change(forged);
-
-    const stored = await hand.apply(types.networkPolicy, forged, {
-      fieldManager: 'toolhive-operator',
-      force: true,
-    });
-
-    expect(JSON.stringify(stored.spec)).not.toBe(wanted);
-    await expect.poll(read).toBe(wanted);
   });
 });

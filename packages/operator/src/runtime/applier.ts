@@ -7,10 +7,8 @@ import {
   FIELD_MANAGER,
   covers,
   describeFields,
-  exceeds,
   foreignFields,
   ownFields,
-  ownTime,
   restartAnnotations,
   takenOver,
 } from './managed-fields.ts';
@@ -71,8 +69,6 @@ export class Applier {
   readonly #onCorrection: OnCorrection;
   /** What the API server recorded where it dropped wanted fields, such as those of a disabled feature. */
   readonly #incomplete = new Map<string, string>();
-  /** When the operator's own record changed last, by object. A later time is that of a program that uses its name. */
-  readonly #times = new Map<string, string | undefined>();
   readonly #corrections = new Map<string, { count: number; at: number }>();
 
   constructor(
@@ -138,7 +134,6 @@ export class Applier {
     if (live?.metadata.ownerReferences?.some(({ uid }) => uid === owner) !== true) return;
     if (live.metadata.deletionTimestamp !== undefined) return;
     this.#incomplete.delete(`${type.kind}:${key}`);
-    this.#times.delete(`${type.kind}:${key}`);
     try {
       await this.#client.delete(type, name, { uid: live.metadata.uid, signal });
     } catch (error) {
@@ -149,12 +144,7 @@ export class Applier {
 
   #isAsWanted(type: ResourceType, wanted: KubernetesObject, hash: string, live: KubernetesObject): boolean {
     if (live.metadata.annotations?.[APPLIED] !== hash || foreignFields(live) !== undefined) return false;
-    const place = `${type.kind}:${keyOf(live)}`;
-    if (!this.#times.has(place)) this.#times.set(place, ownTime(live));
-    if (this.#times.get(place) !== ownTime(live)) return false;
-    const [own, content] = [ownFields(live), comparable(wanted)];
-    if (own !== undefined && exceeds(own, content)) return false;
-    if (covers(own, content)) return true;
+    if (covers(ownFields(live), comparable(wanted))) return true;
     return this.#incomplete.get(`${type.kind}:${keyOf(live)}`) === recordOf(hash, live);
   }
 
@@ -211,7 +201,6 @@ export class Applier {
     const place = `${type.kind}:${keyOf(stored)}`;
     if (covers(ownFields(stored), comparable(wanted))) this.#incomplete.delete(place);
     else this.#incomplete.set(place, recordOf(hash, stored));
-    this.#times.set(place, ownTime(stored));
     this.#cacheOf(type).observe(stored);
     return stored;
   }

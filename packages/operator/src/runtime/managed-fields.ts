@@ -72,40 +72,12 @@ function coversItem(fields: FieldTree, item: unknown): boolean {
   return Object.entries(fields).some(([step, below]) => {
     if (!step.startsWith('k:')) return false;
     const key = JSON.parse(step.slice(2)) as Record<string, unknown>; // written by the API server
-    return hasKey(item, key) && covers(below, item);
+    // A key field that the item lacks has its default value.
+    const isSame = Object.entries(key).every(
+      ([name, value]) => item[name] === undefined || item[name] === value,
+    );
+    return isSame && covers(below, item);
   });
-}
-
-/**
- * Whether a record contains a field that a wanted value lacks. Another program can apply under the operator's name, and
- * then its additions look like the operator's own.
- */
-export function exceeds(fields: FieldTree, wanted: unknown): boolean {
-  return Object.entries(fields).some(([step, below]) => {
-    if (step === '.') return false;
-    const values = valuesAt(wanted, step);
-    return values.every((value) => value === undefined || value === null || exceeds(below, value));
-  });
-}
-
-/** The values that a step of a record can mean. */
-function valuesAt(value: unknown, step: string): unknown[] {
-  const [kind, name] = [step.slice(0, 2), step.slice(2)];
-  if (kind === 'f:') return isObject(value) ? [value[name]] : [];
-  if (!Array.isArray(value)) return [];
-  if (kind === 'v:') return value.filter((item) => JSON.stringify(item) === name);
-  const key = JSON.parse(name) as Record<string, unknown>; // written by the API server
-  return value.filter((item) => isObject(item) && hasKey(item, key));
-}
-
-/** Whether an item of a list has the key. A key field that the item lacks has its default value. */
-function hasKey(item: Record<string, unknown>, key: Record<string, unknown>): boolean {
-  return Object.entries(key).every(([name, value]) => item[name] === undefined || item[name] === value);
-}
-
-/** When the operator's record last changed, which the API server writes. */
-export function ownTime({ metadata }: KubernetesObject): string | undefined {
-  return metadata.managedFields?.find(isOwn)?.time;
 }
 
 /** The fields that other programs set and that only the operator may set, or undefined if there are none. */
