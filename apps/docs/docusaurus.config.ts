@@ -85,7 +85,7 @@ const themeConfig: ThemeConfig = {
   prism: {
     theme: highlighting,
     // All that there are; a language stands behind those that it is made of.
-    additionalLanguages: 'clike javascript css bash json yaml powershell docker promql diff'.split(' '),
+    additionalLanguages: 'clike javascript css bash json yaml toml powershell docker promql diff'.split(' '),
   },
   algolia: searchTheme(settings.search),
 };
