@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { mkdtempDisposable, readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { SourceReader } from './source-process.ts';
 
 const program = new URL('../../../../apps/operator/src/source-reader-main.ts', import.meta.url);
@@ -118,15 +119,16 @@ test('a source that does not answer delays others only until it is known to be s
 
 test('an aborted reading ends the process and leaves no files', async () => {
   using source = await openSource('');
+  // Other operators on this machine have folders in the usual place.
+  await using own = await mkdtempDisposable(join(tmpdir(), 'thv-test-'));
+  vi.stubEnv('TMPDIR', own.path);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const stop = new AbortController();
-  const foldersOf = async (): Promise<string[]> =>
-    (await readdir(tmpdir())).filter((name) => name.startsWith('thv-source-'));
-  const before = await foldersOf();
 
   const reading = reader.read('source', source.request, stop.signal);
   await source.asked();
   stop.abort(new Error('the operator stops'));
 
   await expect(reading).rejects.toThrow('the operator stops');
-  expect((await foldersOf()).filter((name) => !before.includes(name))).toEqual([]);
+  expect(await readdir(own.path)).toEqual([]);
 });
