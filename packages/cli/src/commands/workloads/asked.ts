@@ -63,8 +63,9 @@ async function installed({ entries, inputs, isHidden }: Installation, from: Past
   const { readClientEntry } = await import('@toolhive/pasted/client-entry');
   const [entry] = entries;
   if (entry === undefined) throw invalid('there is no server to run');
-  const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
-  if (!isHidden) return { request, notes, needs };
+  if (!isHidden) return readClientEntry(entry, { ...from, inputs });
+  // A web page writes a link, so the link can use neither the user's variables and secrets nor files.
+  const { request, notes, needs } = await readClientEntry(entry, { ...outside, inputs });
   const shown = printable(commandText(withReferences(request)));
   const isLocal = /^(?:\w+:\/\/)?\//.test(request.image ?? '');
   if (isLocal || request.volumes?.length || request.network_mode !== undefined) {
@@ -72,8 +73,21 @@ async function installed({ entries, inputs, isHidden }: Installation, from: Past
       hint: `to accept that, run: ${shown}`,
     });
   }
-  return { request, notes: [`the link contains: ${shown}`, ...notes], needs };
+  if (needs.length > 0) {
+    const names = needs.map(({ name }) => name).join(', ');
+    throw invalid(`the link asks for ${printable(names)}`, { hint: `to set them yourself, run: ${shown}` });
+  }
+  return { request, notes: [`the link contains: ${shown}`, ...notes] };
 }
+
+/** Where no variable and no file of the user can be read. */
+const outside: PastedFrom = {
+  env: {},
+  directory: undefined,
+  readFile() {
+    throw invalid('a link cannot name a file of this machine', { hint: 'type the command instead' });
+  },
+};
 
 function expanded(word: string): string {
   return resolve(word.replace(/^~(?=\/)/, homedir()));
