@@ -98,16 +98,12 @@ const containerFieldsWithoutEffect = [
   'terminationMessagePolicy',
 ];
 
-/** The range of Service addresses of the control plane. Its first address belongs to the API server. */
-const serviceRange = '10.96.0.0/16';
-export const apiServerAddress = '10.96.0.1';
-
 /** A pod that runs as a container. */
 export interface RunningPod {
   id: string;
   address: string;
-  /** Sends the readiness probe. */
-  isReady: () => Promise<boolean>;
+  /** Sends the readiness probe until it succeeds. Throws the logs of a container that ended. */
+  ready: () => Promise<void>;
   /** Connects to standard input and output. */
   attach: () => ChildProcess;
 }
@@ -135,7 +131,8 @@ export class PodContainers implements AsyncDisposable {
   static async open(socket: string, cluster: ControlPlane, namespace: string): Promise<PodContainers> {
     const folder = await mkdtemp(join(tmpdir(), 'thv-pods-'));
     const opened = new PodContainers(socket, cluster, namespace, folder);
-    await opened.#createNetwork(opened.#network, '--subnet', serviceRange, '--gateway', apiServerAddress);
+    const { serviceRange, serviceAddress } = cluster;
+    await opened.#createNetwork(opened.#network, '--subnet', serviceRange, '--gateway', serviceAddress);
     return opened;
   }
 
@@ -191,7 +188,13 @@ export class PodContainers implements AsyncDisposable {
     return {
       id,
       address,
-      isReady: () => isReady(container, address),
+      ready: async () => {
+        while (!(await isReady(container, address))) {
+          if ((await this.docker('inspect', '--format', '{{.State.Running}}', id)) === 'true') continue;
+          const { stdout, stderr } = await run('docker', ['-H', `unix://${this.#socket}`, 'logs', id]);
+          throw new Error(`the container of ${pod.metadata.name} ended: ${stdout}${stderr}`);
+        }
+      },
       attach: () =>
         spawn('docker', ['-H', `unix://${this.#socket}`, 'attach', '--sig-proxy=false', id], {
           stdio: ['pipe', 'pipe', 'ignore'],
@@ -274,7 +277,7 @@ export class PodContainers implements AsyncDisposable {
       ...(cpu === undefined ? [] : ['--cpus', String(cpu.endsWith('m') ? Number.parseInt(cpu, 10) / 1000 : cpu)]),
       ...(memory === undefined ? [] : ['--memory', memory.replace(/i$/, '').toLowerCase()]),
       ...(stdin === true ? ['--interactive'] : []), // closes standard input with its first client, as stdinOnce does
-      ...[...values, `KUBERNETES_SERVICE_HOST=${apiServerAddress}`, 'KUBERNETES_SERVICE_PORT=443'].flatMap(
+      ...[...values, `KUBERNETES_SERVICE_HOST=${this.#cluster.serviceAddress}`, 'KUBERNETES_SERVICE_PORT=443'].flatMap(
         (value) => ['--env', value],
       ),
       ...mounts.flatMap((mount) => ['--mount', mount]),

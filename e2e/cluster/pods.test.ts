@@ -12,9 +12,9 @@ import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { Agent, fetch as fetchWith } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildOperatorImage } from '../../scripts/images.ts';
-import { root, until } from '../testing/thv.ts';
+import { root } from '../testing/thv.ts';
 import { startKubeletApiServer } from './kubelet-api-server.ts';
-import { PodContainers, apiServerAddress } from './pod-containers.ts';
+import { PodContainers } from './pod-containers.ts';
 import type { RunningPod } from './pod-containers.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
@@ -73,7 +73,7 @@ if (socket === '' || !hasDocker) {
     const startProxy = async (pods: PodContainers, options = {}): Promise<RunningPod> => {
       const [pod] = await pods.pods('toolhive-name=echo');
       const proxy = await pods.start(pod!, options); // the operator has created the pod
-      await until(() => proxy.isReady());
+      await proxy.ready();
       return proxy;
     };
 
@@ -166,7 +166,7 @@ if (socket === '' || !hasDocker) {
       const server = await startServer(pods);
       const attached: string[] = [];
       await using _api = await startKubeletApiServer(cluster, {
-        host: apiServerAddress,
+        host: cluster.serviceAddress,
         port: 443,
         kubelet: {
           attach(pod) {
@@ -192,7 +192,7 @@ if (socket === '' || !hasDocker) {
       await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
       await using pods = await PodContainers.open(socket, cluster, namespace);
       await using _api = await startKubeletApiServer(cluster, {
-        host: apiServerAddress,
+        host: cluster.serviceAddress,
         port: 443,
         kubelet: {},
       });
@@ -200,7 +200,7 @@ if (socket === '' || !hasDocker) {
       await startProxy(pods);
       const [pod] = await pods.pods('app=meta-mcp');
       const meta = await pods.start(pod!); // the Deployment has created the pod
-      await until(() => meta.isReady());
+      await meta.ready();
       await using client = await connect(
         `http://mcp-meta-mcp-proxy.${namespace}.svc.cluster.local:8080`,
         pods,

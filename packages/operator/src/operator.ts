@@ -288,7 +288,7 @@ class Work {
         const isUndefined = isNotFound(error) && Object.values(kinds).includes(type);
         const message = isUndefined ? `CRDs are not installed: ${type.kind} not found` : messageOf(error);
         if (error instanceof ApiStatus && !isGone(error)) this.#scopes.failed(namespace, name, message);
-        if (!reports.isDue(`${name} ${namespace}`)) return;
+        if (!reports.isDue(`${name} ${namespace}`, problemOf(error))) return;
         const details = { kind: type.kind, namespace, retryInMs: Math.round(retryInMs) };
         if (isUndefined) log.error(details, `${message}. Install the chart toolhive-operator-crds.`);
         else log.warn({ err: error, ...details }, 'watch failed');
@@ -371,6 +371,12 @@ class Work {
       }
     }
   }
+}
+
+/** Identifies a kind of failure, without the parts of its message that differ each time. */
+function problemOf(error: unknown): string {
+  if (error instanceof ApiStatus) return `${error.code} ${error.reason}`;
+  return error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
 }
 
 /**

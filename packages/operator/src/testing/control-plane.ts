@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
@@ -26,6 +26,10 @@ export interface ControlPlane extends AsyncDisposable {
   kubeconfig: string;
   /** The folder of the running instance, with logs and certificates. */
   state: string;
+  /** The range of the addresses of Services. */
+  serviceRange: string;
+  /** The first address of the range, which belongs to the API server. */
+  serviceAddress: string;
   /** A client of an administrator. */
   client: KubernetesClient;
   /** Runs kubectl as an administrator and returns its output. Throws with its messages. */
@@ -85,7 +89,8 @@ export async function startControlPlane({
   const programs = await buildControlPlane();
   const folder = await mkdtemp(join(tmpdir(), 'thv-cp-'));
   const state = join(folder, 'state');
-  const env = { ...process.env, CONTROL_PLANE_STATE: state };
+  const network = freeNetwork();
+  const env = { ...process.env, CONTROL_PLANE_STATE: state, CONTROL_PLANE_NETWORK: network };
   const operate = async (...words: readonly string[]): Promise<string> =>
     (await run(script, words, { env, maxBuffer: MAX_OUTPUT_BYTES })).stdout.trim();
   const stop = async (): Promise<void> => {
@@ -118,6 +123,8 @@ export async function startControlPlane({
       define,
       kubeconfig,
       state,
+      serviceRange: `${network}.0.0/16`,
+      serviceAddress: `${network}.0.1`,
       client,
       kubectl,
       async namespace(labels = {}) {
@@ -147,6 +154,18 @@ export async function startControlPlane({
     await stop();
     throw error;
   }
+}
+
+/**
+ * The first two bytes of a range for Services that no interface of this machine uses. Tests run pods as containers in this
+ * range, and a bridge that a killed engine left takes all their packets.
+ */
+function freeNetwork(): string {
+  const used = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+  const networks = Array.from({ length: 16 }, (_, index) => `10.${96 + 2 * index}`);
+  const free = networks.find((network) => !used.some((address) => address.startsWith(`${network}.`)));
+  if (free === undefined) throw new Error('interfaces of this machine use all networks for Services');
+  return free;
 }
 
 /** Calls the JSON interface of etcd. */

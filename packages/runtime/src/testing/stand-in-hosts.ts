@@ -30,12 +30,13 @@ const PLACES = Array.from({ length: 40 }, (_, index) => index + 17);
  */
 export async function openStandInHosts(program: string, count: number): Promise<StandInHosts> {
   await using undo = new AsyncDisposableStack();
-  const place = await takePlace();
-  const [nearDevice, farDevice] = devicesAt(place);
-  undo.defer(() => ip('link', 'del', nearDevice).catch(() => {})); // it went with its other end, if that got away
   const name = `thv-${crypto.randomUUID().slice(0, 8)}`;
   await ip('netns', 'add', name);
   undo.defer(() => ip('netns', 'del', name));
+  const place = await takePlace();
+  const [nearDevice, farDevice] = devicesAt(place);
+  // Before the namespace, which deletes the cable at some time later: another test can have taken the name by then.
+  undo.defer(() => ip('link', 'del', nearDevice));
   const near = `11.230.${place}.1`;
   const far = Array.from({ length: count }, (_, index) => `11.230.${place}.${index + 2}`);
   await ip('link', 'set', farDevice, 'netns', name);
