@@ -37,7 +37,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/control': ['contract', 'proxy'],
   'packages/operator': ['contract', 'outgoing', 'kubernetes', 'registry', 'core'],
   'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core', 'adoption'],
-  'packages/daemon': ['contract', 'access', 'control', 'core', 'api', 'state'],
+  'packages/daemon': ['contract', 'access', 'control', 'core', 'adoption', 'api', 'state'],
   'packages/cli': ['contract', 'pasted'],
   'apps/cli': ['cli', 'contract'],
   'apps/operator': [

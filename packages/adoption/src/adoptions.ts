@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type {
   AdoptServers,
   AdoptedServer,
@@ -13,16 +12,11 @@ import type {
   UndoneAdoption,
 } from '@toolhive/contract/adoption';
 import { urlWithoutCredentials } from '@toolhive/contract/credential';
-import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
+import { ThvError, invalid } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
-import { builtInProfiles } from '@toolhive/contract/permission-profile';
-import type { CreateWorkload } from '@toolhive/contract/workload';
-import { getCapabilities } from '@toolhive/core/capabilities';
 import { checkWorkload } from '@toolhive/core/check';
 import type { Core } from '@toolhive/core/core';
-import { createWorkload, editWorkload } from '@toolhive/core/create';
-import { entryOf } from '@toolhive/core/kinds';
-import { deleteWorkload, startWorkload, stopWorkload } from '@toolhive/core/operate';
+import { stopWorkload } from '@toolhive/core/operate';
 import { uniqueNames } from '@toolhive/pasted/entry-names';
 import { homeOf } from '@toolhive/state/paths';
 import { adoptedValue } from './entries.ts';
@@ -31,25 +25,9 @@ import { adoptEntry, restoreFile, settle } from './files.ts';
 import { AdoptionRecord } from './record.ts';
 import { scan } from './scan.ts';
 import type { FoundServer } from './scan.ts';
-import { credentialsIn, withSecrets } from './separate.ts';
-import type { Credential } from './separate.ts';
-
-interface Call {
-  report: (message: string) => void;
-  signal: AbortSignal;
-}
-
-/** A server that does not stop is killed long before. */
-const REMOVAL_MS = 60_000;
-
-type Vault = NonNullable<Core['secrets']['vault']>;
-
-/** A found server with the name of its workload. */
-interface Named {
-  server: FoundServer;
-  workload: string;
-  exists: boolean;
-}
+import { AdoptedWorkloads, refuseRisks } from './run.ts';
+import type { Call, Named, Vault } from './run.ts';
+import { credentialsIn } from './separate.ts';
 
 const instances = new WeakMap<Core, Adoptions>();
 
@@ -112,6 +90,7 @@ export class Adoptions {
         if (wanted !== undefined && !wanted.includes(each.workload)) continue;
         servers.push(await this.#adoptOne(each, vault, call));
       }
+      this.#core.clients.reconcileSoon(); // an entry with another name can be the one for its workload now
       return { servers };
     });
   }
@@ -199,7 +178,11 @@ export class Adoptions {
     if (request === undefined) return { ...planned, ...problemOf(failure) };
     if (exists) return planned;
     try {
-      const check = await checkWorkload(this.#core, { ...request, name: workload }, { edited: undefined, signal });
+      const check = await checkWorkload(
+        this.#core,
+        { ...request, name: workload },
+        { edited: undefined, signal },
+      );
       refuseRisks(check.risks, server);
       return { ...planned, check: { ...check, package: urlWithoutCredentials(check.package) } };
     } catch (thrown) {
@@ -216,12 +199,17 @@ export class Adoptions {
     try {
       call.signal.throwIfAborted();
       const report = (message: string): void => call.report(`${workload}: ${message}`);
-      result.notes.push(...(await this.#run(named, request, vault, { ...call, report })));
-      const { runConfig } = this.#core.workloads.require(workload);
+      const runner = new AdoptedWorkloads(this.#core, this.#record, vault);
+      result.notes.push(...(await runner.run(named, request, { ...call, report })));
       for (const entry of server.entries) {
         report(`changing ${entry.place.path}`);
         const { application } = entry.place;
-        const next = adoptedValue(application, entry.value, entryOf(runConfig), entry.name);
+        const next = adoptedValue(
+          application,
+          entry.value,
+          this.#core.clients.entryFor(workload),
+          entry.name,
+        );
         const at = new Date().toISOString();
         await adoptEntry(entry, next, { record: this.#record, vault, workload, at });
         this.#core.events.emit({ type: 'client.changed', name: application.id });
@@ -231,86 +219,6 @@ export class Adoptions {
       call.signal.throwIfAborted();
       return { ...result, ...problemOf(thrown) };
     }
-  }
-
-  /** Runs the workload of a server, and returns notes for the user. Leaves nothing behind if the server does not work. */
-  async #run(
-    { server, workload, exists }: Named,
-    request: CreateWorkload,
-    vault: Vault,
-    call: Call,
-  ): Promise<string[]> {
-    const core = this.#core;
-    if (exists) {
-      await (await startWorkload(core, workload)).follow(call.report, call.signal);
-      await this.#toolsOf(workload);
-      return [];
-    }
-    const check = await checkWorkload(
-      core,
-      { ...request, name: workload },
-      { edited: undefined, signal: call.signal },
-    );
-    refuseRisks(check.risks, server);
-    const at = new Date().toISOString();
-    const fingerprint = await this.#record.fingerprint(server.content, vault);
-    await this.#record.setWorkload(workload, { at, fingerprint });
-    const keys = new Map<Credential, string>();
-    try {
-      for (const credential of credentialsIn(request))
-        keys.set(credential, await this.#store(`${workload}-${credential.target}`, credential.value));
-      const wanted = { ...withSecrets(request, keys), name: workload };
-      const isNarrow = check.permissions?.network.kind === 'none' || check.permissions?.network.hosts !== undefined;
-      // With the rules of the registry entry, the server may lack a host that its tools need.
-      const first = isNarrow ? { ...wanted, permission_profile: builtInProfiles.public } : wanted;
-      await createWorkload(core, first, call);
-      await core.workloads.require(workload).follow(call.report, call.signal);
-      const original = await this.#toolsOf(workload);
-      if (isNarrow) {
-        call.report('starting with its network rules');
-        await editWorkload(core, workload, wanted, call);
-        await core.workloads.require(workload).follow(call.report, call.signal);
-        refuseDifference(original, await this.#toolsOf(workload));
-      }
-      await this.#record.setWorkload(workload, { at, fingerprint, id: core.workloads.require(workload).id });
-      return check.notes ?? [];
-    } catch (thrown) {
-      await this.#discard(workload, [...keys.values()]);
-      throw thrown;
-    }
-  }
-
-  /** The tools of a running workload. Throws if the server does not list them. */
-  async #toolsOf(workload: string): Promise<Map<string, unknown>> {
-    if (this.#core.workloads.require(workload).requiredSignIn !== undefined) return new Map(); // the user signs in later
-    const { tools, problem } = await getCapabilities(this.#core, workload, { refresh: true });
-    if (problem !== undefined) throw invalid(`the server does not list its tools: ${problem}`);
-    return new Map(tools.map(({ name, input_schema }) => [name, input_schema]));
-  }
-
-  async #store(key: string, value: string): Promise<string> {
-    for (let count = 1; ; count += 1) {
-      const free = count === 1 ? key : `${key}-${count}`;
-      try {
-        await this.#core.secrets.create(free, value);
-        return free;
-      } catch (thrown) {
-        if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict' || count === 100) throw thrown;
-      }
-    }
-  }
-
-  /** Removes what a failed adoption has created. */
-  async #discard(workload: string, secrets: readonly string[]): Promise<void> {
-    const core = this.#core;
-    const failed = (error: unknown): void =>
-      core.log.warn({ workload, why: messageOf(error) }, 'adoption could not be cleaned up');
-    if (core.workloads.find(workload) !== undefined)
-      await deleteWorkload(core, workload)
-        .then((removal) => removal.follow(() => {}, AbortSignal.timeout(REMOVAL_MS)))
-        .catch(failed);
-    for (const key of secrets) await core.secrets.remove(key).catch(failed);
-    await this.#record.setWorkload(workload, undefined);
   }
 
   async #stopUnused(workloads: readonly string[]): Promise<string[]> {
@@ -331,7 +239,8 @@ export class Adoptions {
         throw thrown;
       },
     );
-    if (!isSetUp) report((await secrets.setup({ provider_type: 'encrypted', generate_password: true })).message);
+    if (!isSetUp)
+      report((await secrets.setup({ provider_type: 'encrypted', generate_password: true })).message);
     const { vault } = secrets;
     if (vault === undefined) throw noVault();
     return vault;
@@ -357,24 +266,4 @@ function problemOf(thrown: unknown): { problem: string; hint?: string } {
   if (!(thrown instanceof ThvError)) throw thrown;
   const { message: problem, hint } = thrown;
   return { problem, ...(hint === undefined ? {} : { hint }) };
-}
-
-/** An entry of a configuration is not the consent of the user. */
-function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {
-  if (risks.length === 0) return;
-  const [entry] = entries;
-  const source = entry?.place.scope === 'user' ? entry.place.application.id : entry?.place.path;
-  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
-    hint: `to give the access, run thv import ${source} ${entry?.name}`,
-  });
-}
-
-function refuseDifference(original: ReadonlyMap<string, unknown>, tools: ReadonlyMap<string, unknown>): void {
-  const missing = [...original.keys()].filter((name) => !tools.has(name));
-  const changed = [...original].filter(([name, schema]) => tools.has(name) && !isDeepStrictEqual(tools.get(name), schema)); // prettier-ignore
-  if (missing.length === 0 && changed.length === 0) return;
-  const names = [...missing, ...changed.map(([name]) => name)].slice(0, 5).join(', ');
-  throw invalid(`with its network rules, the server does not have the same tools: ${names}`, {
-    hint: 'run it with thv run and --permission-profile public, and then adopt it again',
-  });
 }

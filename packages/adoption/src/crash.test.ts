@@ -81,7 +81,8 @@ test(
       const other = `${home}-other`;
       await copy(home, other);
 
-      for (const [id, text] of Object.entries(await textsIn(home))) expect([clientTexts, between, adopted].map((texts) => texts[id as 'cursor'])).toContain(text);
+      for (const [id, text] of Object.entries(await textsIn(home)))
+        expect([clientTexts, between, adopted].map((texts) => texts[id as 'cursor'])).toContain(text);
       await give(home);
       expect(await textsIn(home)).toEqual(clientTexts);
       expect(await backupsIn(home)).toEqual([]);

@@ -27,7 +27,9 @@ export function diffOf(
 }
 
 function linesOf(sign: string, name: string, value: unknown): string[] {
-  return `${JSON.stringify(name)}: ${JSON.stringify(value, null, 2)}`.split('\n').map((line) => `${sign}${line}`);
+  return `${JSON.stringify(name)}: ${JSON.stringify(value, null, 2)}`
+    .split('\n')
+    .map((line) => `${sign}${line}`);
 }
 
 /** A value without the credentials in it. */

@@ -19,7 +19,7 @@ export function adoptedValue(
   name: string,
 ): EntryValue {
   const kept = Object.entries(before).filter(
-    ([key, value]) => !replaced.has(key) && isPlain(value) && !isCredential(key, String(value)),
+    ([key, value]) => !replaced.has(key) && isPlain(value) && !isSecret(key, value),
   );
   const { nameKey } = application;
   return {
@@ -29,7 +29,13 @@ export function adoptedValue(
   };
 }
 
-function isPlain(value: unknown): value is EntryValue[string] {
+function isSecret(key: string, value: Plain): boolean {
+  return (typeof value === 'object' ? value : [String(value)]).some((text) => isCredential(key, text));
+}
+
+type Plain = string | number | boolean | readonly string[];
+
+function isPlain(value: unknown): value is Plain {
   if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  randomUUID,
+} from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { conflict, unavailable } from '@toolhive/contract/failure';
@@ -134,7 +141,9 @@ export class AdoptionRecord {
 
   /** Identifies content without revealing it. */
   async fingerprint(content: string, vault: Vault): Promise<string> {
-    return createHmac('sha256', await keyOf(vault)).update(content).digest('hex');
+    return createHmac('sha256', await keyOf(vault))
+      .update(content)
+      .digest('hex');
   }
 
   async #read(): Promise<Index> {

@@ -91,7 +91,14 @@ async function readServer(
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
   const own = JSON.stringify([place.path, place.application.pointer, name]);
-  const base = { entries: [entry], content: own, command: undefined, url: undefined, notes: [], request: undefined };
+  const base = {
+    entries: [entry],
+    content: own,
+    command: undefined,
+    url: undefined,
+    notes: [],
+    request: undefined,
+  };
   try {
     const { command = [], args = [], url } = readEntry(name, value);
     const words = [...(Array.isArray(command) ? command : [command]), ...args].filter((word) => word !== '');

@@ -4,7 +4,7 @@ import { secretPlace } from '@toolhive/secrets/reference';
 
 /** A credential that a secret replaces. */
 export interface Credential {
-  /** The environment variable of the server or, for a header, the header. */
+  /** The environment variable or, for a header, the header. */
   target: string;
   value: string;
   kind: 'variable' | 'header' | 'text';
@@ -33,7 +33,11 @@ export function credentialsIn(request: CreateWorkload): Credential[] {
 }
 
 function targetFor(name: string, taken: Set<string>): string {
-  const wanted = name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_').replace(/^(?=\d)|^_+$/, 'KEY_') || 'KEY';
+  const wanted =
+    name
+      .toUpperCase()
+      .replaceAll(/[^A-Z0-9]+/g, '_')
+      .replace(/^(?=\d)|^_+$/, 'KEY_') || 'KEY';
   let target = wanted;
   for (let count = 2; taken.has(target); count += 1) target = `${wanted}_${count}`;
   taken.add(target);

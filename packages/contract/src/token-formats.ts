@@ -5,7 +5,7 @@ export const tokenFormats: readonly { service: string; pattern: string }[] = [
   { service: 'GitHub', pattern: String.raw`gh[opsur]_[\w-]{3,}|github_pat_[\w-]{3,}` },
   { service: 'GitLab', pattern: String.raw`gl(?:pat|dt|rt|ptt|cbt|agent|oas|ft|imt|soat)-[\w-]{3,}` },
   { service: 'Slack', pattern: String.raw`xox[abeoprs]-[\w-]{3,}|xapp-[\w-]{3,}` },
-  { service: 'Amazon Web Services', pattern: String.raw`(?:AKIA|ASIA)[A-Z0-9]{6,}` },
+  { service: 'Amazon Web Services', pattern: String.raw`(?:AKIA|ASIA)\w{3,}` },
   { service: 'Google', pattern: String.raw`AIza[\w-]{3,}|ya29\.[\w-]{3,}|GOCSPX-[\w-]{3,}` },
   { service: 'npm', pattern: String.raw`npm_[\w-]{3,}` },
   { service: 'PyPI', pattern: String.raw`pypi-[\w-]{3,}` },

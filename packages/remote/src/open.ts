@@ -1,6 +1,11 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
-import { formatReference, parseReference, secretPlacesIn, withSecretValues } from '@toolhive/secrets/reference';
+import {
+  formatReference,
+  parseReference,
+  secretPlacesIn,
+  withSecretValues,
+} from '@toolhive/secrets/reference';
 import type { Secrets } from '@toolhive/secrets/secrets';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import { TokenStore } from './kept.ts';

@@ -11,7 +11,8 @@ import { AdoptionRecord } from '../record.ts';
 
 /** Client files of each format, with two servers each. */
 export const clientTexts: Partial<Record<ClientName, string>> = {
-  cursor: '{\n  "mcpServers": {\n    "one": {"command": "one"}, // mine\n    "two": {"command": "two"}\n  }\n}\n',
+  cursor:
+    '{\n  "mcpServers": {\n    "one": {"command": "one"}, // mine\n    "two": {"command": "two"}\n  }\n}\n',
   goose: 'extensions:\n  one: # mine\n    cmd: one\n    type: stdio\n  two:\n    cmd: two\n    type: stdio\n',
   codex: '# mine\n[mcp_servers.one]\ncommand = "one"\n\n[mcp_servers.two]\ncommand = "two"\n',
 };
@@ -29,7 +30,10 @@ const placesIn = (home: string): Place[] =>
 
 /** The current texts of the files. */
 export async function textsIn(home: string): Promise<Record<string, string>> {
-  const texts = placesIn(home).map(async ({ application: { id }, path }) => [id, await readFile(path, 'utf8')]);
+  const texts = placesIn(home).map(async ({ application: { id }, path }) => [
+    id,
+    await readFile(path, 'utf8'),
+  ]);
   return Object.fromEntries(await Promise.all(texts)) as Record<string, string>;
 }
 

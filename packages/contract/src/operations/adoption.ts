@@ -31,7 +31,7 @@ export const adoptionOperations = {
     command: ['adopt', '--yes'],
     summary: 'Adopt servers',
     description:
-      'Runs each server as a workload, moves its credentials to the secrets, and compares its tools with those of the original command. Only then does the entry of the client lead to the workload. A server that does not work in isolation stays as it is.',
+      'Runs each server as a workload, moves its credentials to the secrets, and compares its tools with those of the original command. Only then does the client use the workload. A server that does not work in isolation stays as it is.',
     body: AdoptServers,
     success: { status: 200, description: 'The results, one for each server.', body: AdoptionResult },
     progress: true,

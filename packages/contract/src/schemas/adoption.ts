@@ -97,7 +97,10 @@ const AdoptedServer = z
     problem,
     hint,
   })
-  .meta({ id: 'AdoptedServer', description: 'A server whose clients now use the workload, unless there is a problem.' });
+  .meta({
+    id: 'AdoptedServer',
+    description: 'A server whose clients now use the workload, unless there is a problem.',
+  });
 export type AdoptedServer = z.infer<typeof AdoptedServer>;
 
 export const AdoptionResult = z

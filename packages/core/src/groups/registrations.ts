@@ -80,6 +80,11 @@ export class Registrations implements AsyncDisposable {
     return entries.filter(({ target }) => target === undefined || !this.leadsToWorkload(target));
   }
 
+  /** The workload as clients see it. Throws `not-found`. */
+  entryFor(name: string): Entry {
+    return entryOf(this.#options.workloads.require(name).runConfig);
+  }
+
   /** Whether a target (see `entryTarget`) is that of a workload. */
   leadsToWorkload(target: string): boolean {
     const workloads = this.#options.workloads.all();

@@ -46,7 +46,7 @@ export async function run(call: CommandCall): Promise<void> {
   }
   if (!flags.has('yes')) {
     if (!canAsk())
-      throw invalid('adoption changes the configuration of your clients, and there is no terminal to ask you', {
+      throw invalid('adoption changes files, and there is no terminal to ask you', {
         hint: 'see the changes with --dry-run, and then add --yes',
       });
     out.record(plan, (page) => showPlan(page, plan));
@@ -75,8 +75,7 @@ async function undo(
     out.result({ files: [], stopped: [] }, 'There is nothing to undo.');
     return;
   }
-  if (!flags.has('yes'))
-    await confirm(`Restore ${[...files].map(printable).join(', ')}?`, { signal });
+  if (!flags.has('yes')) await confirm(`Restore ${[...files].map(printable).join(', ')}?`, { signal });
   const undone = await daemon.undoAdoption(
     {
       body: {

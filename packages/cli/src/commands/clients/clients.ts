@@ -21,7 +21,7 @@ export const clientCommands: readonly Command[] = [
     path: 'adopt',
     summary: 'Take over the servers that clients run themselves',
     description:
-      'Finds the MCP servers in the configuration of all clients, shows what ToolHive would run in their place, and asks. Then it runs each server in isolation, moves API keys from the file to the secrets, compares the tools with those of the original command, and lets the entry of the client lead to the workload. A server that does not work in isolation stays as it is. `--undo` restores every byte.',
+      'Finds the MCP servers that clients start or reach themselves, shows what ToolHive would run in their place, and asks. Then it runs each server in isolation, moves API keys from the file to the secrets, compares the tools with those of the original command, and then lets the client use the workload. A server that does not work in isolation stays as it is. `--undo` restores every byte.',
     arguments: [
       {
         name: 'clients',
@@ -38,10 +38,14 @@ export const clientCommands: readonly Command[] = [
         description: 'A project whose configuration files count too. By default, the current directory',
         completes: 'folder',
       },
-      { name: 'dry-run', kind: 'boolean', description: 'Show the plan and the changes of each file, and do nothing' },
+      {
+        name: 'dry-run',
+        kind: 'boolean',
+        description: 'Show the plan and the changes of each file, and do nothing',
+      },
       { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' },
       { name: 'list', kind: 'boolean', description: 'List the adopted servers and the backups' },
-      { name: 'undo', kind: 'boolean', description: 'Restore the configuration of the clients' },
+      { name: 'undo', kind: 'boolean', description: 'Give the servers back to the clients' },
       {
         name: 'whole-files',
         kind: 'boolean',
