@@ -15,7 +15,7 @@ const Seen = z.record(z.string(), z.array(z.string()));
 type Seen = z.infer<typeof Seen>;
 
 /**
- * Reports servers that users or installers add to the files of clients, until the signal aborts. Never changes such a
+ * Reports servers that users or installers add to clients, until the signal aborts. Never changes such a
  * file. Servers from before the first look are no news.
  */
 export async function watchNewcomers(core: Core, signal: AbortSignal): Promise<void> {
@@ -23,7 +23,7 @@ export async function watchNewcomers(core: Core, signal: AbortSignal): Promise<v
     try {
       await reportNewcomers(core);
     } catch (error) {
-      core.log.warn({ why: messageOf(error) }, 'the files of clients could not be watched');
+      core.log.warn({ why: messageOf(error) }, 'client files could not be watched');
     }
     await delay(CHECK_MS, undefined, { signal, ref: false }).catch(() => {}); // the loop sees the abort
   }

@@ -7,6 +7,7 @@ import { checkWorkload } from '@toolhive/core/check';
 import type { Core } from '@toolhive/core/core';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { deleteWorkload, startWorkload } from '@toolhive/core/operate';
+import { importCommand } from './hints.ts';
 import type { AdoptionRecord } from './record.ts';
 import type { FoundServer } from './scan.ts';
 import { credentialsIn, withSecrets } from './separate.ts';
@@ -122,9 +123,8 @@ export class AdoptedWorkloads {
 export function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {
   if (risks.length === 0) return;
   const [entry] = entries;
-  const source = entry?.place.scope === 'user' ? entry.place.application.id : entry?.place.path;
   throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
-    hint: `to give the access, run thv import ${source} ${entry?.name}`,
+    ...(entry === undefined ? {} : { hint: `to give the access, run ${importCommand(entry)}` }),
   });
 }
 

@@ -11,6 +11,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import canonicalize from 'canonicalize';
+import { importCommand } from './hints.ts';
 import { withMounts } from './mounts.ts';
 
 /** An entry that leads to a server without ToolHive. */
@@ -144,8 +145,8 @@ function refuseToRead(path: string): Promise<never> {
   throw invalid(`the configuration of the project names the file ${path}`, { hint });
 }
 
-function missingValues(names: readonly string[], { place, name }: FoundEntry): ThvError {
+function missingValues(names: readonly string[], entry: FoundEntry): ThvError {
   return invalid(`the configuration has no value for ${names.join(', ')}`, {
-    hint: `run thv import ${place.scope === 'user' ? place.application.id : place.path} ${name}, which asks for the ${names.length === 1 ? 'value' : 'values'}`,
+    hint: `run ${importCommand(entry)}, which asks for the ${names.length === 1 ? 'value' : 'values'}`,
   });
 }

@@ -100,7 +100,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     );
   }
   watchNewcomers(core, options.signal).catch((error: unknown) =>
-    log.error({ err: error }, 'the files of clients are no longer watched'),
+    log.error({ err: error }, 'client files are no longer watched'),
   );
   const base = await listenMore(options, { core, own, telemetry, sessions, ui, opened });
   const control =

@@ -4,7 +4,7 @@ import type { AdoptedServer, AdoptionPlan, PlannedServer } from '@toolhive/contr
 import type { Client } from '@toolhive/contract/client';
 import { ClientName } from '@toolhive/contract/client-application';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
-import { printable } from '@toolhive/contract/printable';
+import { printable as harmless } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 import type { Out, Page } from '../../out.ts';
 import { canAsk, confirm } from '../../prompt.ts';
@@ -35,7 +35,7 @@ export async function run(call: CommandCall): Promise<void> {
       for (const { path, diff } of plan.files) {
         page.line('');
         page.line(printable(path));
-        for (const line of diff.split('\n')) page.line(printable(line));
+        for (const line of diff.split('\n')) page.line(harmless(line));
       }
     });
     return;
@@ -172,5 +172,8 @@ function projectsOf(named: readonly string[]): string[] {
   const directories = named.length > 0 ? named.map((path) => resolve(path)) : [process.cwd()];
   return directories.filter((directory) => directory !== homedir());
 }
+
+/** Text of a file, in one line. */
+const printable = (text: string): string => harmless(text.replaceAll(/\s+/g, ' '));
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
