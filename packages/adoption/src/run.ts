@@ -124,7 +124,7 @@ export function refuseRisks(risks: readonly { text: string }[], { entries }: Fou
   if (risks.length === 0) return;
   const [entry] = entries;
   throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
-    ...(entry === undefined ? {} : { hint: `to give the access, run ${importCommand(entry)}` }),
+    hint: entry && `to give the access, run ${importCommand(entry)}`,
   });
 }
 
