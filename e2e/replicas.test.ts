@@ -150,6 +150,36 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
   });
 });
 
+test('a stream resumes at another proxy after the end of the first one, also if messages are filtered', async () => {
+  const config = { tools_filter: ['progress'] };
+  await using installation = await startInstallation({ proxies: 2, servers: 1, config });
+  const { balancer, proxies, url } = installation;
+  const client = await new RawClient(url, '2025-11-25', 'resuming').open();
+  balancer.choose(0);
+  const killed = new AbortController();
+  const reading = { id: 7, method: 'tools/call', params: { name: 'progress', arguments: { ms: 300 } } };
+  const seen: string[] = [];
+  await client
+    .send('POST', JSON.stringify({ jsonrpc: '2.0', ...reading }), {}, {
+      onEventId: (id) => {
+        seen.push(id);
+        proxies[0]?.child.kill('SIGKILL');
+      },
+    })
+    .catch(() => killed.abort());
+
+  balancer.choose(1);
+  const resumed: RpcMessage[] = [];
+  await until(async () => {
+    const { messages } = await client.send('GET', undefined, { 'last-event-id': seen[0] ?? '' });
+    resumed.splice(0, resumed.length, ...messages);
+    return messages.length > 0;
+  });
+
+  expect(killed.signal.aborted).toBe(true);
+  expect(resumed).toMatchObject([{ id: 7, result: { content: [{ type: 'text' }] } }]);
+});
+
 test('a proxy that has to end finishes its calls, and sends further connections elsewhere', async () => {
   const flags = ['--drain-delay', '1', '--drain-timeout', '30'];
   await using installation = await startInstallation({ proxies: 2, servers: 1, flags });

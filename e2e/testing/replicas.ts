@@ -174,6 +174,13 @@ export interface RpcMessage {
   error?: { code: number; message: string };
 }
 
+/** What a client does while it reads a reply. */
+interface Reading {
+  onMessage?: (message: RpcMessage) => void;
+  onEventId?: (id: string) => void;
+  signal?: AbortSignal;
+}
+
 /** A client whose every request takes a new connection. */
 export class RawClient {
   readonly name: string;
@@ -222,15 +229,15 @@ export class RawClient {
   }
 
   post(message: RpcMessage | object, onMessage?: (message: RpcMessage) => void): Promise<Reply> {
-    return this.send('POST', JSON.stringify({ jsonrpc: '2.0', ...message }), {}, onMessage);
+    const reading = onMessage === undefined ? {} : { onMessage };
+    return this.send('POST', JSON.stringify({ jsonrpc: '2.0', ...message }), {}, reading);
   }
 
   async send(
     method: string,
     body?: string,
     more: Record<string, string> = {},
-    onMessage?: (message: RpcMessage) => void,
-    signal?: AbortSignal,
+    { onMessage, onEventId, signal }: Reading = {},
   ): Promise<Reply> {
     const message =
       body === undefined ? {} : (JSON.parse(body) as RpcMessage & { params?: { name?: string } });
@@ -264,8 +271,9 @@ export class RawClient {
     response.setEncoding('utf8');
     for await (const chunk of response) {
       text += chunk;
-      for (const { data } of isStream ? events().slice(seen) : []) {
+      for (const { id, data } of isStream ? events().slice(seen) : []) {
         seen += 1;
+        if (id !== undefined) onEventId?.(id);
         if (data !== '') onMessage?.(JSON.parse(data) as RpcMessage);
       }
     }

@@ -6,7 +6,7 @@ import type { Upstream } from '../upstream/upstream.ts';
 import { Peers } from './peers.ts';
 import type { PeerOptions, PeerRequest } from './peers.ts';
 import { ReplicatedUpstream, sealedIdOf } from './replicated-upstream.ts';
-import { RouteSeal } from './route.ts';
+import { EventSeal, RouteSeal } from './route.ts';
 
 /** How several equal proxies serve one workload. */
 export interface ReplicaOptions {
@@ -23,11 +23,13 @@ export interface ReplicaOptions {
 export class Replicas {
   readonly #options: ReplicaOptions;
   readonly #seal: RouteSeal;
+  readonly #events: EventSeal;
   #peers: Peers | undefined;
 
   constructor(workload: string, options: ReplicaOptions) {
     this.#options = options;
     this.#seal = new RouteSeal(workload, options.keys);
+    this.#events = new EventSeal(workload, options.keys);
   }
 
   /** Opens the port for the other proxies, if there is one. */
@@ -40,7 +42,13 @@ export class Replicas {
   }
 
   upstream(openUpstream: () => Upstream, onFault: (error: unknown) => void): Upstream {
-    return new ReplicatedUpstream({ seal: this.#seal, peers: () => this.#peers, openUpstream, onFault });
+    return new ReplicatedUpstream({
+      seal: this.#seal,
+      events: this.#events,
+      peers: () => this.#peers,
+      openUpstream,
+      onFault,
+    });
   }
 
   /**
