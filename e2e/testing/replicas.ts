@@ -35,6 +35,8 @@ export interface InstallationOptions {
   /** Further fields of the run config. */
   config?: object;
   flags?: string[];
+  /** Further environment variables of the proxies. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Starts servers, proxies, and a balancer as processes and listeners of this machine. */
@@ -44,6 +46,7 @@ export async function startInstallation({
   servers: serverCount = 3,
   config = {},
   flags = [],
+  env = {},
 }: InstallationOptions = {}): Promise<Installation> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-replicas-'));
@@ -65,7 +68,7 @@ export async function startInstallation({
   const startProxy = async (): Promise<Runner> => {
     const runner = await startRunner(
       { target_port: 1, insecure_no_auth: true, ...config },
-      { POD_IP: '127.0.0.1' },
+      { POD_IP: '127.0.0.1', ...env },
       [
         '--session-keys',
         keys,

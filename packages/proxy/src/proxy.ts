@@ -173,11 +173,12 @@ export class WorkloadProxy implements AsyncDisposable {
     });
     this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
-    const settings = { ...options, files, workload, input, messages };
     this.#replicas =
       options.replicas === undefined || transport === 'stdio'
         ? undefined
         : new Replicas(workload, options.replicas);
+    const { shared } = this.#replicas ?? {};
+    const settings = { ...options, files, workload, input, messages, shared };
     const openUpstream = (): Upstream =>
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
     this.#upstream = this.#replicas?.upstream(openUpstream, onFault) ?? openUpstream();

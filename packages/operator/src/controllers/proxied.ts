@@ -152,7 +152,9 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     },
     againAfterMs: shortest(
       isWaiting ? REMOTE_POLL_MS : undefined,
-      references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+      references.secretVersions === '' && references.storageVersions === undefined
+        ? undefined
+        : SECRET_POLL_MS,
       ready.isReady ? undefined : podPollMs(pass),
       sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
     ),

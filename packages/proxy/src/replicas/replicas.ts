@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SealKeys } from '../bridge/seal.ts';
+import { SharedStreams } from '../bridge/shared-streams.ts';
+import type { SharedStorage } from '../bridge/shared-streams.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -17,6 +19,8 @@ export interface ReplicaOptions {
    * here.
    */
   peers?: Omit<PeerOptions, 'keys'>;
+  /** Where the events of sessions are stored, so that they survive their proxy. By default, nowhere. */
+  storage?: SharedStorage | undefined;
 }
 
 /** What a proxy shares with its peers. */
@@ -24,12 +28,16 @@ export class Replicas {
   readonly #options: ReplicaOptions;
   readonly #seal: RouteSeal;
   readonly #events: EventSeal;
+  /** The stored events of sessions. */
+  readonly shared: SharedStreams | undefined;
   #peers: Peers | undefined;
 
   constructor(workload: string, options: ReplicaOptions) {
     this.#options = options;
     this.#seal = new RouteSeal(workload, options.keys);
     this.#events = new EventSeal(workload, options.keys);
+    const { keys, storage } = options;
+    this.shared = storage && new SharedStreams({ workload, keys, storage });
   }
 
   /** Opens the port for the other proxies, if there is one. */
@@ -75,5 +83,6 @@ export class Replicas {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#peers?.[Symbol.asyncDispose]();
+    await this.shared?.[Symbol.asyncDispose]();
   }
 }
