@@ -160,12 +160,17 @@ test('a stream resumes at another proxy after the end of the first one, also if 
   const reading = { id: 7, method: 'tools/call', params: { name: 'progress', arguments: { ms: 300 } } };
   const seen: string[] = [];
   await client
-    .send('POST', JSON.stringify({ jsonrpc: '2.0', ...reading }), {}, {
-      onEventId: (id) => {
-        seen.push(id);
-        proxies[0]?.child.kill('SIGKILL');
+    .send(
+      'POST',
+      JSON.stringify({ jsonrpc: '2.0', ...reading }),
+      {},
+      {
+        onEventId: (id) => {
+          seen.push(id);
+          proxies[0]?.child.kill('SIGKILL');
+        },
       },
-    })
+    )
     .catch(() => killed.abort());
 
   balancer.choose(1);

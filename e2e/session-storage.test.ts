@@ -132,8 +132,12 @@ test('what a client has set up continues at another proxy', async () => {
   expect((await client.told('whoami'))['client']).toBe('set up');
 });
 
-const hanging: ((other: StorageServer) => unknown)[] = [
-  (other) => other.send('CONFIG', 'SET', 'requirepass', 'another'),
+const faults: ((other: StorageServer) => unknown)[] = [
+  async (other) => {
+    await other.send('CONFIG', 'SET', 'requirepass', 'another');
+    other.password = 'another';
+    await other.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  },
   (other) => other.send('CONFIG', 'SET', 'maxmemory', '1'),
   (other) => other.signal('SIGSTOP'),
   (other) => other.signal('SIGKILL'),
@@ -148,7 +152,7 @@ test.each([
   await using other = await startStorage();
   await using installation = await startProxies(other.port);
   const { balancer, proxies, url } = installation;
-  await hanging[at]?.(other);
+  await faults[at]?.(other);
   balancer.choose(0);
   const client = await new RawClient(url, version, 'served').open();
 

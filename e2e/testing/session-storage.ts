@@ -19,16 +19,17 @@ export interface StorageServer extends AsyncDisposable {
   signal: (signal: NodeJS.Signals) => void;
 }
 
+const firstPassword = 'an own password';
+
 export const storageProgram = ['valkey-server', 'redis-server'].find((program) => isInstalled(program));
 
 /** Starts a storage. By default, on a free port. */
 export async function startStorage(given?: number, flags: string[] = []): Promise<StorageServer> {
   const port = given ?? (await freePort());
-  const password = 'an own password';
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-storage-'));
   const child = spawn(
     storageProgram ?? 'redis-server',
-    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--requirepass', password, ...flags],
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--requirepass', firstPassword, ...flags],
     { cwd: folder.path, stdio: 'ignore' },
   );
   const closed = once(child, 'close');
@@ -36,7 +37,7 @@ export async function startStorage(given?: number, flags: string[] = []): Promis
     const command = (parts: string[]): string =>
       `*${parts.length}\r\n${parts.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')}`;
     const socket = connect(port, '127.0.0.1');
-    socket.write(command(['AUTH', password]) + command(words) + command(['QUIT']));
+    socket.write(command(['AUTH', server.password]) + command(words) + command(['QUIT']));
     let text = '';
     socket.setEncoding('utf8');
     for await (const chunk of socket) text += chunk;
@@ -47,10 +48,9 @@ export async function startStorage(given?: number, flags: string[] = []): Promis
       (answer) => answer.startsWith('+PONG'),
       () => false,
     );
-  if (!flags.includes('--tls-port')) await until(isUp);
-  return {
+  const server: StorageServer = {
     port,
-    password,
+    password: firstPassword,
     send,
     script: (lua) => send('EVAL', lua, '0'),
     signal: (signal) => void child.kill(signal),
@@ -60,4 +60,6 @@ export async function startStorage(given?: number, flags: string[] = []): Promis
       await folder[Symbol.asyncDispose]();
     },
   };
+  if (!flags.includes('--tls-port')) await until(isUp);
+  return server;
 }
