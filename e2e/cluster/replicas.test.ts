@@ -159,6 +159,21 @@ describeOperator('replicas', (world) => {
     expect(await field(namespace, 'secret/mcp-taken-session-keys', '{.data}')).toBe('{"own":"dmFsdWU="}');
   });
 
+  test('deleted keys are back as soon as a pod needs them', async () => {
+    const namespace = await world.cluster.namespace();
+    await apply(namespace, server('deleted', http));
+    await waitFor(namespace, 'mcpserver/deleted');
+
+    await world.cluster.kubectl(['delete', '-n', namespace, 'secret/mcp-deleted-session-keys']);
+    await world.cluster.kubectl(['rollout', 'restart', '-n', namespace, 'deployment/deleted']);
+
+    await expect
+      .poll(() => field(namespace, 'secret/mcp-deleted-session-keys', '{.metadata.name}'), {
+        timeout: 20_000,
+      })
+      .toBe('mcp-deleted-session-keys');
+  });
+
   test('old keys are changed so that each session survives the change', async () => {
     const namespace = await world.cluster.namespace();
     await apply(namespace, server('rotated', http));

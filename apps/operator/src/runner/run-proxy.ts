@@ -1,6 +1,6 @@
+import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
-import { escaped } from '@toolhive/contract/printable';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { metaSettings } from '@toolhive/tool-search/settings';
 import { networkOf } from '@toolhive/core/network-grant';
@@ -73,8 +73,9 @@ export async function runProxy(
     log,
     readSecret,
     publicHosts: publicHostsOf(runConfig.name, env),
+    pod: env['POD_NAME'] || hostname(),
     writeAudit: (line) => {
-      process.stdout.write(escaped(line));
+      process.stdout.write(line);
     },
     reachServer: async (_report, over) => {
       if (runConfig.built_in !== undefined)

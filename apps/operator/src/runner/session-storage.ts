@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { invalid, messageOf } from '@toolhive/contract/failure';
-import type { SharedStorage } from '@toolhive/proxy/shared-storage';
+import type { ReplicaOptions } from '@toolhive/core/single-workload';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
@@ -42,6 +42,8 @@ for _, value in ipairs(redis.call('LRANGE', KEYS[1], -${maxItems}, -1)) do
   end
 end
 return found`;
+
+type SharedStorage = NonNullable<ReplicaOptions['storage']>;
 
 /** A storage that speaks the protocol of Valkey and Redis. The proxy continues without it. */
 export class SessionStorage implements SharedStorage, Disposable {

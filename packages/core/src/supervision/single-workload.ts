@@ -32,6 +32,8 @@ export interface SingleWorkloadOptions {
   replicas?: ReplicaOptions | undefined;
   /** How the proxy ends: how long requests may still arrive, and how long calls may take. */
   drain?: { settleMs: number; maxMs: number } | undefined;
+  /** Names this process in its audit records. */
+  pod: string;
   /** Receives one line for each audit event. */
   writeAudit: (line: string) => void;
   /** Ends the proxy. */
@@ -59,7 +61,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
   const parts = [
     accessPart((config) => openWorkloadAccess(config, readSecret)),
     builtInPart,
-    auditPart(new StdoutAudit(options.writeAudit)),
+    auditPart(new StdoutAudit(options.writeAudit, options.pod)),
     telemetryPart({ version, env }),
   ];
   const settings = await proxyOptionsOf(

@@ -3,6 +3,7 @@ import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
 import { Dispute } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
+import { keyOf } from '../runtime/reflector.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
 import { childrenOf, egressService, optionalChildren, sessionKeysOf } from '../templates/objects.ts';
@@ -260,8 +261,13 @@ async function applyAll(
   };
   const children = childrenOf(plan);
   const keys = sessionKeysOf(plan);
-  const { namespace } = plan.proxied;
-  if (keys !== undefined) await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, signal);
+  const { namespace, name } = plan.proxied;
+  const proxies = context
+    .cache(types.deployment)
+    .get<PodController>(keyOf({ metadata: { name, namespace } }));
+  const isWaiting = proxies !== undefined && !isReady(proxies);
+  if (keys !== undefined)
+    await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, { isWaiting, signal });
   // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
   const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
   for (const stage of [0, 1, 2])
