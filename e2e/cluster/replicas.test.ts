@@ -164,6 +164,14 @@ describeOperator('replicas', (world) => {
     await apply(namespace, server('deleted', http));
     await waitFor(namespace, 'mcpserver/deleted');
 
+    // As with a missing Secret, the next pod does not become ready.
+    const quota = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'full' },
+      spec: { hard: { pods: '1' } },
+    };
+    await apply(namespace, JSON.stringify(quota));
     await world.cluster.kubectl(['delete', '-n', namespace, 'secret/mcp-deleted-session-keys']);
     await world.cluster.kubectl(['rollout', 'restart', '-n', namespace, 'deployment/deleted']);
 

@@ -21,7 +21,7 @@ export interface StorageServer extends AsyncDisposable {
 
 const firstPassword = 'an own password';
 
-export const storageProgram = ['valkey-server', 'redis-server'].find((program) => isInstalled(program));
+const storageProgram = ['valkey-server', 'redis-server'].find((program) => isInstalled(program));
 
 /** Starts a storage. By default, on a free port. */
 export async function startStorage(given?: number, flags: string[] = []): Promise<StorageServer> {

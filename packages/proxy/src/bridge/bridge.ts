@@ -8,7 +8,7 @@ import type { OpenTransport } from '../connection/pool.ts';
 import { answerError } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { errorCodes, idText, ownMessage } from '../jsonrpc/message.ts';
+import { errorCodes, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
@@ -27,6 +27,7 @@ import { Seal } from './seal.ts';
 import { ServerState } from './server-state.ts';
 import type { Session } from './session.ts';
 import { SessionListeners } from './session-listeners.ts';
+import { setUpAgain } from './session-setup.ts';
 import { SessionTable } from './session-table.ts';
 import type { SharedStreams } from './shared-streams.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -135,9 +136,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       messages,
       now,
       shared: options.shared,
-      onAdopted: (session) => {
-        this.#setUp(session).catch(onFault);
-      },
+      onAdopted: (session) => void setUpAgain(this, session).catch(onFault),
       onKept: (session) => this.#listeners.add(session),
       onClosed: (session) => {
         this.#server.connection?.refuseAllOf(session, 'the session was closed');
@@ -162,19 +161,13 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       hasOwn,
       ownIdentity: () => this.#legacySupport.identity,
     });
-    const mayHaveOwn = options.sessions === 'own';
     this.#modern = new ModernRouter({
       ...shared,
       calls: this.#modernCalls,
       toolParameters: this.#toolParameters,
-      mayHaveOwn,
+      mayHaveOwn: options.sessions === 'own',
     });
     this.#maintenance = setInterval(() => this.#maintain(), limits.maintenanceMs).unref();
-  }
-
-  /** The events that other proxies have stored. */
-  get shared(): SharedStreams | undefined {
-    return this.#options.shared;
   }
 
   /** The connection to the running server that all clients share. Undefined while none is up. */
@@ -307,18 +300,6 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.disconnect(reason, true);
     this.sessions.closeAll();
     await this.#pool.close(reason, true);
-  }
-
-  /** Sets up again what a session has set up at the proxy that began it. */
-  async #setUp(session: Session): Promise<void> {
-    const { id, principal } = session;
-    const setup = await this.shared?.setup({ session: id, principal: principal.id });
-    if (setup === undefined || !session.isNamed) return;
-    const { subscriptions, logLevel: level } = setup;
-    const set = (method: string, params: Record<string, string>, n: number): void =>
-      this.accept(session, ownMessage({ id: `set-up-${n}`, method, params }), { answer() {}, notify() {} });
-    for (const [n, uri] of subscriptions.entries()) set('resources/subscribe', { uri }, n);
-    if (level !== undefined) set('logging/setLevel', { level }, subscriptions.length);
   }
 
   #routeLegacy(session: Session, message: Message, responder: Responder): void {

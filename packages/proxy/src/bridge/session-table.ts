@@ -33,6 +33,11 @@ export class SessionTable {
     this.#options = options;
   }
 
+  /** The events of sessions that other proxies have stored. */
+  get shared(): SharedStreams | undefined {
+    return this.#options.shared;
+  }
+
   /** How many sessions clients can name. */
   get size(): number {
     return this.#named.size;

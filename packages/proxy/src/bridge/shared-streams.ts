@@ -61,7 +61,7 @@ const setupName = 'setup';
 
 /**
  * The events of resumable streams in a storage that all proxies share, so that a client whose proxy has ended gets the
- * events that it missed from another one. All values are sealed for their workload, session, caller, and stream. Whoever can
+ * events that it missed from another one. All values are sealed for their workload, session, caller, and stream. A program that can
  * write to the storage can remove events, but not add, change, or exchange them. Nothing waits for the storage to write.
  */
 export class SharedStreams implements AsyncDisposable {

@@ -206,8 +206,9 @@ function openStream(bridge: Bridge, exchange: Exchange): void {
   const stream = last === undefined ? undefined : session.findStream(last.name);
   if (last !== undefined && stream?.canResumeAfter(last.id) === true)
     return stream.connect(new EventStream(response), { lastSeen: last.id });
-  if (last === undefined || stream !== undefined || bridge.shared === undefined) return replyMissed(response);
-  resumeShared({ shared: bridge.shared, session, response }, last).catch(raiseFault);
+  if (last === undefined || stream !== undefined || bridge.sessions.shared === undefined)
+    return replyMissed(response);
+  resumeShared({ shared: bridge.sessions.shared, session, response }, last).catch(raiseFault);
 }
 
 /** With 404, a client that has missed messages initializes again. */

@@ -208,19 +208,12 @@ export class GuardedForwarder {
     });
   }
 
-  #ask({ exchange, message, request, resumed, reply }: Forwarding, listener: AnswerListener): void {
-    const { forwarder, input } = this.#options;
-    const isChanged = message !== undefined && message !== request;
-    const name =
-      isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
+  #ask(forwarding: Forwarding, listener: AnswerListener): void {
+    const { forwarder, input, isAuthenticated } = this.#options;
+    const { exchange, message, reply } = forwarding;
     const forwarded = {
       body: message?.text ?? null,
-      replaced: {
-        ...replacedHeaders(this.#options.isAuthenticated),
-        ...exchange.credentials,
-        ...(name === undefined ? {} : { 'mcp-name': name }),
-        ...(resumed === undefined ? {} : { 'last-event-id': resumed.id }),
-      },
+      replaced: { ...replacedHeaders(isAuthenticated), ...exchange.credentials, ...ownHeaders(forwarding) },
       aborter: reply,
       budget: input.output,
     };
@@ -233,10 +226,7 @@ export class GuardedForwarder {
   }
 
   async #passStream(forwarding: Forwarding, headers: AnswerHeaders, body: Readable): Promise<void> {
-    const { reply, exchange } = forwarding;
-    const request = requestOf(forwarding);
-    const named = (id: string | undefined): string | undefined =>
-      id === undefined || request === undefined ? id : (exchange.sealing?.sealedEvent(id, request) ?? id);
+    const { reply } = forwarding;
     if (!isEventStream(headers['content-type'])) {
       body.destroy();
       throw new Error('the response is not an event stream');
@@ -245,7 +235,7 @@ export class GuardedForwarder {
     for await (const { data, id } of readEvents(body, this.#options.input)) {
       const text = data === '' ? '' : await new Promise<string>((done) => this.#pass(forwarding, data, done));
       // An event whose message is withheld still has its ID, with which the client can resume the stream.
-      if (text !== '' || id !== undefined) await reply.event({ data: text, id: named(id) });
+      if (text !== '' || id !== undefined) await reply.event({ data: text, id: eventIdFor(forwarding, id) });
     }
     reply.end();
   }
@@ -290,9 +280,7 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    const { caller, session } = forwarding;
-    const request = requestOf(forwarding);
-    const answered = { caller, session, ...(request === undefined ? {} : { request }) };
+    const answered = { ...forwarding, request: requestOf(forwarding) };
     this.#serverMessages.pass(answered, text, (response) => this.#respond(forwarding, response), done);
   }
 
@@ -322,6 +310,23 @@ export class GuardedForwarder {
 /** The request that the messages of a reply belong to, also if the request came over an earlier connection. */
 function requestOf({ request, resumed }: Forwarding): Message | undefined {
   return request ?? resumed?.request;
+}
+
+/** The headers that describe what is sent instead of the client's request. */
+function ownHeaders({ exchange, message, request, resumed }: Forwarding): Record<string, string> {
+  const isChanged = message !== undefined && message !== request;
+  const name = isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
+  return {
+    ...(name === undefined ? {} : { 'mcp-name': name }),
+    ...(resumed === undefined ? {} : { 'last-event-id': resumed.id }),
+  };
+}
+
+/** The ID of an event for the client, which tells any proxy the request of the event. */
+function eventIdFor(forwarding: Forwarding, id: string | undefined): string | undefined {
+  const request = requestOf(forwarding);
+  if (id === undefined || request === undefined) return id;
+  return forwarding.exchange.sealing?.sealedEvent(id, request) ?? id;
 }
 
 function clientOf({ value }: Message, session: ServerSession | undefined): ClientIdentity {

@@ -57,7 +57,7 @@ export const clusterCommands: readonly Command[] = [
     path: 'cluster verify-audit',
     summary: 'Verify audit records of proxy pods',
     description:
-      'Reads the logs of proxy pods and follows the hash chain of each pod. The exit code is 1 if a record was changed or removed. Records at the end of a chain can be removed unnoticed.',
+      'Reads logs from proxy pods and follows each hash chain. The exit code is 1 if a record was changed or removed. Records at the end of a chain can be removed unnoticed.',
     arguments: [
       {
         name: 'file',

@@ -155,7 +155,7 @@ export const valueRules: readonly ValueRule[] = [
 ];
 
 /** A value that does not appear in the result. */
-export interface Left {
+interface Left {
   path: string;
   reason: string;
 }

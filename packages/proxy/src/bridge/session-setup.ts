@@ -1,0 +1,15 @@
+import { ownMessage } from '../jsonrpc/message.ts';
+import type { Bridge } from './bridge.ts';
+import type { Session } from './session.ts';
+
+/** Sets up again what a session has set up at the proxy that began it. */
+export async function setUpAgain(bridge: Bridge, session: Session): Promise<void> {
+  const { id, principal } = session;
+  const setup = await bridge.sessions.shared?.setup({ session: id, principal: principal.id });
+  if (setup === undefined || !session.isNamed) return;
+  const { subscriptions, logLevel: level } = setup;
+  const set = (method: string, params: Record<string, string>, n: number): void =>
+    bridge.accept(session, ownMessage({ id: `set-up-${n}`, method, params }), { answer() {}, notify() {} });
+  for (const [n, uri] of subscriptions.entries()) set('resources/subscribe', { uri }, n);
+  if (level !== undefined) set('logging/setLevel', { level }, subscriptions.length);
+}
