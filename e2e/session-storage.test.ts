@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient, startInstallation } from './testing/replicas.ts';
 import type { Installation, Reply } from './testing/replicas.ts';
 import { startStorage } from './testing/session-storage.ts';
@@ -188,4 +188,97 @@ test('a storage that comes back is used again, and a proxy says when it does not
   });
 
   expect(JSON.stringify(proxy?.lines())).not.toContain(storage.password);
+});
+
+describe('rate limits', () => {
+  const limits = { shared: { maxTokens: 10, refillMs: 3_600_000 }, tools: { slow: { shared: { maxTokens: 2, refillMs: 3_600_000 } } } }; // prettier-ignore
+
+  function startLimited(port: number): Promise<Installation> {
+    return startInstallation({
+      proxies: 2,
+      servers: 1,
+      flags: [
+        '--session-storage',
+        `127.0.0.1:${port}`,
+        '--session-storage-prefix',
+        prefix,
+        '--rate-limits',
+        JSON.stringify(limits),
+      ],
+      env: { TOOLHIVE_SESSION_STORAGE_PASSWORD: storage.password },
+    });
+  }
+
+  /** The statuses of calls that are sent at once, to both proxies in turn. */
+  async function statusesOf(
+    { proxies }: Installation,
+    count: number,
+    tool = 'whoami',
+  ): Promise<Record<string, number>> {
+    const clients = await Promise.all(
+      proxies.map(({ url }) => new RawClient(new URL(url), '2025-06-18', 'one').open()),
+    );
+    const replies = await Promise.all(
+      Array.from({ length: count }, (_, at) => clients[at % 2]?.call(tool, { ms: 1 })),
+    );
+    return Object.fromEntries(
+      Object.entries(Object.groupBy(replies, (reply) => String(reply?.status))).map(([status, all]) => [
+        status,
+        all?.length ?? 0,
+      ]),
+    );
+  }
+
+  test('several proxies let exactly as many calls pass as the limit says', async () => {
+    await storage.send('FLUSHALL');
+    await using installation = await startLimited(storage.port);
+
+    const slow = await statusesOf(installation, 4, 'slow');
+    const all = await statusesOf(installation, 30);
+
+    expect([slow, all]).toEqual([
+      { 200: 2, 429: 2 },
+      { 200: 8, 429: 22 },
+    ]);
+  });
+
+  test('foreign values neither close nor widen a limit for good', async () => {
+    await storage.send('FLUSHALL');
+    await using installation = await startLimited(storage.port);
+    await statusesOf(installation, 1);
+    const poison = async (tokens: string, at: string): Promise<void> => {
+      await storage.script(`for _, key in ipairs(redis.call('KEYS', '${prefix}limit:*')) do redis.call('DEL', key) redis.call('HSET', key, 'tokens', '${tokens}', 'at', '${at}') end`); // prettier-ignore
+    };
+
+    const counts = [];
+    for (const [tokens, at] of [
+      ['-1e300', '9e15'],
+      ['1e300', '0'],
+      ['nan', 'inf'],
+      ['x', ''],
+    ] as const) {
+      await poison(tokens, at);
+      counts.push((await statusesOf(installation, 20))['200']);
+    }
+    await storage.script(
+      `for _, key in ipairs(redis.call('KEYS', '${prefix}limit:*')) do redis.call('SET', key, 'text') end`,
+    );
+    counts.push((await statusesOf(installation, 20))['200']);
+
+    expect(counts).toEqual([10, 10, 10, 10, 10]);
+  });
+
+  test('each proxy has the limit for itself while the storage does not answer, and says so', async () => {
+    await using other = await startStorage();
+    await using installation = await startLimited(other.port);
+    other.signal('SIGKILL');
+
+    const counts = await statusesOf(installation, 30);
+
+    expect(counts).toEqual({ 200: 20, 429: 10 });
+    for (const proxy of installation.proxies)
+      expect(proxy.lines().some(({ msg }) => String(msg).startsWith('session storage does not answer'))).toBe(
+        true,
+      );
+  });
 });

@@ -40,7 +40,8 @@ describeOperator('replicas', (world) => {
     const passwordRef = { name: 'storage', key: 'password' };
     const tls = { caRef: { kind: 'ConfigMap', name: 'authority' } };
     const sessionStorage = { provider: 'valkey', address: 'storage.data:6379', db: 3, passwordRef, tls };
-    await apply(namespace, server('stored', { ...http, replicas: 2, sessionStorage }));
+    const rateLimiting = { shared: { maxTokens: 5, refillPeriod: '1m30s' }, tools: [{ name: 'slow', perUser: { maxTokens: 1, refillPeriod: '500ms' } }] }; // prettier-ignore
+    await apply(namespace, server('stored', { ...http, replicas: 2, sessionStorage, rateLimiting }));
     await expect.poll(() => condition(namespace, 'mcpserver/stored', 'Ready')).toBe('SecretNotFound');
     const secret = (password: string): string =>
       JSON.stringify({
@@ -72,11 +73,13 @@ describeOperator('replicas', (world) => {
         '--session-storage-db=3',
         `--session-storage-prefix=toolhive:${namespace}:stored:${uid}:`,
         '--session-storage-tls=/etc/toolhive/session-storage/ca.crt',
+        '--rate-limits={"shared":{"maxTokens":5,"refillMs":90000},"tools":{"slow":{"perUser":{"maxTokens":1,"refillMs":500}}}}',
       ]),
     );
     const password = `${container}.env[?(@.name=="TOOLHIVE_SESSION_STORAGE_PASSWORD")].valueFrom.secretKeyRef.name}`;
     expect(await field(namespace, 'deployment/stored', password)).toBe('storage');
     expect(await condition(namespace, 'mcpserver/stored', 'SessionsShared')).toBe('SessionStorage');
+    expect(await condition(namespace, 'mcpserver/stored', 'RateLimitsShared')).toBe('SessionStorage');
 
     const generations = (): Promise<string[]> =>
       Promise.all(['deployment/stored', 'statefulset/stored'].map((workload) => field(namespace, workload, '{.metadata.generation}'))); // prettier-ignore

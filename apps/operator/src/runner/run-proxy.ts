@@ -6,10 +6,11 @@ import { metaSettings } from '@toolhive/tool-search/settings';
 import { networkOf } from '@toolhive/core/network-grant';
 import { checkSingleWorkload } from '@toolhive/core/check-single-workload';
 import { runSingleWorkload } from '@toolhive/core/single-workload';
-import type { ReplicaOptions, StartedServer } from '@toolhive/core/single-workload';
+import type { RateLimits, ReplicaOptions, StartedServer } from '@toolhive/core/single-workload';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import { ForwardProxy } from '@toolhive/runtime/forward-proxy';
 import type { Logger } from 'pino';
+import * as z from 'zod';
 import { openLog } from '../log.ts';
 import { startMetaServer } from '../meta/meta-server.ts';
 import { version } from '../version.ts';
@@ -39,14 +40,15 @@ const options = {
   'session-storage-db': { type: 'string' },
   'session-storage-prefix': { type: 'string' },
   'session-storage-tls': { type: 'string' },
+  'rate-limits': { type: 'string' },
   'drain-delay': { type: 'string' },
   'drain-timeout': { type: 'string' },
 } as const;
 
 /**
  * Runs the command line of the proxy runner until the signal aborts: `run [--run-config FILE] [--server-host HOST]
- * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]... [--session-storage HOST:PORT]] [--drain-delay SECONDS]
- * [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
+ * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]... [--session-storage HOST:PORT]] [--rate-limits JSON] [--drain-delay
+ * SECONDS] [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
  * the keys, and reaches each server pod by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
  */
 export async function runProxy(
@@ -85,6 +87,7 @@ export async function runProxy(
         : reachHttp(runConfig, flags, replicas !== undefined);
     },
     replicas,
+    rateLimits: rateLimitsFrom(flags),
     drain: drainFrom(flags),
     signal,
   });
@@ -157,6 +160,22 @@ async function replicasOf(
       : { peers: { host, port: portOf(peerPort, '--peer-port'), advertised } };
   const kept = opened.move();
   return { keys: keys.keys, storage, ...peers, [Symbol.dispose]: () => kept.dispose() };
+}
+
+const Limit = z.strictObject({ maxTokens: z.int().min(1), refillMs: z.number().min(1) }).optional();
+const Scoped = z.strictObject({ shared: Limit, perUser: Limit });
+const Limits = Scoped.extend({ tools: z.record(z.string(), Scoped).optional() });
+
+function rateLimitsFrom({ 'rate-limits': text }: Flags): RateLimits | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return Limits.parse(JSON.parse(text));
+  } catch (cause) {
+    throw invalid(`--rate-limits has no valid limits: ${messageOf(cause)}`, {
+      hint: 'for example: {"shared":{"maxTokens":100,"refillMs":60000}}',
+      cause,
+    });
+  }
 }
 
 /** The variables with the credentials for the session storage, which must not be on a command line. */

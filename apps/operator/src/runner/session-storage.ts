@@ -45,6 +45,31 @@ return found`;
 
 type SharedStorage = NonNullable<ReplicaOptions['storage']>;
 
+/** Takes one token from each bucket, or none. Values of other programs cannot keep a bucket empty. */
+const take = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local levels, wait = {}, 0
+for at, key in ipairs(KEYS) do
+  local capacity, period = tonumber(ARGV[2 * at - 1]), tonumber(ARGV[2 * at])
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'hash' and kind ~= 'none' then redis.call('DEL', key) end
+  local stored = redis.call('HMGET', key, 'tokens', 'at')
+  local tokens, last = tonumber(stored[1] or capacity), tonumber(stored[2] or now)
+  if not tokens or tokens ~= tokens or tokens < -1 or tokens > capacity then tokens = capacity end
+  if not last or last ~= last or last > now then last = now end
+  tokens = math.min(capacity, tokens + (now - last) * capacity / period)
+  levels[at] = tokens
+  if tokens < 1 then wait = math.max(wait, math.ceil((1 - tokens) * period / capacity)) end
+end
+for at, key in ipairs(KEYS) do
+  local left = levels[at]
+  if wait == 0 then left = left - 1 end
+  redis.call('HSET', key, 'tokens', string.format('%.6f', left), 'at', string.format('%d', now))
+  redis.call('PEXPIRE', key, ARGV[2 * at])
+end
+return wait`;
+
 /** A storage that speaks the protocol of Valkey and Redis. The proxy continues without it. */
 export class SessionStorage implements SharedStorage, Disposable {
   readonly #redis: Redis;
@@ -81,20 +106,27 @@ export class SessionStorage implements SharedStorage, Disposable {
     values: readonly string[],
     { items, keptMs }: { items: number; keptMs: number },
   ): Promise<void> {
-    await this.#run(append, key, [items, keptMs, ...values]);
+    await this.#run(append, [key], [items, keptMs, ...values]);
   }
 
   async read(key: string): Promise<string[]> {
-    return (await this.#run(read, key, [])) as string[];
+    return (await this.#run(read, [key], [])) as string[];
+  }
+
+  async take(buckets: Parameters<SharedStorage['take']>[0]): Promise<number> {
+    const keys = buckets.map(({ key }) => key);
+    const values = buckets.flatMap(({ maxTokens, refillMs }) => [maxTokens, refillMs]);
+    return (await this.#run(take, keys, values)) as number;
   }
 
   [Symbol.dispose](): void {
     this.#redis.disconnect();
   }
 
-  async #run(script: string, key: string, values: (string | number)[]): Promise<unknown> {
+  async #run(script: string, keys: readonly string[], values: (string | number)[]): Promise<unknown> {
     try {
-      const answer = await this.#redis.eval(script, 1, `${this.#prefix}${key}`, ...values);
+      const places = keys.map((key) => `${this.#prefix}${key}`);
+      const answer = await this.#redis.eval(script, keys.length, ...places, ...values);
       this.#report(true);
       return answer;
     } catch (error) {

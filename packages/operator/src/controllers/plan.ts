@@ -112,6 +112,34 @@ export function checkReplicas(spec: ServerSpec | RemoteProxySpec): Finding[] {
   );
 }
 
+/** Says whose calls the rate limits count. */
+export function checkRateLimits(spec: ServerSpec | RemoteProxySpec): Finding[] {
+  const { rateLimiting, oidcConfig } = spec;
+  if (rateLimiting === undefined) return [];
+  const { tools = [] } = rateLimiting;
+  const users = [rateLimiting, ...tools].some(({ perUser }) => perUser !== undefined);
+  const isUseless = users && oidcConfig === undefined;
+  const note = isUseless ? ' Limits for each user have no effect without spec.oidcConfig.' : '';
+  const address = storageOf(spec)?.address;
+  return [
+    spec.transport === 'stdio'
+      ? finding('RateLimitsShared', true, 'OneProxy', `The only proxy counts all calls.${note}`)
+      : address === undefined
+        ? finding(
+            'RateLimitsShared',
+            false,
+            'NoSessionStorage',
+            `Each proxy pod allows as many calls as the limits say: set spec.sessionStorage for limits over all pods.${note}`,
+          )
+        : finding(
+            'RateLimitsShared',
+            true,
+            'SessionStorage',
+            `The calls of all proxy pods are counted at ${address}. While it does not answer, each pod counts for itself.${note}`,
+          ),
+  ];
+}
+
 /** Says what survives the end of a proxy pod. */
 function sharingFinding(spec: ServerSpec | RemoteProxySpec): Finding {
   const { address } = storageOf(spec) ?? {};

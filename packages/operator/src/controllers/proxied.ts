@@ -15,6 +15,7 @@ import { checkImage } from './image-check.ts';
 import {
   PROBLEM_POLL_MS,
   Stop,
+  checkRateLimits,
   checkReplicas,
   checkTemplate,
   planOf,
@@ -120,7 +121,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   const server = kind === 'MCPServer' ? (spec as ServerSpec) : undefined;
   yield { findings: checkGroup(pass, spec) };
   if (server !== undefined) yield { findings: checkTemplate(server) };
-  yield { findings: checkReplicas(spec) };
+  yield { findings: [...checkReplicas(spec), ...checkRateLimits(spec)] };
   const references = await resolveReferences(pass, spec);
   yield {
     findings: [finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.')],

@@ -136,6 +136,30 @@ const ResourceOverrides = z.object({
   proxyService: say(z.object({ labels, annotations }), 'Additions to the proxy Service.').optional(),
 });
 
+const RateLimit = z.object({
+  maxTokens: say(
+    z.int().min(1).max(1_000_000).meta({ format: 'int32' }),
+    'How many calls are possible at once.',
+  ),
+  refillPeriod: say(
+    z.string().regex(/^([0-9]{1,6}(ms|s|m|h)){1,4}$/),
+    'The time after which `maxTokens` calls are possible again, such as `1m`.',
+  ),
+});
+
+const scopedLimits = {
+  shared: say(RateLimit, 'The limit for all callers together.').optional(),
+  perUser: say(RateLimit, 'The limit for each authenticated caller.').optional(),
+};
+
+const RateLimiting = z.object({
+  ...scopedLimits,
+  tools: say(
+    z.array(z.object({ name: say(z.string(), "The server's name of the tool."), ...scopedLimits })),
+    'Further limits on single tools.',
+  ).optional(),
+});
+
 const SecretKey = z.object({
   name: say(z.string(), 'The name of the Secret.'),
   key: say(z.string(), 'The key in the Secret.'),
@@ -178,6 +202,10 @@ export const proxySpec = {
   replicas: say(
     Replicas,
     'The number of proxy pods. If absent, the number stays as it is, so that an autoscaler can set it. A stdio server has one proxy.',
+  ).optional(),
+  rateLimiting: say(
+    RateLimiting,
+    'Limits on tool calls. With a session storage, they count the calls of all proxies, otherwise those of each proxy.',
   ).optional(),
   sessionStorage: say(
     SessionStorage,

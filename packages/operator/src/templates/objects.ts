@@ -6,6 +6,7 @@ import { mergeTemplate, repeatedItems } from './merge.ts';
 import { EGRESS_PORT, managed, namesOf, peerPortOf, proxyLabels, serverLabels } from './names.ts';
 import { egressRules } from './permissions.ts';
 import type { Enforcement } from './permissions.ts';
+import { rateLimitArgs } from './rate-limits.ts';
 import { InvalidSpec } from './run-config.ts';
 import type { Proxied } from './run-config.ts';
 import { storageParts } from './session-storage.ts';
@@ -541,6 +542,7 @@ function proxyContainer(plan: Plan): object {
       ...(drains ? [`--drain-delay=${DRAIN_DELAY}`] : []),
       `--drain-timeout=${DRAIN_TIMEOUT}`,
       ...sharing,
+      ...rateLimitArgs(spec),
     ],
     ports: [
       { name: 'http', containerPort: spec.port, protocol: 'TCP' },

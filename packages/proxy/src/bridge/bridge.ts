@@ -136,7 +136,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       messages,
       now,
       shared: options.shared,
-      onAdopted: (session) => void setUpAgain(this, session).catch(onFault),
+      onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
       onClosed: (session) => {
         this.#server.connection?.refuseAllOf(session, 'the session was closed');

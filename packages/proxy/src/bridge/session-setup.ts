@@ -2,8 +2,12 @@ import { ownMessage } from '../jsonrpc/message.ts';
 import type { Bridge } from './bridge.ts';
 import type { Session } from './session.ts';
 
-/** Sets up again what a session has set up at the proxy that began it. */
-export async function setUpAgain(bridge: Bridge, session: Session): Promise<void> {
+/** Sets up again what a session has set up at the proxy that began it, as soon as the storage has answered. */
+export function setUpAgain(bridge: Bridge, session: Session, onFault: (error: unknown) => void): void {
+  restore(bridge, session).catch(onFault);
+}
+
+async function restore(bridge: Bridge, session: Session): Promise<void> {
   const { id, principal } = session;
   const setup = await bridge.sessions.shared?.setup({ session: id, principal: principal.id });
   if (setup === undefined || !session.isNamed) return;

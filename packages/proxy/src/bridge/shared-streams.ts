@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { TokenBuckets } from '../middleware/rate-limit.ts';
 import { Seal } from './seal.ts';
 import type { SealKeys } from './seal.ts';
 
 /** Storage that all proxies of a workload share. Every promise settles soon, also if the storage does not answer. */
-export interface SharedStorage {
+export interface SharedStorage extends TokenBuckets {
   /** Appends values to a list, which keeps the newest ones and is forgotten after a time without a change. */
   append: (
     key: string,
