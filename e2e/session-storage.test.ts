@@ -219,7 +219,7 @@ describe('rate limits', () => {
       proxies.map(({ url }) => new RawClient(new URL(url), '2025-06-18', 'one').open()),
     );
     const replies = await Promise.all(
-      Array.from({ length: count }, (_, at) => clients[at % 2]?.call(tool, { ms: 1 })),
+      Array.from({ length: count }, async (_, at) => clients[at % 2]?.call(tool, { ms: 1 })),
     );
     return Object.fromEntries(
       Object.entries(Object.groupBy(replies, (reply) => String(reply?.status))).map(([status, all]) => [
