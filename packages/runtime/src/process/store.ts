@@ -300,7 +300,13 @@ export function compareVersions(a: string, b: string): number {
 
 /** Keeps installations with different options apart. */
 function optionsMark({ options, extras, program, git }: PackageSource): string {
-  const parts = Object.entries({ extras, program, ref: git?.ref, subdirectory: git?.subdirectory });
+  const parts = Object.entries({
+    extras,
+    program,
+    ref: git?.ref,
+    subdirectory: git?.subdirectory,
+    until: options?.excludeNewer,
+  });
   const chosen = parts.filter(([, value]) => value !== undefined);
   if (options === undefined && chosen.length === 0) return '';
   const { with: others = [], python = '', allowScripts = [] } = options ?? {};
