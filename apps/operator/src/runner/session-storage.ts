@@ -19,7 +19,7 @@ export interface StorageAddress {
 /** How long the storage may take. Nothing that a client waits for takes longer. */
 const answerMs = 2_000;
 const maxRetryMs = 10_000;
-/** What is read of a list at most. A foreign value can be larger than the memory of the proxy. */
+/** The limits on reading a list. A foreign value can be larger than the memory of the proxy. */
 const maxItems = 200;
 const maxItemBytes = 1024 * 1024;
 const maxListBytes = 32 * 1024 * 1024;

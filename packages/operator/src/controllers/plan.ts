@@ -140,7 +140,7 @@ export function checkRateLimits(spec: ServerSpec | RemoteProxySpec): Finding[] {
   ];
 }
 
-/** Says what survives the end of a proxy pod. */
+/** Describes the guarantee at the end of a proxy pod. */
 function sharingFinding(spec: ServerSpec | RemoteProxySpec): Finding {
   const { address } = storageOf(spec) ?? {};
   if (spec.transport === 'stdio')

@@ -42,7 +42,7 @@ export interface References {
   profile: PermissionProfile;
   /** The versions of all referenced Secrets, as one text. Empty without Secrets. */
   secretVersions: string;
-  /** The versions of what only the proxy reads to reach its session storage, as one text. */
+  /** The versions of the credentials for the session storage, as one text. */
   storageVersions?: string;
 }
 

@@ -18,7 +18,7 @@ export function storageOf({
     : sessionStorage;
 }
 
-/** What the proxy pod has for its session storage. */
+/** The parts of a proxy pod that concern its session storage. */
 export interface StorageParts {
   args: string[];
   env: { name: string; value?: string; valueFrom?: object }[];

@@ -2,7 +2,7 @@ import { ownMessage } from '../jsonrpc/message.ts';
 import type { Bridge } from './bridge.ts';
 import type { Session } from './session.ts';
 
-/** Sets up again what a session has set up at the proxy that began it, as soon as the storage has answered. */
+/** Repeats the subscriptions and the log level of a session that another proxy began, as soon as the storage has answered. */
 export function setUpAgain(bridge: Bridge, session: Session, onFault: (error: unknown) => void): void {
   restore(bridge, session).catch(onFault);
 }

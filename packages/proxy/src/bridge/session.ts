@@ -132,7 +132,7 @@ export class Session {
     return stream;
   }
 
-  /** Stores what the session has set up, for a proxy that continues the session. */
+  /** Stores the subscriptions and the log level, for a proxy that continues the session. */
   recordSetup(): void {
     const { subscriptions, logLevel } = this;
     if (this.isNamed)

@@ -32,14 +32,14 @@ interface StoredEvent {
   isLast?: true;
 }
 
-/** What the storage has of a stream. */
+/** The stored part of a stream. */
 export interface KeptStream {
   events: readonly { number: number; text: string }[];
   request?: string | number;
   isComplete: boolean;
 }
 
-/** What a session has set up at its server. */
+/** The subscriptions and the log level of a session. */
 export interface SessionSetup {
   subscriptions: readonly string[];
   logLevel?: string | undefined;
@@ -68,7 +68,7 @@ const setupName = 'setup';
 export class SharedStreams implements AsyncDisposable {
   readonly #options: SharedStreamsOptions;
   readonly #seal: Seal;
-  /** What is not written yet, by key. */
+  /** The values that wait to be written, by key. */
   #waiting = new Map<string, string[]>();
   #waitingChars = 0;
   #writing: Promise<void> | undefined;
@@ -83,12 +83,12 @@ export class SharedStreams implements AsyncDisposable {
     this.#write(this.#placeOf(owner, stream), event);
   }
 
-  /** Stores what a session has set up, some time later. */
+  /** Stores the setup of a session, some time later. */
   recordSetup(owner: StoredOwner, setup: SessionSetup): void {
     this.#write(this.#placeOf(owner, setupName), setup, 1);
   }
 
-  /** Returns what is kept of a stream. Undefined if nothing is, or if the storage does not answer. */
+  /** Returns the kept events of a stream. Undefined without any, or if the storage does not answer. */
   async stream(owner: StoredOwner, stream: string): Promise<KeptStream | undefined> {
     const stored = (await this.#read(this.#placeOf(owner, stream))) as StoredEvent[];
     const [first] = stored;
@@ -103,7 +103,7 @@ export class SharedStreams implements AsyncDisposable {
     };
   }
 
-  /** Returns what a session has set up. Undefined if nothing is known. */
+  /** Returns the setup of a session. Undefined if nothing is known. */
   async setup(owner: StoredOwner): Promise<SessionSetup | undefined> {
     return ((await this.#read(this.#placeOf(owner, setupName))) as SessionSetup[]).at(-1);
   }
@@ -135,7 +135,7 @@ export class SharedStreams implements AsyncDisposable {
       this.#waitingChars = 0;
       const { storage } = this.#options;
       const limits = { items: maxItems, keptMs };
-      // What cannot be written is a gap, which the reader sees. The storage itself reports that it does not answer.
+      // A failed write is a gap, which the reader sees. The storage itself reports that it does not answer.
       await Promise.allSettled([...waiting].map(([key, values]) => storage.append(key, values, limits)));
     }
     this.#writing = undefined;

@@ -4,7 +4,7 @@ import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome } from './middleware.ts';
 
 /** How many calls are possible at once, and the time after which they are possible again. */
-export interface RateLimit {
+interface RateLimit {
   maxTokens: number;
   refillMs: number;
 }
@@ -23,7 +23,7 @@ export interface RateLimits extends ScopedLimits {
 }
 
 /** A limit with the name of its bucket. */
-export interface Bucket extends RateLimit {
+interface Bucket extends RateLimit {
   key: string;
 }
 

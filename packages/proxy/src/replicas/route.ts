@@ -63,12 +63,12 @@ export class RouteSeal {
   }
 }
 
-/** What the middleware reads of a request when the response comes: what was listed or called, and the page. */
+/** The parameters of a request that the middleware reads when the response comes. */
 const keptParameters = ['name', 'uri', 'cursor', 'level'];
 const maxParameterChars = 500;
 
 /**
- * Seals what an event answers into its ID. A client that has lost its connection names its last event to any proxy, which
+ * Seals the request of an event into its ID. A client that has lost its connection names its last event to any proxy, which
  * has to know the request to pass the response through its middleware.
  */
 export class EventSeal {

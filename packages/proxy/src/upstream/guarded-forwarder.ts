@@ -312,7 +312,7 @@ function requestOf({ request, resumed }: Forwarding): Message | undefined {
   return request ?? resumed?.request;
 }
 
-/** The headers that describe what is sent instead of the client's request. */
+/** The headers that describe the request to the server, where it differs from the client's request. */
 function ownHeaders({ exchange, message, request, resumed }: Forwarding): Record<string, string> {
   const isChanged = message !== undefined && message !== request;
   const name = isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
