@@ -17,7 +17,13 @@ import type { User } from './testing/thv.ts';
 const seen = new Set<string>();
 
 /** Shown by the tests of those commands, because they need other programs. */
-const elsewhere = ['inspector', 'service install', 'service uninstall'];
+const elsewhere = [
+  'inspector',
+  'service install',
+  'service uninstall',
+  'cluster migrate',
+  'cluster verify-audit',
+];
 
 const server = { description: 'A server for tests.', image: testServer, transport: 'stdio', args: ['echo'] };
 const url = expect.stringMatching(/^http:\/\/\S+$/) as string;
@@ -438,6 +444,16 @@ test('an import of a client configuration', async () => {
   const command = `thv run --name imported ${testServer} -- echo`;
   expect(dry).toEqual([{ name: 'imported', done: true, command }]);
   expect(done).toEqual([{ name: 'imported', done: true, url }]);
+});
+
+test('translated chart values and the values that were left out are one object', async () => {
+  const file = join(user.home, 'values.yaml');
+  await writeFile(file, 'operator: { replicaCount: 2, features: { experimental: false } }');
+
+  expect(await jsonOf(`cluster translate-values ${file}`)).toEqual({
+    values: { operator: { replicaCount: 2 } },
+    dropped: [{ path: 'operator.features.experimental', reason: text }],
+  });
 });
 
 test('every command that has a format was seen', () => {

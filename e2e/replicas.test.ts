@@ -1,9 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { RawClient, Refused, startInstallation } from './testing/replicas.ts';
 import type { Installation, RpcMessage } from './testing/replicas.ts';
-import { until } from './testing/thv.ts';
+import { makeUser, until } from './testing/thv.ts';
 
 const legacyVersions = ['2025-03-26', '2025-06-18', '2025-11-25'];
 const versions = [...legacyVersions, '2026-07-28'];
@@ -148,6 +150,69 @@ describe.each(['legacy', 'modern'] as const)('several proxies before several %s 
     expect(lost.length).toBeLessThanOrEqual(3 * calling.length);
     expect(calls).toBeGreaterThan(300);
   });
+});
+
+test('a stream resumes at another proxy after the end of the first one, also if messages are filtered', async () => {
+  const config = { tools_filter: ['progress'] };
+  await using installation = await startInstallation({ proxies: 2, servers: 1, config });
+  const { balancer, proxies, url } = installation;
+  const client = await new RawClient(url, '2025-11-25', 'resuming').open();
+  balancer.choose(0);
+  const killed = new AbortController();
+  const reading = { id: 7, method: 'tools/call', params: { name: 'progress', arguments: { ms: 300 } } };
+  const seen: string[] = [];
+  await client
+    .send(
+      'POST',
+      JSON.stringify({ jsonrpc: '2.0', ...reading }),
+      {},
+      {
+        onEventId: (id) => {
+          seen.push(id);
+          proxies[0]?.child.kill('SIGKILL');
+        },
+      },
+    )
+    .catch(() => killed.abort());
+
+  balancer.choose(1);
+  const resumed: RpcMessage[] = [];
+  await until(async () => {
+    const { messages } = await client.send('GET', undefined, { 'last-event-id': seen[0] ?? '' });
+    resumed.splice(0, resumed.length, ...messages);
+    return messages.length > 0;
+  });
+
+  expect(killed.signal.aborted).toBe(true);
+  expect(resumed).toMatchObject([{ id: 7, result: { content: [{ type: 'text' }] } }]);
+});
+
+test('the audit records of several proxies are one chain for each of them, in which a change is found', async () => {
+  await using user = await makeUser();
+  await using installation = await startInstallation({
+    proxies: 2,
+    servers: 1,
+    config: { audit_config: {} },
+  });
+  const { balancer, proxies, url } = installation;
+  for (const [at, name] of ['first', 'second'].entries()) {
+    balancer.choose(at);
+    const client = await new RawClient(url, '2025-06-18', `${name} \u202e`).open();
+    await client.told('whoami');
+  }
+  const log = join(user.home, 'proxies.log');
+  const verify = async (lines: string[]): Promise<unknown> => {
+    await writeFile(log, lines.join('\n'));
+    const { code, stdout } = await user.thv('cluster', 'verify-audit', log, '--format', 'json');
+    return { code, ...(JSON.parse(stdout) as { chains: object[] }) };
+  };
+  const lines = proxies.flatMap(({ output }) => output().split('\n'));
+
+  const intact = await verify(lines);
+  const changed = await verify(lines.map((line) => line.replace('mcp_initialize', 'mcp_other')));
+
+  expect(intact).toMatchObject({ code: 0, intact: true, chains: [{ first: 1 }, { first: 1 }] });
+  expect(changed).toMatchObject({ intact: false });
 });
 
 test('a proxy that has to end finishes its calls, and sends further connections elsewhere', async () => {

@@ -7,6 +7,7 @@ import {
   proxyPrograms,
   sandboxPrograms,
   shellPrograms,
+  storagePrograms,
 } from '@toolhive/testing/machine';
 import type { SystemProgram } from '@toolhive/testing/machine';
 
@@ -70,7 +71,7 @@ const table = {
   e2e: {
     summary: 'the built thv, as a user types its commands',
     isDefault: true,
-    programs: [...containers, ...shellPrograms, ...proxyPrograms],
+    programs: [...containers, ...shellPrograms, ...proxyPrograms, ...storagePrograms],
     needsBuild: true,
   },
   system: {

@@ -146,6 +146,7 @@ const sidebars: SidebarsConfig = {
         'guides-k8s',
         'intro',
         'deploy-operator-helm',
+        'migrate-operator',
         'run-mcp-k8s',
         'customize-tools',
         'telemetry-and-metrics',

@@ -35,6 +35,83 @@ describeOperator('replicas', (world) => {
     expect(await condition(namespace, 'mcpserver/many', 'SessionsShared')).toBe('NoSessionStorage');
   });
 
+  test('proxies reach the session storage of their spec, under keys that no other resource has', async () => {
+    const namespace = await world.cluster.namespace();
+    const passwordRef = { name: 'storage', key: 'password' };
+    const tls = { caRef: { kind: 'ConfigMap', name: 'authority' } };
+    const sessionStorage = { provider: 'valkey', address: 'storage.data:6379', db: 3, passwordRef, tls };
+    const rateLimiting = { shared: { maxTokens: 5, refillPeriod: '1m30s' }, tools: [{ name: 'slow', perUser: { maxTokens: 1, refillPeriod: '500ms' } }] }; // prettier-ignore
+    await apply(namespace, server('stored', { ...http, replicas: 2, sessionStorage, rateLimiting }));
+    await expect.poll(() => condition(namespace, 'mcpserver/stored', 'Ready')).toBe('SecretNotFound');
+    const secret = (password: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'storage' },
+        stringData: { password },
+      });
+    await apply(
+      namespace,
+      secret('one'),
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'authority' },
+        data: { 'ca.crt': 'x' },
+      }),
+    );
+    await world.operator[Symbol.asyncDispose]();
+    world.operator = await startOperator(world.cluster);
+    await waitFor(namespace, 'mcpserver/stored');
+
+    const uid = await field(namespace, 'mcpserver/stored', '{.metadata.uid}');
+    const container = '{.spec.template.spec.containers[0]';
+    const args = await field(namespace, 'deployment/stored', `${container}.args}`);
+    expect(JSON.parse(args)).toEqual(
+      expect.arrayContaining([
+        '--session-storage=storage.data:6379',
+        '--session-storage-db=3',
+        `--session-storage-prefix=toolhive:${namespace}:stored:${uid}:`,
+        '--session-storage-tls=/etc/toolhive/session-storage/ca.crt',
+        '--rate-limits={"shared":{"maxTokens":5,"refillMs":90000},"tools":{"slow":{"perUser":{"maxTokens":1,"refillMs":500}}}}',
+      ]),
+    );
+    const password = `${container}.env[?(@.name=="TOOLHIVE_SESSION_STORAGE_PASSWORD")].valueFrom.secretKeyRef.name}`;
+    expect(await field(namespace, 'deployment/stored', password)).toBe('storage');
+    expect(await condition(namespace, 'mcpserver/stored', 'SessionsShared')).toBe('SessionStorage');
+    expect(await condition(namespace, 'mcpserver/stored', 'RateLimitsShared')).toBe('SessionStorage');
+
+    const generations = (): Promise<string[]> =>
+      Promise.all(['deployment/stored', 'statefulset/stored'].map((workload) => field(namespace, workload, '{.metadata.generation}'))); // prettier-ignore
+    const [proxies = '', servers] = await generations();
+    await apply(namespace, secret('two'));
+    await world.operator[Symbol.asyncDispose]();
+    world.operator = await startOperator(world.cluster);
+    await expect.poll(generations).toEqual([String(Number(proxies) + 1), servers]);
+  });
+
+  test('a session storage without an address is refused, and has no effect for stdio', async () => {
+    const namespace = await world.cluster.namespace();
+    const sessionStorage = { provider: 'redis', address: 'storage:6379' };
+
+    await expect(
+      apply(namespace, server('nowhere', { ...http, sessionStorage: { provider: 'redis' } })),
+    ).rejects.toThrow('spec.sessionStorage.address is required');
+    await expect(
+      apply(
+        namespace,
+        server('odd', { ...http, sessionStorage: { ...sessionStorage, address: 'redis://user:pw@storage' } }),
+      ),
+    ).rejects.toThrow('spec.sessionStorage.address');
+    await apply(namespace, server('single', { sessionStorage }));
+    await waitFor(namespace, 'mcpserver/single');
+
+    expect(await condition(namespace, 'mcpserver/single', 'SessionsShared')).toBe('OneProxy');
+    expect(
+      await field(namespace, 'deployment/single', '{.spec.template.spec.containers[0].args}'),
+    ).not.toContain('storage');
+  });
+
   test('a number that an autoscaler has set stays', async () => {
     const namespace = await world.cluster.namespace();
     await apply(namespace, server('scaled', http));
@@ -83,6 +160,29 @@ describeOperator('replicas', (world) => {
 
     await expect.poll(() => condition(namespace, 'mcpserver/taken', 'Ready')).toBe('NameClash');
     expect(await field(namespace, 'secret/mcp-taken-session-keys', '{.data}')).toBe('{"own":"dmFsdWU="}');
+  });
+
+  test('deleted keys are back as soon as a pod needs them', async () => {
+    const namespace = await world.cluster.namespace();
+    await apply(namespace, server('deleted', http));
+    await waitFor(namespace, 'mcpserver/deleted');
+
+    // As with a missing Secret, the next pod does not become ready.
+    const quota = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'full' },
+      spec: { hard: { pods: '1' } },
+    };
+    await apply(namespace, JSON.stringify(quota));
+    await world.cluster.kubectl(['delete', '-n', namespace, 'secret/mcp-deleted-session-keys']);
+    await world.cluster.kubectl(['rollout', 'restart', '-n', namespace, 'deployment/deleted']);
+
+    await expect
+      .poll(() => field(namespace, 'secret/mcp-deleted-session-keys', '{.metadata.name}'), {
+        timeout: 20_000,
+      })
+      .toBe('mcp-deleted-session-keys');
   });
 
   test('old keys are changed so that each session survives the change', async () => {

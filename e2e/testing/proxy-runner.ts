@@ -21,6 +21,8 @@ export interface Runner extends AsyncDisposable {
   child: ChildProcess;
   /** The lines on standard output so far. */
   lines: () => Record<string, unknown>[];
+  /** The text on standard output so far. */
+  output: () => string;
   /** The text on standard error so far. */
   errors: () => string;
   health: (host?: string, path?: string) => Promise<{ status: number | undefined; body: string }>;
@@ -70,6 +72,7 @@ export async function startRunner(
     url: `http://127.0.0.1:${port}/mcp`,
     child,
     lines,
+    output: () => written,
     errors: () => errors,
     async health(host = `127.0.0.1:${port}`, path = '/health') {
       const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end();

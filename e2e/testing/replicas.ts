@@ -35,6 +35,8 @@ export interface InstallationOptions {
   /** Further fields of the run config. */
   config?: object;
   flags?: string[];
+  /** Further environment variables of the proxies. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Starts servers, proxies, and a balancer as processes and listeners of this machine. */
@@ -44,6 +46,7 @@ export async function startInstallation({
   servers: serverCount = 3,
   config = {},
   flags = [],
+  env = {},
 }: InstallationOptions = {}): Promise<Installation> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-replicas-'));
@@ -65,7 +68,7 @@ export async function startInstallation({
   const startProxy = async (): Promise<Runner> => {
     const runner = await startRunner(
       { target_port: 1, insecure_no_auth: true, ...config },
-      { POD_IP: '127.0.0.1' },
+      { POD_IP: '127.0.0.1', ...env },
       [
         '--session-keys',
         keys,
@@ -174,6 +177,13 @@ export interface RpcMessage {
   error?: { code: number; message: string };
 }
 
+/** What a client does while it reads a reply. */
+interface Reading {
+  onMessage?: (message: RpcMessage) => void;
+  onEventId?: (id: string) => void;
+  signal?: AbortSignal;
+}
+
 /** A client whose every request takes a new connection. */
 export class RawClient {
   readonly name: string;
@@ -222,15 +232,15 @@ export class RawClient {
   }
 
   post(message: RpcMessage | object, onMessage?: (message: RpcMessage) => void): Promise<Reply> {
-    return this.send('POST', JSON.stringify({ jsonrpc: '2.0', ...message }), {}, onMessage);
+    const reading = onMessage === undefined ? {} : { onMessage };
+    return this.send('POST', JSON.stringify({ jsonrpc: '2.0', ...message }), {}, reading);
   }
 
   async send(
     method: string,
     body?: string,
     more: Record<string, string> = {},
-    onMessage?: (message: RpcMessage) => void,
-    signal?: AbortSignal,
+    { onMessage, onEventId, signal }: Reading = {},
   ): Promise<Reply> {
     const message =
       body === undefined ? {} : (JSON.parse(body) as RpcMessage & { params?: { name?: string } });
@@ -264,8 +274,9 @@ export class RawClient {
     response.setEncoding('utf8');
     for await (const chunk of response) {
       text += chunk;
-      for (const { data } of isStream ? events().slice(seen) : []) {
+      for (const { id, data } of isStream ? events().slice(seen) : []) {
         seen += 1;
+        if (id !== undefined) onEventId?.(id);
         if (data !== '') onMessage?.(JSON.parse(data) as RpcMessage);
       }
     }

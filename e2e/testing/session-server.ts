@@ -153,7 +153,7 @@ async function serveModern({ id, method, params }: Rpc, response: ServerResponse
     response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
     return;
   }
-  const told = { pod, client };
+  const told = { pod, client, level: meta?.['io.modelcontextprotocol/logLevel'] };
   if (params?.name === 'slow')
     await new Promise((done) => setTimeout(done, Number(params.arguments?.['ms'])));
   if (params?.name === 'progress') {

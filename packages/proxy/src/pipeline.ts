@@ -10,6 +10,8 @@ import type { Metrics } from './middleware/metrics.ts';
 import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { listingCapture } from './middleware/listing-capture.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
+import { rateLimit } from './middleware/rate-limit.ts';
+import type { RateLimitOptions } from './middleware/rate-limit.ts';
 import { recovery } from './middleware/recovery.ts';
 import type { Telemetry } from './middleware/telemetry.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
@@ -32,6 +34,7 @@ export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOpt
   telemetry?: Telemetry | undefined;
   tools?: ToolRules | undefined;
   pins?: Pins | undefined;
+  rateLimits?: RateLimitOptions | undefined;
   /** Told of bugs, which callers are not. */
   onFault: (error: unknown) => void;
 }
@@ -58,6 +61,8 @@ const table: readonly MiddlewareRow[] = [
   { type: 'tool-filter', create: toolFilter },
   { type: 'authorization', create: authorization },
   { type: 'tool-pinning', create: toolPinning },
+  // Inside of everything that refuses calls, so that refused ones cost no tokens.
+  { type: 'rate-limit', create: rateLimit },
   { type: 'listing-capture', create: listingCapture },
 ];
 

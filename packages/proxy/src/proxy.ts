@@ -25,6 +25,7 @@ import { describeTolerances } from './jsonrpc/tolerances.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
+import type { RateLimitOptions } from './middleware/rate-limit.ts';
 import { Traffic } from './middleware/traffic.ts';
 import type { CallSink } from './middleware/traffic.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
@@ -56,6 +57,8 @@ export interface ProxyOptions {
   tools?: ToolRules;
   /** What was recorded of the server's tools. By default, nothing is. */
   pins?: Pins | undefined;
+  /** How many tools callers may call in a time. By default, any number. */
+  rateLimits?: RateLimitOptions | undefined;
   /** What is recorded of requests, and who takes the records. By default, nothing. */
   audit?: AuditOptions | undefined;
   /** Receives calls. By default, no sink. */
@@ -109,6 +112,7 @@ export interface ProxyOptions {
   onFault: (error: unknown) => void;
 }
 
+export type { RateLimitOptions, RateLimits } from './middleware/rate-limit.ts';
 export type { ReplicaOptions } from './replicas/replicas.ts';
 export type { RunningServer, ServerPod, ServerPods, StartInstance } from './upstream/upstream.ts';
 export type { ProtectedResource, ProxyAccess } from './middleware/authentication.ts';
@@ -173,11 +177,12 @@ export class WorkloadProxy implements AsyncDisposable {
     });
     this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
-    const settings = { ...options, files, workload, input, messages };
     this.#replicas =
       options.replicas === undefined || transport === 'stdio'
         ? undefined
         : new Replicas(workload, options.replicas);
+    const { shared } = this.#replicas ?? {};
+    const settings = { ...options, files, workload, input, messages, shared };
     const openUpstream = (): Upstream =>
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
     this.#upstream = this.#replicas?.upstream(openUpstream, onFault) ?? openUpstream();

@@ -40,6 +40,9 @@ export const shellPrograms: SystemProgram[] = [
 /** A proxy as companies use it. */
 export const proxyPrograms: SystemProgram[] = [{ program: 'tinyproxy', debian: 'tinyproxy-bin' }];
 
+/** A storage for the sessions of several proxies. */
+export const storagePrograms: SystemProgram[] = [{ program: 'redis-server', debian: 'redis-server' }];
+
 /** The requirements of the documentation tests and the diagrams. */
 export const browserPrograms: SystemProgram[] = [{ program: 'chromium', debian: 'chromium' }];
 

@@ -1,15 +1,16 @@
+import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
-import { escaped } from '@toolhive/contract/printable';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { metaSettings } from '@toolhive/tool-search/settings';
 import { networkOf } from '@toolhive/core/network-grant';
 import { checkSingleWorkload } from '@toolhive/core/check-single-workload';
 import { runSingleWorkload } from '@toolhive/core/single-workload';
-import type { ReplicaOptions, StartedServer } from '@toolhive/core/single-workload';
+import type { RateLimits, ReplicaOptions, StartedServer } from '@toolhive/core/single-workload';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import { ForwardProxy } from '@toolhive/runtime/forward-proxy';
 import type { Logger } from 'pino';
+import * as z from 'zod';
 import { openLog } from '../log.ts';
 import { startMetaServer } from '../meta/meta-server.ts';
 import { version } from '../version.ts';
@@ -19,6 +20,7 @@ import { publicHostsOf } from './public-hosts.ts';
 import { reachHttpServer } from './http-server.ts';
 import { podsAt, podsOf, reachServerPods } from './server-pods.ts';
 import { SessionKeys } from './session-keys.ts';
+import type { SessionStorage } from './session-storage.ts';
 import { readRunConfig } from './run-config-file.ts';
 
 /** The port of the egress gateway. The operator sets the proxy variables of servers to this port. */
@@ -34,14 +36,19 @@ const options = {
   'server-pod': { type: 'string', multiple: true },
   'session-keys': { type: 'string' },
   'peer-port': { type: 'string' },
+  'session-storage': { type: 'string' },
+  'session-storage-db': { type: 'string' },
+  'session-storage-prefix': { type: 'string' },
+  'session-storage-tls': { type: 'string' },
+  'rate-limits': { type: 'string' },
   'drain-delay': { type: 'string' },
   'drain-timeout': { type: 'string' },
 } as const;
 
 /**
  * Runs the command line of the proxy runner until the signal aborts: `run [--run-config FILE] [--server-host HOST]
- * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]...] [--drain-delay SECONDS]
- * [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
+ * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]... [--session-storage HOST:PORT]] [--rate-limits JSON] [--drain-delay
+ * SECONDS] [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
  * the keys, and reaches each server pod by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
  */
 export async function runProxy(
@@ -61,15 +68,16 @@ export async function runProxy(
   if (runConfig.built_in !== undefined) metaSettings(runConfig.env_vars ?? {}, 'k8s'); // throws for invalid values
   const log = openLog({ debug: runConfig.debug === true || env['TOOLHIVE_DEBUG'] === 'true' });
   await using _egress = await openEgress(runConfig, log, portOf(flags['egress-port']));
-  using replicas = await replicasOf(flags, runConfig, env);
+  using replicas = await replicasOf(flags, runConfig, { env, log });
   await runSingleWorkload(runConfig, {
     version,
     env,
     log,
     readSecret,
     publicHosts: publicHostsOf(runConfig.name, env),
+    pod: env['POD_NAME'] || hostname(),
     writeAudit: (line) => {
-      process.stdout.write(escaped(line));
+      process.stdout.write(line);
     },
     reachServer: async (_report, over) => {
       if (runConfig.built_in !== undefined)
@@ -79,6 +87,7 @@ export async function runProxy(
         : reachHttp(runConfig, flags, replicas !== undefined);
     },
     replicas,
+    rateLimits: rateLimitsFrom(flags),
     drain: drainFrom(flags),
     signal,
   });
@@ -123,12 +132,13 @@ function drainFrom({ 'drain-delay': delay = '0', 'drain-timeout': timeout = '0' 
 }
 
 async function replicasOf(
-  { 'session-keys': directory, 'peer-port': peerPort, 'server-pod': pods }: Flags,
+  flags: Flags,
   { transport, host }: RunConfig,
-  env: NodeJS.ProcessEnv,
+  { env, log }: { env: NodeJS.ProcessEnv; log: Logger },
 ): Promise<(ReplicaOptions & Disposable) | undefined> {
-  if (directory === undefined && (peerPort ?? pods) !== undefined)
-    throw invalid('--peer-port and --server-pod need --session-keys', {
+  const { 'session-keys': directory, 'peer-port': peerPort, 'server-pod': pods } = flags;
+  if (directory === undefined && (peerPort ?? pods ?? flags['session-storage']) !== undefined)
+    throw invalid('--peer-port, --server-pod, and --session-storage need --session-keys', {
       hint: 'name the directory with the session keys',
     });
   if (directory === undefined) return undefined;
@@ -139,13 +149,53 @@ async function replicasOf(
         hint: 'remove the flag',
       },
     );
-  const opened = await SessionKeys.open(directory);
+  using opened = new DisposableStack();
+  const keys = opened.use(await SessionKeys.open(directory));
+  const storage = await storageOf(flags, env, log);
+  if (storage !== undefined) opened.use(storage);
   const advertised = env['POD_IP'];
   const peers =
     peerPort === undefined || !advertised
       ? {}
       : { peers: { host, port: portOf(peerPort, '--peer-port'), advertised } };
-  return { keys: opened.keys, ...peers, [Symbol.dispose]: () => opened[Symbol.dispose]() };
+  const kept = opened.move();
+  return { keys: keys.keys, storage, ...peers, [Symbol.dispose]: () => kept.dispose() };
+}
+
+const Limit = z.strictObject({ maxTokens: z.int().min(1), refillMs: z.number().min(1) }).optional();
+const Scoped = z.strictObject({ shared: Limit, perUser: Limit });
+const Limits = Scoped.extend({ tools: z.record(z.string(), Scoped).optional() });
+
+function rateLimitsFrom({ 'rate-limits': text }: Flags): RateLimits | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return Limits.parse(JSON.parse(text));
+  } catch (cause) {
+    throw invalid(`--rate-limits has no valid limits: ${messageOf(cause)}`, {
+      hint: 'for example: {"shared":{"maxTokens":100,"refillMs":60000}}',
+      cause,
+    });
+  }
+}
+
+/** The variables with the credentials for the session storage, which must not be on a command line. */
+const storageUser = 'TOOLHIVE_SESSION_STORAGE_USERNAME';
+const storagePassword = 'TOOLHIVE_SESSION_STORAGE_PASSWORD';
+
+async function storageOf(
+  flags: Flags,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+): Promise<SessionStorage | undefined> {
+  const { 'session-storage': address, 'session-storage-db': db = '0', 'session-storage-tls': tls } = flags;
+  if (address === undefined) return undefined;
+  if (!/^\d{1,5}$/.test(db))
+    throw invalid(`--session-storage-db is not the number of a database: ${db}`, { hint: 'use 0 to 15' });
+  const { host, port } = addressOf(address, '--session-storage');
+  const keyPrefix = flags['session-storage-prefix'] ?? 'toolhive:';
+  const [username, password] = [env[storageUser] || undefined, env[storagePassword] || undefined];
+  const { SessionStorage: Storage } = await import('./session-storage.ts'); // most proxies have no storage
+  return Storage.open({ host, port, db: Number(db), keyPrefix, username, password, tls }, log);
 }
 
 function reachHttp(
@@ -155,13 +205,15 @@ function reachHttp(
 ): Promise<StartedServer> | StartedServer {
   if (!isReplicated || host !== undefined)
     return reachHttpServer({ host: host ?? `mcp-${name}-headless`, port });
-  return reachServerPods(given === undefined ? podsOf(name, port) : podsAt(given.map(addressOf)));
+  return reachServerPods(
+    given === undefined ? podsOf(name, port) : podsAt(given.map((text) => addressOf(text))),
+  );
 }
 
-function addressOf(text: string): { host: string; port: number } {
+function addressOf(text: string, flag = '--server-pod'): { host: string; port: number } {
   const [, host = '', port] = /^\[?([^[\]]+)\]?:(\d+)$/.exec(text) ?? [];
-  if (host === '') throw invalid(`--server-pod is not HOST:PORT: ${text}`);
-  return { host, port: portOf(port, '--server-pod') };
+  if (host === '') throw invalid(`${flag} is not HOST:PORT: ${text}`);
+  return { host, port: portOf(port, flag) };
 }
 
 /** The server pod. Its StatefulSet has one replica, because a stdio server has one standard input. */

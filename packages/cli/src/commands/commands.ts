@@ -1,6 +1,7 @@
 import type { Command, CommandGroup, Program } from '../command.ts';
 import { auditCommands } from './audit/audit.ts';
 import { clientCommands } from './clients/clients.ts';
+import { clusterCommands } from './cluster/commands.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
@@ -34,6 +35,7 @@ const commands: readonly Command[] = [
   ...mcpCommands,
   ...proxyCommands,
   ...serviceCommands,
+  ...clusterCommands,
   ...systemCommands,
 ];
 
@@ -49,6 +51,7 @@ const groups: readonly CommandGroup[] = [
   { path: 'client', summary: 'Manage clients' },
   { path: 'secret', summary: 'Manage secrets' },
   { path: 'service', summary: 'Run the daemon as an operating system service' },
+  { path: 'cluster', summary: 'Migrate and verify a cluster with the operator' },
   { path: 'config', summary: 'Manage settings' },
   { path: 'config otel', summary: 'Manage telemetry settings' },
 ];

@@ -6,7 +6,7 @@ import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import { StdoutAudit } from '@toolhive/audit/stdout-audit';
 import { openUnkeptRemote } from '@toolhive/remote/open';
 import { newWorkloadId } from '@toolhive/state/workload-id';
-import type { ReplicaOptions } from '@toolhive/proxy/proxy';
+import type { RateLimits, ReplicaOptions } from '@toolhive/proxy/proxy';
 import { openProxy } from './open-proxy.ts';
 import { proxyOptionsOf } from '../parts/part.ts';
 import { accessPart, auditPart, builtInPart, telemetryPart } from './proxy-parts.ts';
@@ -15,7 +15,7 @@ import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
 
-export type { ReplicaOptions, ServerPod } from '@toolhive/proxy/proxy';
+export type { RateLimits, ReplicaOptions, ServerPod } from '@toolhive/proxy/proxy';
 export type { StartedServer } from './run-loop.ts';
 
 export interface SingleWorkloadOptions {
@@ -30,8 +30,12 @@ export interface SingleWorkloadOptions {
   publicHosts: readonly string[];
   /** How the proxy shares sessions with other proxies of the same server. By default, there are none. */
   replicas?: ReplicaOptions | undefined;
+  /** How many tools callers may call in a time. The limits are for all proxies with the same storage together. */
+  rateLimits?: RateLimits | undefined;
   /** How the proxy ends: how long requests may still arrive, and how long calls may take. */
   drain?: { settleMs: number; maxMs: number } | undefined;
+  /** Names this process in its audit records. */
+  pod: string;
   /** Receives one line for each audit event. */
   writeAudit: (line: string) => void;
   /** Ends the proxy. */
@@ -59,7 +63,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
   const parts = [
     accessPart((config) => openWorkloadAccess(config, readSecret)),
     builtInPart,
-    auditPart(new StdoutAudit(options.writeAudit)),
+    auditPart(new StdoutAudit(options.writeAudit, options.pod)),
     telemetryPart({ version, env }),
   ];
   const settings = await proxyOptionsOf(
@@ -77,6 +81,9 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
     publicHosts: [...(settings.publicHosts ?? []), ...options.publicHosts],
     answersProbes: true,
     replicas: options.replicas,
+    ...(options.rateLimits === undefined
+      ? {}
+      : { rateLimits: { limits: options.rateLimits, shared: options.replicas?.storage } }),
     version,
     onExcess: (reason) => excess(reason),
     onFault: (error) => log.error({ err: error }, 'fault in the proxy'),

@@ -8,6 +8,7 @@ import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
 import type { Enforcement } from '../templates/permissions.ts';
 import { InvalidSpec, runConfigOf } from '../templates/run-config.ts';
 import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
+import { storageOf } from '../templates/session-storage.ts';
 import { finding, ownerOf } from './context.ts';
 import type { Context, CustomResource } from './context.ts';
 import { UnresolvedReference } from './references.ts';
@@ -95,16 +96,11 @@ export function checkReplicas(spec: ServerSpec | RemoteProxySpec): Finding[] {
   const isStdio = spec.transport === 'stdio';
   const [field] =
     Object.entries({ replicas, backendReplicas: servers }).find(([, count = 0]) => count > 1) ?? [];
-  if (field === undefined) return [];
+  if (field === undefined) return spec.sessionStorage === undefined ? [] : [sharingFinding(spec)];
   if (!isStdio)
     return [
       finding('ReplicasSupported', true, 'SealedSessions', 'Every proxy pod serves every session.'),
-      finding(
-        'SessionsShared',
-        false,
-        'NoSessionStorage',
-        'If a proxy pod ends, its sessions continue at another one without the events that their clients have missed, their subscriptions, and the calls that wait for an answer of the client.',
-      ),
+      sharingFinding(spec),
     ];
   throw new Stop(
     finding(
@@ -113,6 +109,59 @@ export function checkReplicas(spec: ServerSpec | RemoteProxySpec): Finding[] {
       'StdioNeedsOnePod',
       `spec.${field} is more than 1, but a stdio server has one standard input, which only one proxy can use: set spec.${field} to 1, or use a server with transport streamable-http`,
     ),
+  );
+}
+
+/** Says whose calls the rate limits count. */
+export function checkRateLimits(spec: ServerSpec | RemoteProxySpec): Finding[] {
+  const { rateLimiting, oidcConfig } = spec;
+  if (rateLimiting === undefined) return [];
+  const { tools = [] } = rateLimiting;
+  const users = [rateLimiting, ...tools].some(({ perUser }) => perUser !== undefined);
+  const isUseless = users && oidcConfig === undefined;
+  const note = isUseless ? ' Limits for each user have no effect without spec.oidcConfig.' : '';
+  const address = storageOf(spec)?.address;
+  return [
+    spec.transport === 'stdio'
+      ? finding('RateLimitsShared', true, 'OneProxy', `The only proxy counts all calls.${note}`)
+      : address === undefined
+        ? finding(
+            'RateLimitsShared',
+            false,
+            'NoSessionStorage',
+            `Each proxy pod allows as many calls as the limits say: set spec.sessionStorage for limits over all pods.${note}`,
+          )
+        : finding(
+            'RateLimitsShared',
+            true,
+            'SessionStorage',
+            `The calls of all proxy pods are counted at ${address}. While it does not answer, each pod counts for itself.${note}`,
+          ),
+  ];
+}
+
+/** Describes the guarantee at the end of a proxy pod. */
+function sharingFinding(spec: ServerSpec | RemoteProxySpec): Finding {
+  const { address } = storageOf(spec) ?? {};
+  if (spec.transport === 'stdio')
+    return finding(
+      'SessionsShared',
+      false,
+      'OneProxy',
+      'spec.sessionStorage has no effect, because a stdio server has one proxy.',
+    );
+  if (address === undefined)
+    return finding(
+      'SessionsShared',
+      false,
+      'NoSessionStorage',
+      'If a proxy pod ends, its sessions continue at another one without the events that their clients have missed, their subscriptions, and the calls that wait for an answer of the client.',
+    );
+  return finding(
+    'SessionsShared',
+    true,
+    'SessionStorage',
+    `If a proxy pod ends, its sessions continue at another one with the missed events and the subscriptions, which are stored at ${address}. Calls under way end with an error.`,
   );
 }
 
@@ -126,7 +175,7 @@ export function planOf(
   { spec, references }: { spec: ServerSpec | RemoteProxySpec; references: References },
 ): { plan: Plan; access: Finding } {
   const { kind, metadata } = resource;
-  const { tools, exchange, oidcData, authorization, profile, secretVersions } = references;
+  const { tools, exchange, oidcData, authorization, profile, secretVersions, storageVersions } = references;
   const proxied = {
     kind,
     name: metadata.name,
@@ -152,6 +201,7 @@ export function planOf(
     isOpenShift,
     secretVersions,
     ...oidcVersionOf(oidcData),
+    ...(storageVersions === undefined ? {} : { storageVersions }),
     imagePullSecrets: settings.imagePullSecrets,
     restartedAt: restartOf(resource),
     ...(authorization === undefined ? {} : { authorization }),

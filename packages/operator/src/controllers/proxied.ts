@@ -3,6 +3,7 @@ import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
 import { Dispute } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
+import { keyOf } from '../runtime/reflector.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
 import { childrenOf, egressService, optionalChildren, sessionKeysOf } from '../templates/objects.ts';
@@ -14,6 +15,7 @@ import { checkImage } from './image-check.ts';
 import {
   PROBLEM_POLL_MS,
   Stop,
+  checkRateLimits,
   checkReplicas,
   checkTemplate,
   planOf,
@@ -119,7 +121,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   const server = kind === 'MCPServer' ? (spec as ServerSpec) : undefined;
   yield { findings: checkGroup(pass, spec) };
   if (server !== undefined) yield { findings: checkTemplate(server) };
-  yield { findings: checkReplicas(spec) };
+  yield { findings: [...checkReplicas(spec), ...checkRateLimits(spec)] };
   const references = await resolveReferences(pass, spec);
   yield {
     findings: [finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.')],
@@ -152,7 +154,9 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     },
     againAfterMs: shortest(
       isWaiting ? REMOTE_POLL_MS : undefined,
-      references.secretVersions === '' ? undefined : SECRET_POLL_MS,
+      references.secretVersions === '' && references.storageVersions === undefined
+        ? undefined
+        : SECRET_POLL_MS,
       ready.isReady ? undefined : podPollMs(pass),
       sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
     ),
@@ -258,8 +262,13 @@ async function applyAll(
   };
   const children = childrenOf(plan);
   const keys = sessionKeysOf(plan);
-  const { namespace } = plan.proxied;
-  if (keys !== undefined) await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, signal);
+  const { namespace, name } = plan.proxied;
+  const proxies = context
+    .cache(types.deployment)
+    .get<PodController>(keyOf({ metadata: { name, namespace } }));
+  const isWaiting = proxies !== undefined && !isReady(proxies);
+  if (keys !== undefined)
+    await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, { isWaiting, signal });
   // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
   const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
   for (const stage of [0, 1, 2])

@@ -10,6 +10,7 @@ import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
 import { mcpToolConfig } from '../crds/mcp-tool-config.ts';
 import { canonicalJson, hashOf } from '../runtime/canonical.ts';
 import { authorizationFile } from '../templates/objects.ts';
+import { storageOf } from '../templates/session-storage.ts';
 import type {
   ExternalAuthSpec,
   RemoteProxySpec,
@@ -41,6 +42,8 @@ export interface References {
   profile: PermissionProfile;
   /** The versions of all referenced Secrets, as one text. Empty without Secrets. */
   secretVersions: string;
+  /** The versions of the credentials for the session storage, as one text. */
+  storageVersions?: string;
 }
 
 interface ConfigMap extends KubernetesObject {
@@ -70,7 +73,9 @@ export async function resolveReferences(pass: Pass, spec: ServerSpec | RemotePro
       ? await read.configMap(spec.oidcConfig.configMap.name)
       : undefined;
   const authorization = await authorizationOf(spec, read);
+  const storageVersions = await storageVersionsOf(spec, read);
   return {
+    ...(storageVersions === undefined ? {} : { storageVersions }),
     ...(tools === undefined
       ? {}
       : { tools: mcpToolConfig.spec.parse(tools.spec), toolHash: hashOf(tools.spec ?? {}) }),
@@ -116,6 +121,24 @@ function reader({ context, resource, signal }: Pass) {
   };
 }
 type Reader = ReturnType<typeof reader>;
+
+async function storageVersionsOf(
+  spec: ServerSpec | RemoteProxySpec,
+  read: Reader,
+): Promise<string | undefined> {
+  const { passwordRef, tls } = storageOf(spec) ?? {};
+  const ca = tls?.caRef;
+  const versions = [];
+  if (passwordRef !== undefined) versions.push(await read.secretVersion(passwordRef.name, passwordRef.key));
+  if (ca?.kind === 'Secret') versions.push(await read.secretVersion(ca.name, ca.key));
+  if (ca?.kind === 'ConfigMap') {
+    const text = (await read.configMap(ca.name))[ca.key];
+    if (text === undefined)
+      throw new UnresolvedReference('ConfigMapKeyNotFound', `ConfigMap ${ca.name} has no key ${ca.key}`);
+    versions.push(`${ca.name}.${versionOf(ca.name, text)}`);
+  }
+  return versions.length === 0 ? undefined : versions.join();
+}
 
 async function authorizationOf(
   { authzConfig }: ServerSpec | RemoteProxySpec,

@@ -8,6 +8,8 @@ import { managed } from '../templates/names.ts';
 
 /** How often the Secret of a server is looked at. */
 export const KEY_CHECK_MS = 60 * 60_000;
+/** The same while pods of the server do not become ready, which cannot start without the Secret. */
+const WAITING_CHECK_MS = 2_000;
 /** How long a key seals. It unseals for as long again. */
 const ROTATION_MS = 30 * 24 * 60 * 60_000;
 /** More servers than one operator has. Otherwise, the owners of deleted servers would stay. */
@@ -34,14 +36,18 @@ export class SessionKeyring {
     this.#now = now;
   }
 
-  /** Creates the Secret, and changes its keys when they are old. Throws `NameClash` for a Secret of another owner. */
+  /**
+   * Creates the Secret, and changes its keys when they are old. Secrets are not watched, so a deleted one is noticed when a
+   * pod waits. Throws `NameClash` for a Secret of another owner.
+   */
   async keep(
     name: { name: string; namespace: string },
     owner: OwnerReference,
-    signal: AbortSignal,
+    { isWaiting, signal }: { isWaiting: boolean; signal: AbortSignal },
   ): Promise<void> {
     const nowMs = this.#now().getTime();
-    if (nowMs - (this.#checked.get(owner.uid) ?? Number.NEGATIVE_INFINITY) < KEY_CHECK_MS) return;
+    const intervalMs = isWaiting ? WAITING_CHECK_MS : KEY_CHECK_MS;
+    if (nowMs - (this.#checked.get(owner.uid) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
     const found = await this.#find(name, signal);
     if (found === undefined) await this.#create(name, owner, signal);
     else await this.#rotate(found, owner, signal);

@@ -121,7 +121,14 @@ describe('every kind', () => {
 });
 
 /** Fields that the original does not have, and a requirement of the original that is none here. */
-const ours = ['replicas', 'backendReplicas', 'sessionStorage', 'remote groupRef', 'imagePullSecrets'];
+const ours = [
+  'replicas',
+  'backendReplicas',
+  'sessionStorage',
+  'rateLimiting',
+  'remote groupRef',
+  'imagePullSecrets',
+];
 
 function withoutOurs(schema: Schema): Schema {
   const isRemote = schema.properties?.['remoteURL'] !== undefined;

@@ -1,7 +1,7 @@
 import { Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { block, lastColumns, resource, shortName } from './resource.ts';
+import { block, lastColumns, resource, shortName, storageAddress } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
 
 /** A proxy in front of a remote server. */
@@ -23,6 +23,7 @@ export const mcpRemoteProxy = resource({
   }),
   rules: [
     shortName,
+    storageAddress,
     block('self.spec.authzConfig', 'inline'),
     block('self.spec.authzConfig', 'configMap'),
     block('self.spec.oidcConfig', 'inline'),

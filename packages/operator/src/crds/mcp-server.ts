@@ -1,7 +1,7 @@
 import { ProxyMode, Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { block, lastColumns, resource, shortName } from './resource.ts';
+import { block, lastColumns, resource, shortName, storageAddress } from './resource.ts';
 import { Conditions, Generation, PortNumber, Replicas, Variable, off, say } from './values.ts';
 
 const Secret = z.object({
@@ -87,6 +87,7 @@ export const mcpServer = resource({
       message: 'spec.targetPort is required unless spec.transport is stdio',
     },
     block('self.spec.permissionProfile', 'configmap', 'key'),
+    storageAddress,
     block('self.spec.authzConfig', 'inline'),
     block('self.spec.authzConfig', 'configMap'),
     block('self.spec.oidcConfig', 'inline'),

@@ -136,12 +136,80 @@ const ResourceOverrides = z.object({
   proxyService: say(z.object({ labels, annotations }), 'Additions to the proxy Service.').optional(),
 });
 
+const RateLimit = z.object({
+  maxTokens: say(
+    z.int().min(1).max(1_000_000).meta({ format: 'int32' }),
+    'How many calls are possible at once.',
+  ),
+  refillPeriod: say(
+    z.string().regex(/^([0-9]{1,6}(ms|s|m|h)){1,4}$/),
+    'The time after which `maxTokens` calls are possible again, such as `1m`.',
+  ),
+});
+
+const scopedLimits = {
+  shared: say(RateLimit, 'The limit for all callers together.').optional(),
+  perUser: say(RateLimit, 'The limit for each authenticated caller.').optional(),
+};
+
+const RateLimiting = z.object({
+  ...scopedLimits,
+  tools: say(
+    z.array(z.object({ name: say(z.string(), "The server's name of the tool."), ...scopedLimits })),
+    'Further limits on single tools.',
+  ).optional(),
+});
+
+const SecretKey = z.object({
+  name: say(z.string(), 'The name of the Secret.'),
+  key: say(z.string(), 'The key in the Secret.'),
+});
+
+const SessionStorage = z.object({
+  provider: say(
+    z.enum(['memory', 'redis', 'valkey']),
+    'The storage: the memory of each proxy, or a server that speaks the protocol of Redis and Valkey.',
+  ),
+  address: say(
+    z.string().regex(/^(\[[0-9A-Fa-f:.]+\]|[^\s:/@[\]]+):[0-9]{1,5}$/),
+    'The address, as HOST:PORT. Required unless the provider is memory.',
+  ).optional(),
+  db: say(z.int().min(0).max(99_999).default(0).meta({ format: 'int32' }), 'The number of the database.'),
+  keyPrefix: say(
+    z.string().regex(/^[A-Za-z0-9:._-]{0,64}$/),
+    'The beginning of all keys. The default is `toolhive:`. The namespace, name, and UID of the resource follow.',
+  ).optional(),
+  username: say(z.string(), 'The user, if the storage has several users.').optional(),
+  passwordRef: say(SecretKey, 'The password, in a Secret of this namespace.').optional(),
+  tls: say(
+    z.object({
+      caRef: say(
+        z.object({
+          kind: say(z.enum(['Secret', 'ConfigMap']).default('Secret'), 'The kind of the object.'),
+          name: say(z.string(), 'The name of the object.'),
+          key: say(z.string().default('ca.crt'), 'The key in the object.'),
+        }),
+        'The certificate authority of the storage, in this namespace. By default, those of the system.',
+      ).optional(),
+    }),
+    'Connect with TLS. By default, the connection is not encrypted, but the values are.',
+  ).optional(),
+});
+
 /** The proxy settings for every kind of server. */
 export const proxySpec = {
   port: say(PortNumber.default(8080), 'The proxy port for clients.'),
   replicas: say(
     Replicas,
     'The number of proxy pods. If absent, the number stays as it is, so that an autoscaler can set it. A stdio server has one proxy.',
+  ).optional(),
+  rateLimiting: say(
+    RateLimiting,
+    'Limits on tool calls. With a session storage, they count the calls of all proxies, otherwise those of each proxy.',
+  ).optional(),
+  sessionStorage: say(
+    SessionStorage,
+    'Where proxies store the events of sessions, so that clients get them from another proxy. By default, in memory.',
   ).optional(),
   trustProxyHeaders: say(off, 'Trust the `X-Forwarded-*` headers of a reverse proxy.'),
   authzConfig: say(Authorization, 'The authorization policies.').optional(),

@@ -40,6 +40,12 @@ export const shortName: Rule = {
   message: 'metadata.name can have at most 46 characters and no dots',
 };
 
+/** A storage outside of the proxy has an address. */
+export const storageAddress: Rule = {
+  rule: "!has(self.spec.sessionStorage) || self.spec.sessionStorage.provider == 'memory' || has(self.spec.sessionStorage.address)",
+  message: 'spec.sessionStorage.address is required unless spec.sessionStorage.provider is memory',
+};
+
 /** Requires the block that belongs to a type. */
 export function block(parent: string, type: string, name = type): Rule {
   const guard = parent === 'self.spec' ? '' : `!has(${parent}) || `;

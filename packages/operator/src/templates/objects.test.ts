@@ -6,7 +6,8 @@ import { mcpServer } from '../crds/mcp-server.ts';
 import { checkRunConfig } from './check.ts';
 import { authorizationFile, childrenOf, egressService } from './objects.ts';
 import type { Plan } from './objects.ts';
-import { enforcementOf } from './permissions.ts';
+import { egressRules, enforcementOf } from './permissions.ts';
+import { registryChildren } from './registry.ts';
 import { runConfigOf } from './run-config.ts';
 import type { Proxied } from './run-config.ts';
 
@@ -210,6 +211,46 @@ test('an open profile allows the listed addresses, and no names', () => {
   const { enforcement } = planOf({}, { profile: { network: { outbound: { insecure_allow_all: true, allow_host: ['db.local', '10.1.2.3'] } } } }); // prettier-ignore
 
   expect(enforcement?.egress).toMatchObject({ blocks: ['10.1.2.3/32'] });
+});
+
+test('a server with outbound access resolves names through the DNS of every distribution', () => {
+  const rules = egressRules({ kind: 'policy', ports: undefined, blocks: [] }, {}, 3128) as {
+    to: { namespaceSelector?: { matchLabels: Record<string, string> } }[];
+    ports?: { protocol: string; port: number }[];
+  }[];
+  const portsFor = (namespace: string): unknown =>
+    rules
+      .filter(({ to }) =>
+        to.some(
+          ({ namespaceSelector }) =>
+            namespaceSelector?.matchLabels['kubernetes.io/metadata.name'] === namespace,
+        ),
+      )
+      .flatMap(({ ports = [] }) => ports.map(({ protocol, port }) => `${protocol} ${port}`));
+
+  // A NetworkPolicy sees the port of the pods, which is 5353 in OpenShift.
+  expect(portsFor('kube-system')).toEqual(['UDP 53', 'TCP 53']);
+  expect(portsFor('openshift-dns')).toEqual(['UDP 5353', 'TCP 5353']);
+});
+
+test('the registry API has the pull secrets of the installation', () => {
+  const owner = { apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPRegistry', name: 'team', uid: '1' };
+  const secretsFor = (imagePullSecrets: string[]): unknown => {
+    const children = registryChildren(
+      owner,
+      { name: 'team', namespace: 'tools' },
+      { registryImage: 'example/registry:1', imagePullSecrets },
+      false,
+    );
+    const deployment = children.find(({ type }) => type.kind === 'Deployment')?.object;
+    return (deployment as { spec?: { template?: { spec?: { imagePullSecrets?: unknown } } } }).spec?.template
+      ?.spec?.imagePullSecrets;
+  };
+
+  expect([secretsFor([]), secretsFor(['mirror', 'other'])]).toEqual([
+    undefined,
+    [{ name: 'mirror' }, { name: 'other' }],
+  ]);
 });
 
 test('files of the Vault agent in the proxy pod are refused, because servers cannot read them', () => {

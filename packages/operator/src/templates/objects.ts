@@ -6,8 +6,10 @@ import { mergeTemplate, repeatedItems } from './merge.ts';
 import { EGRESS_PORT, managed, namesOf, peerPortOf, proxyLabels, serverLabels } from './names.ts';
 import { egressRules } from './permissions.ts';
 import type { Enforcement } from './permissions.ts';
+import { rateLimitArgs } from './rate-limits.ts';
 import { InvalidSpec } from './run-config.ts';
 import type { Proxied } from './run-config.ts';
+import { storageParts } from './session-storage.ts';
 
 /** An object that the operator applies. */
 export interface Child {
@@ -29,6 +31,8 @@ export interface Plan {
   secretVersions: string;
   /** Changes whenever the client secret for token introspection changes. */
   oidcSecretVersion?: string;
+  /** Changes whenever the credentials for the session storage change. */
+  storageVersions?: string;
   /** The Secrets with credentials for image registries, besides those in the spec. */
   imagePullSecrets?: readonly string[];
   /** The value of the restart annotation. */
@@ -482,6 +486,7 @@ function deployment(plan: Plan): Child {
                 runConfig,
                 plan.authorization ?? null,
                 ...(plan.oidcSecretVersion === undefined ? [] : [plan.oidcSecretVersion]),
+                ...(plan.storageVersions === undefined ? [] : [plan.storageVersions]),
               ]),
               'toolhive.stacklok.dev/secret-versions': secretVersions,
               ...restartAnnotation(restartedAt),
@@ -502,6 +507,7 @@ function deployment(plan: Plan): Child {
               ...(sessionKeys === undefined
                 ? []
                 : [{ name: 'session-keys', secret: { secretName: sessionKeys } }]),
+              ...storageParts(proxied, plan.owner).volumes,
               ...(plan.authorization === undefined
                 ? []
                 : [{ name: 'authz', configMap: { name: authorization } }]),
@@ -520,7 +526,10 @@ function proxyContainer(plan: Plan): object {
   const { spec } = plan.proxied;
   const usesGateway = plan.enforcement?.egress.kind === 'gateway';
   const drains = sessionKeysOf(plan) !== undefined;
-  const sharing = drains ? [`--session-keys=${SESSION_KEYS}`, `--peer-port=${peerPortOf(spec)}`] : [];
+  const storage = storageParts(plan.proxied, plan.owner);
+  const sharing = drains
+    ? [`--session-keys=${SESSION_KEYS}`, `--peer-port=${peerPortOf(spec)}`, ...storage.args]
+    : [];
   const probeOf = (path: string): object => ({
     httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
     failureThreshold: 3,
@@ -533,13 +542,14 @@ function proxyContainer(plan: Plan): object {
       ...(drains ? [`--drain-delay=${DRAIN_DELAY}`] : []),
       `--drain-timeout=${DRAIN_TIMEOUT}`,
       ...sharing,
+      ...rateLimitArgs(spec),
     ],
     ports: [
       { name: 'http', containerPort: spec.port, protocol: 'TCP' },
       ...(drains ? [{ name: 'peers', containerPort: peerPortOf(spec), protocol: 'TCP' }] : []),
       ...(usesGateway ? [{ name: 'egress', containerPort: EGRESS_PORT, protocol: 'TCP' }] : []),
     ],
-    env: proxyEnv(plan),
+    env: [...proxyEnv(plan), ...storage.env],
     livenessProbe: {
       ...probeOf('/livez'),
       initialDelaySeconds: 30,
@@ -565,6 +575,7 @@ function proxyContainer(plan: Plan): object {
       { name: 'runconfig', mountPath: '/etc/runconfig', readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },
       ...(drains ? [{ name: 'session-keys', mountPath: SESSION_KEYS, readOnly: true }] : []),
+      ...storage.mounts,
       ...(plan.authorization === undefined
         ? []
         : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),

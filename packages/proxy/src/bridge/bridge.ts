@@ -27,7 +27,9 @@ import { Seal } from './seal.ts';
 import { ServerState } from './server-state.ts';
 import type { Session } from './session.ts';
 import { SessionListeners } from './session-listeners.ts';
+import { setUpAgain } from './session-setup.ts';
 import { SessionTable } from './session-table.ts';
+import type { SharedStreams } from './shared-streams.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ToolParameters } from './tool-parameters.ts';
 
@@ -41,6 +43,8 @@ export interface BridgeOptions {
    */
   sessions: 'own' | 'shared';
   messages: MessagePipeline;
+  /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
+  shared?: SharedStreams | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */
   trustProxyHeaders?: boolean | undefined;
   limits: Limits;
@@ -131,6 +135,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       workload,
       messages,
       now,
+      shared: options.shared,
+      onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
       onClosed: (session) => {
         this.#server.connection?.refuseAllOf(session, 'the session was closed');
@@ -155,12 +161,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       hasOwn,
       ownIdentity: () => this.#legacySupport.identity,
     });
-    const mayHaveOwn = options.sessions === 'own';
     this.#modern = new ModernRouter({
       ...shared,
       calls: this.#modernCalls,
       toolParameters: this.#toolParameters,
-      mayHaveOwn,
+      mayHaveOwn: options.sessions === 'own',
     });
     this.#maintenance = setInterval(() => this.#maintain(), limits.maintenanceMs).unref();
   }

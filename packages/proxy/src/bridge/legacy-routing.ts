@@ -179,9 +179,17 @@ export class LegacyRouter {
     }
     if (method === 'resources/unsubscribe' && typeof uri === 'string') session.subscriptions.delete(uri);
     if (method === 'logging/setLevel' && typeof level === 'string') session.logLevel = level;
+    if (setupMethods.has(method)) session.recordSetup();
     return true;
   }
 }
+
+/** The requests that change what a session has set up. */
+const setupMethods: ReadonlySet<string | undefined> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'logging/setLevel',
+]);
 
 /** An earlier connection may have been lost, with everything that the session had set up there. */
 function restore({ subscriptions, logLevel: level }: Session, connection: ServerConnection): void {

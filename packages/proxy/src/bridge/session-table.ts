@@ -3,10 +3,12 @@ import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Principal } from '../middleware/middleware.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 import { Session } from './session.ts';
+import type { SharedStreams } from './shared-streams.ts';
 
 export interface SessionTableOptions {
   workload: string;
   messages: MessagePipeline;
+  shared?: SharedStreams | undefined;
   /** Beyond this number, the session that was silent for the longest time ends. */
   maxSessions: number;
   /** How long a session may be silent. */
@@ -16,6 +18,8 @@ export interface SessionTableOptions {
   now: () => number;
   /** Told that clients can name a session from now on. */
   onKept: (session: Session) => void;
+  /** Told of a session that this proxy continues. */
+  onAdopted: (session: Session) => void;
   onClosed: (session: Session) => void;
 }
 
@@ -27,6 +31,11 @@ export class SessionTable {
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
+  }
+
+  /** The events of sessions that other proxies have stored. */
+  get shared(): SharedStreams | undefined {
+    return this.#options.shared;
   }
 
   /** How many sessions clients can name. */
@@ -41,17 +50,26 @@ export class SessionTable {
 
   /** Creates a session. Unless kept, the session ends with the request. */
   begin(principal: Principal, { isRelayed = false }: { isRelayed?: boolean } = {}): Session {
-    const { workload, messages, now } = this.#options;
-    return new Session({ workload, principal, messages, isRelayed, nowMs: now() });
+    const { workload, messages, now, shared } = this.#options;
+    return new Session({ workload, principal, messages, isRelayed, nowMs: now(), shared });
   }
 
-  /** Continues a session that another proxy began for the principal. What the session has set up there is lost. */
+  /** Continues a session that another proxy began for the principal. */
   adopt(id: string, principal: Principal, client: ClientIdentity): Session | undefined {
     if (this.#named.has(id)) return undefined; // of another principal
-    const { workload, messages, now } = this.#options;
-    const session = new Session({ workload, principal, messages, isRelayed: false, nowMs: now(), id });
+    const { workload, messages, now, shared, onAdopted } = this.#options;
+    const session = new Session({
+      workload,
+      principal,
+      messages,
+      isRelayed: false,
+      nowMs: now(),
+      id,
+      shared,
+    });
     session.client = client;
     this.keep(session);
+    onAdopted(session);
     return session;
   }
 

@@ -9,6 +9,7 @@ import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Outcome, Principal } from '../middleware/middleware.ts';
 import { isOffered, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
+import type { SharedStreams, StoredOwner } from './shared-streams.ts';
 import { ResumableStream } from './stream.ts';
 
 /** How many resumable streams a session keeps, and how many bytes of them. */
@@ -35,6 +36,8 @@ export interface SessionOptions {
   nowMs: number;
   /** The ID of a session that another proxy began. By default, a new one. */
   id?: string;
+  /** Where its events go, so that another proxy can continue the session. By default, nowhere. */
+  shared?: SharedStreams | undefined;
 }
 
 /** One legacy client's conversation with a workload. It survives lost connections and server restarts. */
@@ -73,9 +76,9 @@ export class Session {
     this.id = options.id ?? randomUUID();
     this.#life = options.id === undefined ? '' : `-${randomUUID().slice(0, 8)}`;
     const name = `s${this.#life}`;
-    this.stream = new ResumableStream(name);
-    this.#streams.set(name, this.stream);
     this.principal = options.principal;
+    this.stream = this.#newStream(name);
+    this.#streams.set(name, this.stream);
     this.isRelayed = options.isRelayed;
     this.startedMs = options.nowMs;
     this.lastSeenMs = options.nowMs;
@@ -120,13 +123,20 @@ export class Session {
     });
   }
 
-  /** Opens a stream for one request. A client can resume the stream by its name. */
-  openStream(): ResumableStream {
+  /** Opens a stream for the request with an ID. A client can resume the stream by its name. */
+  openStream(request: string | number | undefined): ResumableStream {
     this.#forgetStreams();
     const name = `r${++this.#lastStream}${this.#life}`;
-    const stream = new ResumableStream(name);
+    const stream = this.#newStream(name, request);
     this.#streams.set(name, stream);
     return stream;
+  }
+
+  /** Stores the subscriptions and the log level, for a proxy that continues the session. */
+  recordSetup(): void {
+    const { subscriptions, logLevel } = this;
+    if (this.isNamed)
+      this.#options.shared?.recordSetup(this.#owner, { subscriptions: [...subscriptions], logLevel });
   }
 
   findStream(name: string): ResumableStream | undefined {
@@ -195,6 +205,24 @@ export class Session {
     };
     void own?.then(release, () => {}); // the stream was never opened
     if (!ifIdle) this.own = undefined;
+  }
+
+  get #owner(): StoredOwner {
+    return { session: this.id, principal: this.principal.id };
+  }
+
+  /** A stream whose events are stored if the client can come back to the session. */
+  #newStream(name: string, request?: string | number): ResumableStream {
+    const { shared } = this.#options;
+    if (shared === undefined) return new ResumableStream(name);
+    const belonging = request === undefined ? {} : { request };
+    // Its beginning is stored too, because a client can come back before the first event.
+    if (request !== undefined && this.isNamed) shared.record(this.#owner, name, { number: 0, ...belonging });
+    return new ResumableStream(name, (number, text, isLast) => {
+      if (!this.isNamed) return;
+      const last = isLast ? { isLast: true as const } : {};
+      shared.record(this.#owner, name, { number, text, ...belonging, ...last });
+    });
   }
 
   #settle(id: number, answer: ClientAnswer): void {

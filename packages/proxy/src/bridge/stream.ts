@@ -5,12 +5,15 @@ import type { EventStream } from '../http/event-stream.ts';
 const maxKeptEvents = 100;
 const maxKeptChars = 4 * 1024 * 1024;
 
+type OnEvent = (id: number, text: string, isLast: boolean) => void;
+
 /**
  * One stream of a session, which survives lost connections: without a connection, messages wait. A client that names
  * its last event receives all later events (MCP 2025-11-25, Transports, Resumability).
  */
 export class ResumableStream {
   readonly #name: string;
+  readonly #onEvent: OnEvent | undefined;
   #connection: EventStream | undefined;
   #kept: { id: number; text: string }[] = [];
   #keptChars = 0;
@@ -19,8 +22,10 @@ export class ResumableStream {
   #sent = 0;
   #isEnded = false;
 
-  constructor(name: string) {
+  /** `onEvent` gets each event, also while no client is connected. */
+  constructor(name: string, onEvent?: OnEvent) {
     this.#name = name;
+    this.#onEvent = onEvent;
   }
 
   get isConnected(): boolean {
@@ -41,9 +46,10 @@ export class ResumableStream {
     return eventId <= this.#lastId && eventId >= this.#lastId - this.#kept.length;
   }
 
-  send(text: string): void {
+  send(text: string, isLast = false): void {
     const id = ++this.#lastId;
     this.#keep(id, text);
+    this.#onEvent?.(id, text, isLast);
     this.#connection?.write(this.#encode(id, text));
     if (this.#connection !== undefined) this.#sent = id;
   }
@@ -79,7 +85,7 @@ export class ResumableStream {
   }
 
   #encode(id: number, text: string): string {
-    return `id: ${this.#name}_${id}\n${encodeEvent('message', text)}`;
+    return encodeNumbered(this.#name, id, text);
   }
 
   #keep(id: number, text: string): void {
@@ -89,6 +95,11 @@ export class ResumableStream {
       this.#keptChars -= this.#kept.shift()?.text.length ?? 0;
     }
   }
+}
+
+/** Encodes an event with its ID. */
+export function encodeNumbered(stream: string, id: number, text: string): string {
+  return `id: ${stream}_${id}\n${encodeEvent('message', text)}`;
 }
 
 /** Parses an event ID into the name of its stream and its number there. */

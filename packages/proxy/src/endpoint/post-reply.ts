@@ -22,6 +22,7 @@ export class SessionPostReply implements Responder, KeepAlive {
   readonly #pending: Set<KeepAlive>;
   readonly #canStream: boolean;
   readonly #headers: (() => Record<string, string>) | undefined;
+  readonly #requestId: string | number | undefined;
   #stream: ResumableStream | undefined;
 
   constructor({
@@ -30,6 +31,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     pending,
     canStream,
     headers,
+    requestId,
   }: {
     response: ServerResponse;
     session: Session;
@@ -38,12 +40,14 @@ export class SessionPostReply implements Responder, KeepAlive {
     canStream: boolean;
     /** Further headers of the response. They are final when the response begins. */
     headers?: (() => Record<string, string>) | undefined;
+    requestId: string | number | undefined;
   }) {
     this.#response = response;
     this.#session = session;
     this.#pending = pending;
     this.#canStream = canStream;
     this.#headers = headers;
+    this.#requestId = requestId;
     pending.add(this);
     response.once('close', () => {
       if (this.#stream === undefined) pending.delete(this);
@@ -62,7 +66,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     // The headers name a session, which exists only if `initialize` succeeds.
     const headers = error === undefined ? this.#headers?.() : undefined;
     if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
-    this.#stream.send(text);
+    this.#stream.send(text, true);
     this.#stream.end();
   }
 
@@ -85,7 +89,7 @@ export class SessionPostReply implements Responder, KeepAlive {
 
   #opened(): ResumableStream {
     if (this.#stream === undefined) {
-      this.#stream = this.#session.openStream();
+      this.#stream = this.#session.openStream(this.#requestId);
       const prime = this.#session.client.protocolVersion >= primedSince;
       this.#stream.connect(new EventStream(this.#response, this.#headers?.()), { prime });
     }

@@ -1,8 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { ModernRequest } from '../bridge/modern-call.ts';
 import type { Session } from '../bridge/session.ts';
-import { parseEventId } from '../bridge/stream.ts';
+import { eventsAfter } from '../bridge/shared-streams.ts';
+import type { SharedStreams } from '../bridge/shared-streams.ts';
+import { encodeNumbered, parseEventId } from '../bridge/stream.ts';
 import type { Responder } from '../connection/responder.ts';
 import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
@@ -97,7 +101,8 @@ function deliver(
   const headers = message.value.method === 'initialize' ? named : undefined;
   const { pending } = bridge;
   const canStream = takesEvents(request);
-  bridge.accept(session, message, new SessionPostReply({ response, session, pending, canStream, headers }));
+  const options = { response, session, pending, canStream, headers, requestId: message.value.id };
+  bridge.accept(session, message, new SessionPostReply(options));
 }
 
 /** Answers several messages at once, as soon as all of them are answered. */
@@ -199,11 +204,39 @@ function openStream(bridge: Bridge, exchange: Exchange): void {
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
   const last = parseEventId(String(eventId));
   const stream = last === undefined ? undefined : session.findStream(last.name);
-  // With 404, a client that has missed messages initializes again.
-  if (last === undefined || stream?.canResumeAfter(last.id) !== true)
-    return replyText(response, 404, 'the events after this one are not available, initialize a new session');
-  stream.connect(new EventStream(response), { lastSeen: last.id });
+  if (last !== undefined && stream?.canResumeAfter(last.id) === true)
+    return stream.connect(new EventStream(response), { lastSeen: last.id });
+  if (last === undefined || stream !== undefined || bridge.sessions.shared === undefined)
+    return replyMissed(response);
+  resumeShared({ shared: bridge.sessions.shared, session, response }, last).catch(raiseFault);
 }
+
+/** With 404, a client that has missed messages initializes again. */
+function replyMissed(response: ServerResponse): void {
+  replyText(response, 404, 'the events after this one are not available, initialize a new session');
+}
+
+/** Resumes a stream of a proxy that has ended, whose request gets no answer any more. */
+async function resumeShared(
+  { shared, session, response }: { shared: SharedStreams; session: Session; response: ServerResponse },
+  { name, id }: { name: string; id: number },
+): Promise<void> {
+  const kept = await shared.stream({ session: session.id, principal: session.principal.id }, name);
+  if (response.destroyed) return;
+  const events = kept && eventsAfter(kept, id);
+  if (kept === undefined || events === undefined) return replyMissed(response);
+  const connection = new EventStream(response);
+  for (const { number, text } of events) connection.write(encodeNumbered(name, number, text));
+  if (kept.request === undefined) return session.stream.connect(connection);
+  if (kept.isComplete) return connection.end();
+  const last = events.at(-1)?.number ?? id;
+  const error = { code: errorCodes.serverError, message: lostAnswer };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: kept.request, error });
+  connection.end(encodeNumbered(name, last + 1, text));
+}
+
+const lostAnswer =
+  'the proxy that waited for the answer of the server has ended. The server may have executed the request';
 
 function endSession(bridge: Bridge, exchange: Exchange): void {
   const { request, response } = exchange;

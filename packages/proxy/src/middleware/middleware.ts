@@ -29,6 +29,10 @@ export interface SessionSealing {
   sealedState: (state: string) => string;
   /** Takes the request if its state belongs to a call that waits elsewhere. Otherwise, returns the state of this proxy. */
   opened: (state: string, message: Message) => { state: string } | 'taken';
+  /** Returns what the client gets as the ID of an event that belongs to a request, so that any peer knows that request. */
+  sealedEvent: (id: string, request: Message) => string;
+  /** Returns the server's ID of an event, and its request. Undefined for an ID that was not sealed for this session. */
+  openedEvent: (sealed: string) => { id: string; request: Message } | undefined;
 }
 
 /** One HTTP request on its way through a workload's proxy. */

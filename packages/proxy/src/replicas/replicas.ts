@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SealKeys } from '../bridge/seal.ts';
+import { SharedStreams } from '../bridge/shared-streams.ts';
+import type { SharedStorage } from '../bridge/shared-streams.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { Peers } from './peers.ts';
 import type { PeerOptions, PeerRequest } from './peers.ts';
 import { ReplicatedUpstream, sealedIdOf } from './replicated-upstream.ts';
-import { RouteSeal } from './route.ts';
+import { EventSeal, RouteSeal } from './route.ts';
 
 /** How several equal proxies serve one workload. */
 export interface ReplicaOptions {
@@ -17,17 +19,25 @@ export interface ReplicaOptions {
    * here.
    */
   peers?: Omit<PeerOptions, 'keys'>;
+  /** Where the events of sessions are stored, so that they survive their proxy. By default, nowhere. */
+  storage?: SharedStorage | undefined;
 }
 
 /** What a proxy shares with its peers. */
 export class Replicas {
   readonly #options: ReplicaOptions;
   readonly #seal: RouteSeal;
+  readonly #events: EventSeal;
+  /** The stored events of sessions. */
+  readonly shared: SharedStreams | undefined;
   #peers: Peers | undefined;
 
   constructor(workload: string, options: ReplicaOptions) {
     this.#options = options;
     this.#seal = new RouteSeal(workload, options.keys);
+    this.#events = new EventSeal(workload, options.keys);
+    const { keys, storage } = options;
+    this.shared = storage && new SharedStreams({ workload, keys, storage });
   }
 
   /** Opens the port for the other proxies, if there is one. */
@@ -40,7 +50,13 @@ export class Replicas {
   }
 
   upstream(openUpstream: () => Upstream, onFault: (error: unknown) => void): Upstream {
-    return new ReplicatedUpstream({ seal: this.#seal, peers: () => this.#peers, openUpstream, onFault });
+    return new ReplicatedUpstream({
+      seal: this.#seal,
+      events: this.#events,
+      peers: () => this.#peers,
+      openUpstream,
+      onFault,
+    });
   }
 
   /**
@@ -67,5 +83,6 @@ export class Replicas {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#peers?.[Symbol.asyncDispose]();
+    await this.shared?.[Symbol.asyncDispose]();
   }
 }

@@ -13,10 +13,11 @@ import type { ClientIdentity, ProtocolGeneration } from '../protocol/protocol.ts
 import { unknownClient } from '../upstream/server-sessions.ts';
 import type { RunningServer, ServerPod, StartInstance, Upstream } from '../upstream/upstream.ts';
 import type { Peers } from './peers.ts';
-import type { Route, RouteSeal } from './route.ts';
+import type { EventSeal, Route, RouteSeal } from './route.ts';
 
 export interface ReplicatedUpstreamOptions {
   seal: RouteSeal;
+  events: EventSeal;
   /** The other proxies. Absent if this one cannot reach them. */
   peers: () => Peers | undefined;
   /** Opens the connections to one of the servers. */
@@ -203,7 +204,7 @@ export class ReplicatedUpstream implements Upstream {
   }
 
   #sealingFor(exchange: Exchange, pod: Pod, route: Route | undefined): SessionSealing {
-    const { seal } = this.#options;
+    const { seal, events } = this.#options;
     const { principal } = exchange;
     const peers = this.#options.peers();
     const self = peers?.self;
@@ -224,6 +225,8 @@ export class ReplicatedUpstream implements Upstream {
         this.#relayCall(exchange, message, place.owner, place.pod, peers);
         return 'taken';
       },
+      sealedEvent: (id, request) => events.seal(id, request, principal, route?.id),
+      openedEvent: (sealed) => events.open(sealed, principal, route?.id),
     };
   }
 

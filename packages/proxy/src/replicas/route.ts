@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Seal } from '../bridge/seal.ts';
 import type { SealKeys } from '../bridge/seal.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import type { Principal } from '../middleware/middleware.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 
@@ -59,6 +61,50 @@ export class RouteSeal {
     const content = this.#seal.unseal(sealed, this.#bound);
     return content === undefined ? undefined : (JSON.parse(content) as Route & { who: string }); // written by `seal`
   }
+}
+
+/** The parameters of a request that the middleware reads when the response comes. */
+const keptParameters = ['name', 'uri', 'cursor', 'level'];
+const maxParameterChars = 500;
+
+/**
+ * Seals the request of an event into its ID. A client that has lost its connection names its last event to any proxy, which
+ * has to know the request to pass the response through its middleware.
+ */
+export class EventSeal {
+  readonly #seal: Seal;
+  readonly #bound: string;
+
+  constructor(workload: string, keys: SealKeys, now?: () => number) {
+    this.#seal = new Seal(now, keys);
+    this.#bound = JSON.stringify(['event', workload]);
+  }
+
+  /** `session` is the session of the request, as the server knows it. */
+  seal(id: string, request: Message, { id: who }: Principal, session = ''): string {
+    const content = JSON.stringify([id, summaryOf(request), digestOf(`${who} ${session}`)]);
+    return this.#seal.seal(content, this.#bound, validMs);
+  }
+
+  /** Returns the event if it was sealed for this principal and session. */
+  open(sealed: string, { id: who }: Principal, session = ''): { id: string; request: Message } | undefined {
+    if (sealed.length > maxChars) return undefined;
+    const content = this.#seal.unseal(sealed, this.#bound);
+    if (content === undefined) return undefined;
+    const [id, summary, owner] = JSON.parse(content) as [string, Summary, string]; // written by `seal`
+    return owner === digestOf(`${who} ${session}`) ? { id, request: ownMessage(summary) } : undefined;
+  }
+}
+
+type Summary = MessageValue & { method: string };
+
+function summaryOf({ value: { id, method = '', params } }: Message): Summary {
+  const kept = keptParameters.flatMap((name) => {
+    const value = params?.[name];
+    return typeof value === 'string' && value.length <= maxParameterChars ? [[name, value] as const] : [];
+  });
+  const named = id === undefined ? {} : { id };
+  return { ...named, method, params: Object.fromEntries(kept) };
 }
 
 /** Only the capabilities and the name matter for a session that continues elsewhere. */

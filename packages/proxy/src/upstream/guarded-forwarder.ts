@@ -48,6 +48,8 @@ interface Forwarding {
   message?: Message;
   /** What the client sent, if that is a request. */
   request?: Message;
+  /** The event after which the client resumes a stream, as the server knows it, and the request of the stream. */
+  resumed?: { id: string; request: Message } | undefined;
 }
 
 /** How long the server may take to accept a response that ToolHive sends in the client's place. */
@@ -183,7 +185,9 @@ export class GuardedForwarder {
     const session = this.#sessionOf(exchange);
     if (session === 'unknown') return;
     const caller = this.#caller(exchange, session, session?.client ?? unknownClient);
-    this.#send({ exchange, session, caller, reply: openReply(exchange, this.#options.pending, 1) });
+    const last = exchange.request.headers['last-event-id'];
+    const resumed = typeof last === 'string' ? exchange.sealing?.openedEvent(last) : undefined;
+    this.#send({ exchange, session, caller, resumed, reply: openReply(exchange, this.#options.pending, 1) });
   }
 
   /** Sends a request to the server, and forwards the reply. */
@@ -204,18 +208,12 @@ export class GuardedForwarder {
     });
   }
 
-  #ask({ exchange, message, request, reply }: Forwarding, listener: AnswerListener): void {
-    const { forwarder, input } = this.#options;
-    const isChanged = message !== undefined && message !== request;
-    const name =
-      isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
+  #ask(forwarding: Forwarding, listener: AnswerListener): void {
+    const { forwarder, input, isAuthenticated } = this.#options;
+    const { exchange, message, reply } = forwarding;
     const forwarded = {
       body: message?.text ?? null,
-      replaced: {
-        ...replacedHeaders(this.#options.isAuthenticated),
-        ...exchange.credentials,
-        ...(name === undefined ? {} : { 'mcp-name': name }),
-      },
+      replaced: { ...replacedHeaders(isAuthenticated), ...exchange.credentials, ...ownHeaders(forwarding) },
       aborter: reply,
       budget: input.output,
     };
@@ -237,7 +235,7 @@ export class GuardedForwarder {
     for await (const { data, id } of readEvents(body, this.#options.input)) {
       const text = data === '' ? '' : await new Promise<string>((done) => this.#pass(forwarding, data, done));
       // An event whose message is withheld still has its ID, with which the client can resume the stream.
-      if (text !== '' || id !== undefined) await reply.event({ data: text, id });
+      if (text !== '' || id !== undefined) await reply.event({ data: text, id: eventIdFor(forwarding, id) });
     }
     reply.end();
   }
@@ -282,7 +280,8 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    this.#serverMessages.pass(forwarding, text, (response) => this.#respond(forwarding, response), done);
+    const answered = { ...forwarding, request: requestOf(forwarding) };
+    this.#serverMessages.pass(answered, text, (response) => this.#respond(forwarding, response), done);
   }
 
   /** Sends a response to a request of the server, in the session in which that came. */
@@ -306,6 +305,28 @@ export class GuardedForwarder {
       failed: () => {}, // the server may have ended
     });
   }
+}
+
+/** The request that the messages of a reply belong to, also if the request came over an earlier connection. */
+function requestOf({ request, resumed }: Forwarding): Message | undefined {
+  return request ?? resumed?.request;
+}
+
+/** The headers that describe the request to the server, where it differs from the client's request. */
+function ownHeaders({ exchange, message, request, resumed }: Forwarding): Record<string, string> {
+  const isChanged = message !== undefined && message !== request;
+  const name = isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
+  return {
+    ...(name === undefined ? {} : { 'mcp-name': name }),
+    ...(resumed === undefined ? {} : { 'last-event-id': resumed.id }),
+  };
+}
+
+/** The ID of an event for the client, which tells any proxy the request of the event. */
+function eventIdFor(forwarding: Forwarding, id: string | undefined): string | undefined {
+  const request = requestOf(forwarding);
+  if (id === undefined || request === undefined) return id;
+  return forwarding.exchange.sealing?.sealedEvent(id, request) ?? id;
 }
 
 function clientOf({ value }: Message, session: ServerSession | undefined): ClientIdentity {

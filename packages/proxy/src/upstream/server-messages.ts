@@ -15,7 +15,7 @@ interface Answered {
   caller: Caller;
   session: ServerSession | undefined;
   /** What the client sent, if that is a request. */
-  request?: Message;
+  request?: Message | undefined;
 }
 
 interface ServerMessagesOptions {

@@ -3,6 +3,7 @@ import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
+import type { SharedStreams } from '../bridge/shared-streams.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Exchange } from '../middleware/middleware.ts';
@@ -34,6 +35,8 @@ export interface UpstreamOptions {
   version: string;
   sessions: 'own' | 'shared';
   messages: MessagePipeline;
+  /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
+  shared?: SharedStreams | undefined;
   /** Callers are authenticated, perhaps with an exchange of their tokens for tokens of the server. */
   access?: { exchange?: unknown } | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */

@@ -10,24 +10,16 @@ const context: Flag = {
   completes: 'kube-context',
 };
 
+/** The flags that choose a cluster, or the one of the current context. */
+export const connectionFlags: readonly Flag[] = [
+  { ...context, description: 'The kubeconfig context. The default is the current one' },
+  ...placeFlags(),
+];
+
 /** The flags that let `thv run` create a server in a cluster. */
 export const clusterFlags: readonly Flag[] = [
   context,
-  {
-    name: 'kubeconfig',
-    kind: 'string',
-    value: 'FILE',
-    description: 'The kubeconfig file. The default is the value of KUBECONFIG, then ~/.kube/config',
-    section: 'Kubernetes',
-    completes: 'file',
-  },
-  {
-    name: 'namespace',
-    kind: 'string',
-    value: 'NAME',
-    description: 'The namespace. The default is the namespace of the context',
-    section: 'Kubernetes',
-  },
+  ...placeFlags(),
   {
     name: 'wait',
     kind: 'boolean',
@@ -36,6 +28,26 @@ export const clusterFlags: readonly Flag[] = [
     section: 'Kubernetes',
   },
 ];
+
+function placeFlags(): Flag[] {
+  return [
+    {
+      name: 'kubeconfig',
+      kind: 'string',
+      value: 'FILE',
+      description: 'The kubeconfig file. The default is the value of KUBECONFIG, then ~/.kube/config',
+      section: 'Kubernetes',
+      completes: 'file',
+    },
+    {
+      name: 'namespace',
+      kind: 'string',
+      value: 'NAME',
+      description: 'The namespace. The default is the namespace of the context',
+      section: 'Kubernetes',
+    },
+  ];
+}
 
 /** Whether a command is for a cluster. Throws `invalid` for given flags that make sense only there. */
 export function isForCluster(flags: FlagValues): boolean {
