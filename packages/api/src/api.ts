@@ -4,6 +4,7 @@ import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/access/api-policies';
+import { inspectBundle } from '@toolhive/core/bundle';
 import { checkWorkload } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
 import { checkAuthorization } from '@toolhive/core/authorization';
@@ -255,6 +256,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
       await editWorkload(core, params.name, body, { report, signal, ifMatch: headers['if-match'] }),
     ),
   );
+  mount(operations.inspectBundle, ({ body }, { signal }) => inspectBundle(core, body, signal));
   mount(operations.previewImport, ({ body }) => previewImport(body.document));
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>
     checkWorkload(core, body, { edited: query.edit, signal }),

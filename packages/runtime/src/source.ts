@@ -56,18 +56,39 @@ export interface ImageSource {
   image: string;
 }
 
+/**
+ * A bundle, which contains a server and describes how it starts: `mcpb:///PATH[@sha256-HASH]`,
+ * `mcpb://https://HOST/PATH[@sha256-HASH]`.
+ */
+export interface BundleSource {
+  kind: 'bundle';
+  scheme: typeof bundleScheme;
+  /** An absolute path of this machine, or an https URL. */
+  name: string;
+  /** `sha256-` and the hash of the content. If absent, the present content. */
+  version?: string;
+  /** Only the Python version. */
+  options?: Pick<PackageOptions, 'python'>;
+}
+
+export const bundleScheme = 'mcpb';
+
 /** Where a server's program comes from. */
-export type ServerSource = ImageSource | PackageSource;
+export type ServerSource = ImageSource | PackageSource | BundleSource;
+
+/** What ToolHive installs itself, in a directory for each version. */
+export type InstallableSource = PackageSource | BundleSource;
 
 /** Parses user input or a run config value: a package URL, or else an image reference. */
 export function parseSource(text: string): ServerSource {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/s.exec(text) ?? [];
   if (scheme === undefined || rest === undefined) return parseImage(text);
+  if (scheme === bundleScheme) return parseBundle(text, rest);
   if (!isPackageScheme(scheme)) {
     throw invalid(`${text} has the unknown scheme ${scheme}`, {
       hint: isGitSpec(text)
         ? `name the kind of package: npx://${text} or uvx://${text}`
-        : `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
+        : `use ${[...packageSchemes, bundleScheme].map((known) => `${known}://`).join(', ')} or an image reference`,
     });
   }
   return parsePackage(scheme, rest);
@@ -76,6 +97,10 @@ export function parseSource(text: string): ServerSource {
 /** Formats a source for `parseSource`. */
 export function formatSource(source: ServerSource): string {
   if (source.kind === 'image') return source.image;
+  if (source.kind === 'bundle') {
+    const { name, version } = source;
+    return `${bundleScheme}://${name}${version === undefined ? '' : `@${version}`}`;
+  }
   const { scheme, name, version, extras = [], git: place, program } = source;
   const all = extras.join(',');
   if (place !== undefined)
@@ -90,9 +115,36 @@ export function pythonRequirement({ name, version, extras = [] }: PackageSource)
   return /^[<>=~!]/.test(version) ? `${full}${version}` : `${full}==${version}`;
 }
 
-/** Whether a package is a directory or file of this machine. Only users may name one, and never a registry. */
-export function isLocalPath({ name }: PackageSource): boolean {
-  return localPath.test(name);
+/** Whether a package is a directory or file of this machine, which is read again at each start. */
+export function isLocalPath({ kind, name }: InstallableSource): boolean {
+  return kind === 'package' && localPath.test(name);
+}
+
+/** The SHA-256 of a bundle's content, in hexadecimal notation, if the source names it. */
+export const bundleHash = ({ version }: BundleSource): string | undefined => version?.slice('sha256-'.length);
+
+const bundleText = /^([^\p{Cc}]+?)(?:@(sha256-[0-9a-f]{64}))?$/u;
+
+function parseBundle(text: string, rest: string): BundleSource {
+  const [, name = '', version] = bundleText.exec(rest) ?? [];
+  const url = URL.parse(name);
+  const isHttps = url?.protocol === 'https:' && url.username === '' && url.password === '' && url.hash === '';
+  if (name.length <= 4096 && (localPath.test(name) || isHttps)) {
+    return { kind: 'bundle', scheme: bundleScheme, name, ...(version === undefined ? {} : { version }) };
+  }
+  if (url?.protocol === 'http:') {
+    throw invalid(
+      `${JSON.stringify(text.slice(0, 200))} is not https, so anyone on the way could replace the bundle`,
+      {
+        hint: 'use an https URL, or download the bundle and run the file',
+      },
+    );
+  }
+  // The text may contain a password.
+  const shown = /@.*@|\/\/[^/]*\/\/[^/]*@/.test(text) ? 'this' : JSON.stringify(text.slice(0, 200));
+  throw invalid(`${shown} is not a bundle`, {
+    hint: 'use mcpb:///PATH or mcpb://https://HOST/PATH, optionally with @sha256-HASH at the end',
+  });
 }
 
 function isPackageScheme(scheme: string): scheme is PackageScheme {
@@ -204,6 +256,8 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
   const isPython = others.length > 0 || python !== undefined;
   if (!isPython && allowScripts.length === 0) return source;
   const scheme = source.kind === 'package' ? source.scheme : undefined;
+  if (source.kind === 'bundle' && python !== undefined && others.length === 0 && allowScripts.length === 0)
+    return { ...source, options: { python: pythonVersion(python) } };
   if (
     source.kind !== 'package' ||
     (isPython && scheme !== 'uvx') ||
@@ -221,15 +275,18 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
       });
     }
   }
-  if (python !== undefined && !/^\d+(?:\.\d+){0,2}$/.test(python)) {
-    throw invalidField('/python_version', `${JSON.stringify(python)} is not a Python version`, {
-      hint: 'use a version such as 3.12',
-    });
-  }
+  if (python !== undefined) pythonVersion(python);
   for (const name of allowScripts) {
     if (name.length > 256 || name.startsWith('-') || !packageNames.npx.test(name)) {
       throw invalidField('/allow_scripts', `${JSON.stringify(name)} is not an npm package name`);
     }
   }
   return { ...source, options };
+}
+
+function pythonVersion(text: string): string {
+  if (/^\d+(?:\.\d+){0,2}$/.test(text)) return text;
+  throw invalidField('/python_version', `${JSON.stringify(text)} is not a Python version`, {
+    hint: 'use a version such as 3.12',
+  });
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
 import type { SampleCommand } from '../operation.ts';
+import { BundleDescription, InspectBundle } from '../schemas/bundle.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import { LogRecord } from '../schemas/log-record.ts';
 import { ImportDocument, ImportPreview, WorkloadCheck } from '../schemas/preview.ts';
@@ -192,6 +193,19 @@ export const workloadOperations = {
     body: WorkloadRequest,
     success: { status: 200, description: 'The workload that the request would create.', body: WorkloadCheck },
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+  }),
+  inspectBundle: operation({
+    method: 'POST',
+    path: '/bundles/inspect',
+    tag: 'workloads',
+    access: 'write',
+    command: 'none',
+    summary: 'Inspect a bundle',
+    description:
+      'Downloads the bundle if its content is not stored yet, checks it, and returns the values that it asks for. Runs nothing of the bundle.',
+    body: InspectBundle,
+    success: { status: 200, description: 'The bundle.', body: BundleDescription },
+    failures: ['not-found', 'conflict', 'unavailable'],
   }),
   previewImport: operation({
     method: 'POST',

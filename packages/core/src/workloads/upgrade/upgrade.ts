@@ -78,6 +78,11 @@ function upgradable(runConfig: RunConfig): PackageSource {
   if (source.kind === 'image') {
     throw conflict(`${name} runs a container image, and ToolHive does not look up newer images`);
   }
+  if (source.kind === 'bundle') {
+    throw conflict(`${name} runs a bundle, and ToolHive does not look up newer bundles`, {
+      hint: 'to run another bundle, remove the workload, and run the file or URL again',
+    });
+  }
   if (isLocalPath(source)) throw conflict(`${name} runs a local package, which has no versions`);
   return source;
 }

@@ -1,0 +1,97 @@
+import { homedir } from 'node:os';
+import type { BundleDescription, InspectBundle } from '@toolhive/contract/bundle';
+import { invalid } from '@toolhive/contract/failure';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { Manifest } from '@toolhive/bundles/manifest';
+import { serverOf } from '@toolhive/bundles/template';
+import { type BundleConfig, configFor, fieldsOf, isSecretTarget } from '@toolhive/bundles/user-config';
+import { guardedDownload } from '@toolhive/outgoing/guarded-fetch';
+import type { PrepareOptions } from '@toolhive/runtime/runtime';
+import { bundleHash, formatSource } from '@toolhive/runtime/source';
+import type { BundleSource } from '@toolhive/runtime/source';
+import { installationSettings } from '@toolhive/state/values';
+import type { StateWing } from '../../wings/state.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
+
+interface Call extends Pick<PrepareOptions, 'report' | 'signal'> {
+  trusted?: PrepareOptions['trusted'];
+}
+
+/** A bundle whose content is stored. Its source names the content. */
+export interface ObtainedBundle {
+  source: BundleSource;
+  manifest: Manifest;
+}
+
+const DOWNLOAD_MS = 10 * 60_000;
+
+/**
+ * Stores the content of a bundle, or reads it if it is stored. Throws if it cannot run here, or is not what its source
+ * names.
+ */
+export async function obtainBundle(
+  { bundles, settings, lookup }: StateWing & SupplyWing,
+  source: BundleSource,
+  { trusted = installationSettings(settings).trusted, ...call }: Call,
+): Promise<ObtainedBundle> {
+  const place = { place: source.name, sha256: bundleHash(source) };
+  const { sha256, manifest } = await bundles.obtain(place, {
+    ...call,
+    async download(url, receive) {
+      const ca = await trusted();
+      await guardedDownload(url, receive, {
+        allowPrivate: settings.current.allow_private_registry_ip === true,
+        lookup,
+        ...(ca === undefined ? {} : { ca }),
+        timeoutMs: DOWNLOAD_MS,
+        signal: call.signal,
+      });
+    },
+  });
+  serverOf(manifest, process.platform); // throws for a bundle that cannot run here
+  return { source: { ...source, version: `sha256-${sha256}` }, manifest };
+}
+
+/** Describes a bundle, so that a user can fill in its fields. */
+export async function inspectBundle(
+  core: StateWing & SupplyWing,
+  { source: word, registry_group: group }: InspectBundle,
+  signal: AbortSignal,
+): Promise<BundleDescription> {
+  const { source: found } = await core.registry.resolve(word, { runs: 'packages' }, group);
+  if (found.kind !== 'bundle') {
+    throw invalid(`${word} is not a bundle`, {
+      hint: 'name a bundle as mcpb:///PATH or mcpb://https://HOST/PATH',
+    });
+  }
+  const { source, manifest } = await obtainBundle(core, found, { report: () => {}, signal });
+  const { name, display_name: title, version, description, server, tools } = manifest;
+  return {
+    source: formatSource(source),
+    name,
+    ...(title === undefined ? {} : { title }),
+    version,
+    description,
+    server_type: server.type,
+    tools: tools.map((tool) => tool.name),
+    fields: fieldsOf(manifest, homedir()),
+  };
+}
+
+/** The user's values for a bundle's fields. Throws `invalid` for values that only a bundle could use. */
+export function bundleConfig(
+  { user_config: given, secrets }: Pick<CreateWorkload, 'user_config' | 'secrets'>,
+  bundle: ObtainedBundle | undefined,
+): BundleConfig {
+  const targets = (secrets ?? []).map(({ target }) => target);
+  if (bundle !== undefined) {
+    const { name } = bundle.manifest;
+    return configFor(name, fieldsOf(bundle.manifest, homedir()), given ?? {}, targets);
+  }
+  if (Object.keys(given ?? {}).length > 0 || targets.some(isSecretTarget)) {
+    throw invalid('user_config is for bundles, and this server is not a bundle', {
+      hint: 'set environment variables instead, or omit user_config',
+    });
+  }
+  return { values: {}, volumes: [] };
+}
