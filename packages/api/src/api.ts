@@ -4,6 +4,7 @@ import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/access/api-policies';
+import { exportBundle } from '@toolhive/core/bundle-export';
 import { inspectBundle } from '@toolhive/core/bundle';
 import { checkWorkload } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
@@ -269,6 +270,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
   mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
   mount(operations.exportManifest, async ({ params }) => exportManifest(core, params.name));
+  mount(operations.exportBundle, async ({ params }) => exportBundle(core, params.name));
   mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
   mount(operations.getWorkloadLogs, ({ params, query }, { signal, asLines }) =>
     (asLines ? logRecordsOf : logsOf)(core, params.name, 'server', query, signal),

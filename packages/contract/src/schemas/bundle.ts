@@ -36,6 +36,18 @@ export const InspectBundle = z
   .meta({ id: 'InspectBundle', description: 'A bundle to inspect.' });
 export type InspectBundle = z.infer<typeof InspectBundle>;
 
+export const ExportedBundle = z
+  .object({
+    files: z.array(
+      z.object({
+        path: z.string().meta({ description: 'The path in the bundle.' }),
+        text: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'ExportedBundle', description: 'The files of a bundle, which a zip file contains.' });
+export type ExportedBundle = z.infer<typeof ExportedBundle>;
+
 const BundleField = z
   .object({
     key: z.string(),

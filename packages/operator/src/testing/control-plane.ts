@@ -161,7 +161,9 @@ export async function startControlPlane({
  * range, and a bridge that a killed engine left takes all their packets.
  */
 function freeNetwork(): string {
-  const used = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+  const used = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.map(({ address }) => address),
+  );
   const networks = Array.from({ length: 16 }, (_, index) => `10.${96 + 2 * index}`);
   const free = networks.find((network) => !used.some((address) => address.startsWith(`${network}.`)));
   if (free === undefined) throw new Error('interfaces of this machine use all networks for Services');
