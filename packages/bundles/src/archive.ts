@@ -196,6 +196,9 @@ const DEFLATED = 8;
 
 function requireOrdinary(entry: Entry, title: string): void {
   const { fileName: name, compressionMethod: method } = entry;
+  // The old encoding of names shows control characters as pictures.
+  if (entry.fileNameRaw.some((byte) => byte < 0x20 || byte === 0x7f))
+    throw invalid(`the path ${quoted(name)} in ${title} is not a path on every system`);
   const type = modeOf(entry) & FILE_TYPE;
   const kind = Object.hasOwn(ordinaryTypes, type)
     ? ordinaryTypes[type as keyof typeof ordinaryTypes]

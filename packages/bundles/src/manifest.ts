@@ -33,8 +33,8 @@ export const newestManifestVersion = '0.4';
 
 const Command = z.object({
   command: z.string().min(1).max(1000),
-  args: z.array(z.string().max(100_000)).max(1000).default([]),
-  env: z.record(z.string(), z.string().max(100_000)).default({}),
+  args: z.array(z.string().max(100_000)).max(1000),
+  env: z.record(z.string(), z.string().max(100_000)),
 });
 
 const Field = z.object({
@@ -59,9 +59,11 @@ const Manifest = z.object({
   server: z.object({
     type: z.enum(['python', 'node', 'binary', 'uv']),
     entry_point: z.string().max(1000),
-    mcp_config: Command.extend({
-      platform_overrides: z.record(z.string(), Command.partial()).default({}),
-    }).optional(),
+    mcp_config: Command.partial({ args: true, env: true })
+      .extend({
+        platform_overrides: z.record(z.string(), Command.partial()).default({}),
+      })
+      .optional(),
   }),
   compatibility: z
     .object({

@@ -95,7 +95,7 @@ async function filesIn(root: string): Promise<{ files: FileToPack[]; omitted: st
     IGNORE_FILES.map((name) => readFile(join(root, name), 'utf8').catch(() => '')),
   );
   const secret = ignore({ ignorecase: true }).add(never);
-  const chosen = ignore().add(usually).add(patterns);
+  const chosen = patterns.reduce((all, text) => all.add(text), ignore().add(usually));
   const files: FileToPack[] = [];
   const omitted: string[] = [];
   const real = await realpath(root);

@@ -72,8 +72,8 @@ function configOf(
   // An override replaces a whole member, as in the official implementation.
   return {
     command: own?.command ?? config.command,
-    args: own?.args ?? config.args,
-    env: own?.env ?? config.env,
+    args: own?.args ?? config.args ?? [],
+    env: own?.env ?? config.env ?? {},
   };
 }
 
