@@ -29,6 +29,9 @@ export const InspectBundle = z
           'The bundle as mcpb:///PATH or mcpb://https://HOST/PATH, or the name of a registry entry.',
         examples: ['mcpb:///home/me/server.mcpb'],
       }),
+    ca_certificate: z.string().max(1_000_000).optional().meta({
+      description: 'An additional certificate authority for the download, as PEM.',
+    }),
     registry_group: z.string().max(256).optional().meta({
       description: 'The group of the registry that contains the entry.',
     }),

@@ -30,8 +30,12 @@ export async function withBundleConfig(request: CreateWorkload, asking: Asking):
       hint: 'set environment variables with --env instead',
     });
   }
-  const { image: source = '', registry_group } = request;
-  const body = { source, ...(registry_group === undefined ? {} : { registry_group }) };
+  const { image: source = '', registry_group, ca_certificate } = request;
+  const body = {
+    source,
+    ...(registry_group === undefined ? {} : { registry_group }),
+    ...(ca_certificate === undefined ? {} : { ca_certificate }),
+  };
   const bundle = await daemon.inspectBundle({ body }, { signal });
   const given = Map.groupBy(pairs, ([key]) => key);
   const unknown = [...given.keys()].find((key) => !bundle.fields.some((field) => field.key === key));

@@ -9,12 +9,12 @@ import { guardedDownload } from '@toolhive/outgoing/guarded-fetch';
 import type { PrepareOptions } from '@toolhive/runtime/runtime';
 import { bundleHash, formatSource } from '@toolhive/runtime/source';
 import type { BundleSource } from '@toolhive/runtime/source';
-import { installationSettings } from '@toolhive/state/values';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
+import { trustedFor } from './trust.ts';
 
 interface Call extends Pick<PrepareOptions, 'report' | 'signal'> {
-  trusted?: PrepareOptions['trusted'];
+  trusted: PrepareOptions['trusted'];
 }
 
 /** A bundle whose content is stored. Its source names the content. */
@@ -32,13 +32,13 @@ const DOWNLOAD_MS = 10 * 60_000;
 export async function obtainBundle(
   { bundles, settings, lookup }: StateWing & SupplyWing,
   source: BundleSource,
-  { trusted = installationSettings(settings).trusted, ...call }: Call,
+  { trusted, ...call }: Call,
 ): Promise<ObtainedBundle> {
   const place = { place: source.name, sha256: bundleHash(source) };
   const { sha256, manifest } = await bundles.obtain(place, {
     ...call,
     async download(url, receive) {
-      const ca = await trusted();
+      const ca = await trusted?.();
       await guardedDownload(url, receive, {
         allowPrivate: settings.current.allow_private_registry_ip === true,
         lookup,
@@ -55,7 +55,7 @@ export async function obtainBundle(
 /** Describes a bundle, so that a user can fill in its fields. */
 export async function inspectBundle(
   core: StateWing & SupplyWing,
-  { source: word, registry_group: group }: InspectBundle,
+  { source: word, registry_group: group, ca_certificate: certificate }: InspectBundle,
   signal: AbortSignal,
 ): Promise<BundleDescription> {
   const { source: found } = await core.registry.resolve(word, { runs: 'packages' }, group);
@@ -64,7 +64,8 @@ export async function inspectBundle(
       hint: 'name a bundle as mcpb:///PATH or mcpb://https://HOST/PATH',
     });
   }
-  const { source, manifest } = await obtainBundle(core, found, { report: () => {}, signal });
+  const trusted = trustedFor(core.settings, certificate, found);
+  const { source, manifest } = await obtainBundle(core, found, { report: () => {}, signal, trusted });
   const { name, display_name: title, version, description, server, tools } = manifest;
   return {
     source: formatSource(source),
