@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import type { BundleDescription, InspectBundle } from '@toolhive/contract/bundle';
-import { invalid } from '@toolhive/contract/failure';
+import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Manifest } from '@toolhive/bundles/manifest';
 import { serverOf } from '@toolhive/bundles/template';
@@ -45,11 +45,26 @@ export async function obtainBundle(
         ...(ca === undefined ? {} : { ca }),
         timeoutMs: DOWNLOAD_MS,
         signal: call.signal,
+      }).catch((error: unknown) => {
+        throw explained(error);
       });
     },
   });
   serverOf(manifest, process.platform); // throws for a bundle that cannot run here
   return { source: { ...source, version: `sha256-${sha256}` }, manifest };
+}
+
+/** A failed download with what the user can do about it. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof ThvError) || error.hint !== undefined) return error;
+  const { kind, message } = error;
+  const isUntrusted = /CERT|UNABLE_TO_VERIFY|ISSUER/.test(message);
+  const hint = isUntrusted
+    ? 'to trust a certificate authority, add --ca-cert FILE or run thv config set-ca-cert FILE'
+    : kind === 'forbidden'
+      ? 'ToolHive downloads bundles only over https and from public addresses. Download the bundle yourself, and run the file'
+      : 'try again, or download the bundle yourself, and run the file';
+  return new ThvError(kind, message, { hint, cause: error });
 }
 
 /** Describes a bundle, so that a user can fill in its fields. */
