@@ -286,6 +286,28 @@ describe('a bundle', () => {
   });
 });
 
+test('the changed file of a bundle is noticed, and runs after an upgrade unless it asks for more', async () => {
+  const bundle = await packed('changing', { server: node }, { 'index.js': nodeServer('old') });
+  await user.mustThv('run', bundle);
+  await packed('changing', { server: node }, { 'index.js': nodeServer('new') });
+
+  const outdated = await user.mustThv('outdated');
+  await user.mustThv('upgrade', 'changing', '--yes');
+  const upgraded = await tell(await urlOf('changing'));
+  await packed('changing', configured, { 'index.js': nodeServer('greedy') });
+  const refused = await user.thv('upgrade', 'changing', '--yes');
+
+  expect(outdated).toContain(await hashIn('changing'));
+  expect(upgraded.version).toBe('new');
+  expect(refused.stderr).toContain('the bundle changing needs notes, token, home');
+  expect(await tell(await urlOf('changing'))).toMatchObject({ version: 'new' });
+
+  async function hashIn(name: string): Promise<string> {
+    const { text } = await user.api('GET', `/api/v1beta/workloads/${name}/export`);
+    return /sha256-[0-9a-f]{64}/.exec(text)?.[0] ?? 'none';
+  }
+});
+
 describe('a bundle of the type', () => {
   const pythonServer = (imports: string) => `
 ${imports}

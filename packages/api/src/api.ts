@@ -4,9 +4,7 @@ import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/access/api-policies';
-import { exportBundle } from '@toolhive/core/bundle-export';
-import { inspectBundle } from '@toolhive/core/bundle';
-import { checkWorkload } from '@toolhive/core/check';
+import { checkWorkload, inspectBundle } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
@@ -17,6 +15,7 @@ import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@tool
 import { metaListingTokens } from '@toolhive/core/meta-tools';
 import { listToolCosts } from '@toolhive/core/groups';
 import {
+  exportBundle,
   deleteWorkload,
   exportManifest,
   exportWorkload,

@@ -156,7 +156,7 @@ const hostile: [what: string, entries: RawEntry[], message: RegExp, zip?: RawZip
 ];
 
 describe('a bundle with', () => {
-  test.each(hostile)('%s is refused without a trace', async (what, entries, message, zip) => {
+  test.each(hostile)('%s is refused without a trace', async (_what, entries, message, zip) => {
     const { store, directory, path } = await aBundle(rawZip(entries, zip));
 
     const obtained = store.obtain({ place: path }, call);
@@ -165,7 +165,7 @@ describe('a bundle with', () => {
     await expect(obtained).rejects.toMatchObject({
       kind: expect.stringMatching(/^(invalid|unsupported|too-large)$/),
     });
-    expect(await readdir(directory), what).toEqual([]);
+    expect(await readdir(directory)).toEqual([]);
     expect(await everythingIn(folder)).not.toContain('evil.js');
   });
 

@@ -23,10 +23,10 @@ interface OfficialIssue {
 }
 
 const schemas: Record<string, OfficialSchema> = {
-  '0.1': v0_1 as unknown as OfficialSchema,
-  '0.2': v0_2 as unknown as OfficialSchema,
-  '0.3': v0_3 as unknown as OfficialSchema,
-  '0.4': v0_4 as unknown as OfficialSchema,
+  '0.1': v0_1,
+  '0.2': v0_2,
+  '0.3': v0_3,
+  '0.4': v0_4,
 };
 
 export const newestManifestVersion = '0.4';

@@ -112,7 +112,7 @@ function add(config: BundleConfig, field: ConfigField, words: readonly string[])
 }
 
 function wordsOf({ key, multiple }: ConfigField, value: GivenValue): string[] {
-  const words = Array.isArray(value) ? value.map(String) : [String(value as string | number | boolean)];
+  const words = [value].flat().map(String);
   if (words.length > 1 && !multiple)
     throw wrong(key, `${key} takes one value, and ${words.length} were given`, { hint: 'give one value' });
   return words;
@@ -120,38 +120,40 @@ function wordsOf({ key, multiple }: ConfigField, value: GivenValue): string[] {
 
 /** The value in its one spelling. Throws for a value of another type. */
 export function checkedWord(field: ConfigField, word: string): string {
-  const { key, type, min, max, sensitive } = field;
-  const shown = sensitive ? 'the value' : JSON.stringify(word.slice(0, 100));
+  const { key, type, sensitive } = field;
   if (word.includes('\0')) throw wrong(key, `${key} contains a NUL character`);
-  switch (type) {
-    case 'string':
-      return word;
-    case 'number': {
-      const number = word.trim() === '' ? NaN : Number(word);
-      if (!Number.isFinite(number)) throw wrong(key, `${key} takes a number, and ${shown} is none`);
-      if ((min !== undefined && number < min) || (max !== undefined && number > max)) {
-        const range = `${min === undefined ? '' : ` from ${min}`}${max === undefined ? '' : ` up to ${max}`}`;
-        throw wrong(key, `${key} takes a number${range}, and ${shown} is outside`);
-      }
-      return String(number);
-    }
-    case 'boolean': {
-      const lower = word.trim().toLowerCase();
-      if (lower !== 'true' && lower !== 'false')
-        throw wrong(key, `${key} takes true or false, and ${shown} is neither`);
-      return lower;
-    }
-    case 'directory':
-    case 'file': {
-      const path = word.replace(/:r[ow]$/, '');
-      if (!path.startsWith('/') || /[:\p{Cc}]/u.test(path)) {
-        throw wrong(key, `${key} takes the absolute path of a ${type}, and ${shown} is none`, {
-          hint: 'start the path with a slash, and do not use a colon. Add :ro so that the server can only read',
-        });
-      }
-      return path.length > 1 ? path.replace(/\/+$/, '') : path;
-    }
-  }
+  return checks[type](field, word, sensitive ? 'the value' : JSON.stringify(word.slice(0, 100)));
+}
+
+type Check = (field: ConfigField, word: string, shown: string) => string;
+
+const checks: Record<ConfigField['type'], Check> = {
+  string: (_field, word) => word,
+  number: checkedNumber,
+  boolean({ key }, word, shown) {
+    const lower = word.trim().toLowerCase();
+    if (lower === 'true' || lower === 'false') return lower;
+    throw wrong(key, `${key} takes true or false, and ${shown} is neither`);
+  },
+  directory: checkedPath,
+  file: checkedPath,
+};
+
+function checkedNumber({ key, min, max }: ConfigField, word: string, shown: string): string {
+  const number = word.trim() === '' ? NaN : Number(word);
+  if (!Number.isFinite(number)) throw wrong(key, `${key} takes a number, and ${shown} is none`);
+  if ((min === undefined || number >= min) && (max === undefined || number <= max)) return String(number);
+  const range = `${min === undefined ? '' : ` from ${min}`}${max === undefined ? '' : ` up to ${max}`}`;
+  throw wrong(key, `${key} takes a number${range}, and ${shown} is outside`);
+}
+
+function checkedPath({ key, type }: ConfigField, word: string, shown: string): string {
+  const path = word.replace(/:r[ow]$/, '');
+  if (path.startsWith('/') && !/[:\p{Cc}]/u.test(path))
+    return path.length > 1 ? path.replace(/\/+$/, '') : path;
+  throw wrong(key, `${key} takes the absolute path of a ${type}, and ${shown} is none`, {
+    hint: 'start the path with a slash, and do not use a colon. Add :ro so that the server can only read',
+  });
 }
 
 function missingError(bundle: string, fields: readonly ConfigField[]): Error {

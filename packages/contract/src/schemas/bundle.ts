@@ -36,7 +36,11 @@ export const InspectBundle = z
       description: 'The group of the registry that contains the entry.',
     }),
   })
-  .meta({ id: 'InspectBundle', description: 'A bundle to inspect.' });
+  .meta({
+    id: 'InspectBundle',
+    description: 'A bundle to inspect.',
+    examples: [{ source: 'mcpb:///home/me/server.mcpb' }],
+  });
 export type InspectBundle = z.infer<typeof InspectBundle>;
 
 export const ExportedBundle = z

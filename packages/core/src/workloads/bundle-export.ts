@@ -1,6 +1,6 @@
 import type { ExportedBundle } from '@toolhive/contract/bundle';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { embeddedProgram } from '@toolhive/runtime/embedded-program';
-import type { WorkloadsWing } from '../wings/workloads.ts';
 import { isAuthenticated } from '@toolhive/access/workload-access';
 import { urlOf } from '../run-config/kinds.ts';
 
@@ -10,8 +10,8 @@ const PROGRAM = 'server/index.js';
  * A bundle that connects to a workload. It contains no secrets and nothing of the server, so that the server stays
  * isolated and runs once for all clients.
  */
-export function exportBundle(core: WorkloadsWing, name: string): ExportedBundle {
-  const { runConfig } = core.workloads.require(name);
+export function connectorTo(runConfig: RunConfig): ExportedBundle {
+  const { name } = runConfig;
   const url = new URL('/mcp', urlOf(runConfig)).href; // every proxy serves it
   const needsToken = isAuthenticated(runConfig);
   const manifest = {

@@ -78,9 +78,9 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     check: (signal) => reports.of(() => engines.find(signal), signal),
 
     async prepare(source, preparing) {
+      if (source.kind !== 'image') refuseBundle(source);
       const using = await engines.find(preparing.signal);
       if (source.kind === 'image') return prepareImage(using, source, { ...preparing, env });
-      refuseBundle(source);
       return preparePackage(using, source, packageOptions(preparing));
     },
 

@@ -230,7 +230,7 @@ export class PackageStore {
       await remove(copy);
       return install;
     });
-    await this.#removeOld(source);
+    await removeOld(shelfIn(this.#options.cacheDir, source));
     return installed;
   }
 
@@ -249,20 +249,6 @@ export class PackageStore {
     const version = isLocalPath(source) || source.kind === 'bundle' ? '' : ` ${install.version}`;
     report(`installed ${source.name}${version} in ${seconds} s`);
     return installed;
-  }
-
-  /** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
-  async #removeOld(source: PackageSource): Promise<void> {
-    const shelf = shelfIn(this.#options.cacheDir, source);
-    const entries = await readdir(shelf).catch(() => []);
-    const aged = await Promise.all(
-      entries.map(async (entry) => {
-        const found = await stat(join(shelf, entry, installFile)).catch(() => undefined);
-        return { entry, at: found?.mtimeMs ?? 0 };
-      }),
-    );
-    const old = aged.toSorted((a, b) => b.at - a.at).slice(KEPT_CHANGES);
-    await Promise.all(old.map(({ entry }) => remove(join(shelf, entry))));
   }
 
   async #moveIn(folder: string, source: InstallableSource): Promise<void> {
@@ -300,6 +286,19 @@ export class PackageStore {
       .toSorted(compareVersions)
       .at(-1);
   }
+}
+
+/** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
+async function removeOld(shelf: string): Promise<void> {
+  const entries = await readdir(shelf).catch(() => []);
+  const aged = await Promise.all(
+    entries.map(async (entry) => {
+      const found = await stat(join(shelf, entry, installFile)).catch(() => undefined);
+      return { entry, at: found?.mtimeMs ?? 0 };
+    }),
+  );
+  const old = aged.toSorted((a, b) => b.at - a.at).slice(KEPT_CHANGES);
+  await Promise.all(old.map(({ entry }) => remove(join(shelf, entry))));
 }
 
 /** Where all versions of a package lie. The same bundle can come from several places. */

@@ -1,5 +1,4 @@
 import { homedir } from 'node:os';
-import type { BundleDescription, InspectBundle } from '@toolhive/contract/bundle';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Manifest } from '@toolhive/bundles/manifest';
@@ -7,11 +6,10 @@ import { serverOf } from '@toolhive/bundles/template';
 import { type BundleConfig, configFor, fieldsOf, isSecretTarget } from '@toolhive/bundles/user-config';
 import { guardedDownload } from '@toolhive/outgoing/guarded-fetch';
 import type { PrepareOptions } from '@toolhive/runtime/runtime';
-import { bundleHash, formatSource } from '@toolhive/runtime/source';
+import { bundleHash } from '@toolhive/runtime/source';
 import type { BundleSource } from '@toolhive/runtime/source';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
-import { trustedFor } from './trust.ts';
 
 interface Call extends Pick<PrepareOptions, 'report' | 'signal'> {
   trusted: PrepareOptions['trusted'];
@@ -65,33 +63,6 @@ function explained(error: unknown): unknown {
       ? 'ToolHive downloads bundles only over https and from public addresses. Download the bundle yourself, and run the file'
       : 'try again, or download the bundle yourself, and run the file';
   return new ThvError(kind, message, { hint, cause: error });
-}
-
-/** Describes a bundle, so that a user can fill in its fields. */
-export async function inspectBundle(
-  core: StateWing & SupplyWing,
-  { source: word, registry_group: group, ca_certificate: certificate }: InspectBundle,
-  signal: AbortSignal,
-): Promise<BundleDescription> {
-  const { source: found } = await core.registry.resolve(word, { runs: 'packages' }, group);
-  if (found.kind !== 'bundle') {
-    throw invalid(`${word} is not a bundle`, {
-      hint: 'name a bundle as mcpb:///PATH or mcpb://https://HOST/PATH',
-    });
-  }
-  const trusted = trustedFor(core.settings, certificate, found);
-  const { source, manifest } = await obtainBundle(core, found, { report: () => {}, signal, trusted });
-  const { name, display_name: title, version, description, server, tools } = manifest;
-  return {
-    source: formatSource(source),
-    name,
-    ...(title === undefined ? {} : { title }),
-    version,
-    description,
-    server_type: server.type,
-    tools: tools.map((tool) => tool.name),
-    fields: fieldsOf(manifest, homedir()),
-  };
 }
 
 /** The user's values for a bundle's fields. Throws `invalid` for values that only a bundle could use. */

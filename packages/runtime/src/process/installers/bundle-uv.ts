@@ -22,29 +22,25 @@ interface UvRun {
 
 /** Options that concern uv's own environment, of which ToolHive makes another. */
 const idle: ReadonlySet<string> = new Set([
-  ...[
-    '--frozen',
-    '--locked',
-    '--no-dev',
-    '--quiet',
-    '-q',
-    '--isolated',
-    '--no-sync',
-    '--offline',
-    '--no-project',
-  ],
-  ...[
-    '--native-tls',
-    '--no-progress',
-    '--verbose',
-    '-v',
-    '--no-config',
-    '--managed-python',
-    '--active',
-    '--',
-    '-s',
-    '--script',
-  ],
+  '--frozen',
+  '--locked',
+  '--no-dev',
+  '--quiet',
+  '-q',
+  '--isolated',
+  '--no-sync',
+  '--offline',
+  '--no-project',
+  '--native-tls',
+  '--no-progress',
+  '--verbose',
+  '-v',
+  '--no-config',
+  '--managed-python',
+  '--active',
+  '--',
+  '-s',
+  '--script',
 ]);
 
 /** Reads a command of uv. Throws `unsupported` for a word that would do something else than start a server. */

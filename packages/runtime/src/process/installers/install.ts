@@ -20,7 +20,7 @@ export interface Install {
 }
 
 /** Texts of a bundle, in which the user's values are filled in at each start. */
-export type InstallTemplate = z.infer<typeof InstallTemplate>;
+type InstallTemplate = z.infer<typeof InstallTemplate>;
 
 const Texts = z.record(z.string(), z.string());
 const InstallTemplate = z.object({
