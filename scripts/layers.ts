@@ -35,10 +35,11 @@ const layers: Record<string, readonly string[]> = {
     'remote',
     'audit',
   ],
+  'packages/adoption': ['contract', 'pasted', 'state', 'clients', 'secrets', 'core'],
   'packages/control': ['contract', 'proxy'],
   'packages/operator': ['contract', 'outgoing', 'kubernetes', 'registry', 'core'],
-  'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core'],
-  'packages/daemon': ['contract', 'access', 'control', 'core', 'api', 'state'],
+  'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core', 'adoption'],
+  'packages/daemon': ['contract', 'access', 'control', 'core', 'adoption', 'api', 'state'],
   'packages/cli': ['contract', 'bundles', 'pasted'],
   'apps/cli': ['cli', 'contract'],
   'apps/operator': [

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Adoptions } from '@toolhive/adoption/adoptions';
 import type { Access } from '@toolhive/access/access';
 import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
@@ -303,6 +304,14 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
 }
 
+function mountAdoptions(mount: Mount, adoptions: Adoptions): void {
+  const finished = <Result>(result: Result): Followed<Result> => ({ result, follow: async () => {} });
+  mount(operations.planAdoption, ({ body }, { signal }) => adoptions.plan(body, signal));
+  mount(operations.adoptServers, async ({ body }, call) => finished(await adoptions.adopt(body, call)));
+  mount(operations.listAdoptions, async () => ({ adoptions: await adoptions.list() }));
+  mount(operations.undoAdoption, async ({ body }, call) => finished(await adoptions.undo(body, call)));
+}
+
 function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.listNetworkDecisions, async ({ params, query }) => ({
     decisions: listNetworkDecisions(core, params.name, query.verdict),
@@ -392,6 +401,7 @@ function mountGroupsAndClients(mount: Mount, core: Core): void {
   mount(operations.unregisterClients, ({ body }) => clients.unregister(body.names, body.groups ?? []));
   mount(operations.discoverClients, async () => ({ clients: await clients.discover() }));
   mount(operations.listUnmanagedServers, () => unmanagedServers({ clients }));
+  mountAdoptions(mount, Adoptions.of(core, process.env));
 }
 
 function mountRegistry(mount: Mount, { registry }: Core): void {

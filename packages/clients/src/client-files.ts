@@ -51,7 +51,7 @@ export interface ForeignEntry {
 type Entries = ReadonlyMap<string, unknown>;
 
 /** The parsers block the event loop, the YAML parser much longer than the others. */
-const limits: Record<ClientApplication['format'], TextFilesOptions> = {
+export const limits: Record<ClientApplication['format'], TextFilesOptions> = {
   json: { maxBytes: 16 * 1024 ** 2 },
   yaml: { maxBytes: 1024 ** 2 },
   toml: { maxBytes: 4 * 1024 ** 2 },

@@ -38,6 +38,16 @@ export function readEntries(source: Source, application: ClientApplication): Rea
   return open(source, application).entries;
 }
 
+/** The names of the objects in another section of the file. None if there is no such section. */
+export function readSection(
+  source: Source,
+  application: ClientApplication,
+  pointer: readonly string[],
+): readonly string[] {
+  const { entries } = open(source, { ...application, pointer, laterPointer: undefined, storage: 'map' });
+  return [...entries].flatMap(([name, value]) => (typeof value === 'object' && value !== null ? [name] : []));
+}
+
 /** The file's text with the changes. Throws `conflict` instead of damaging other content. */
 export function changeEntries(source: Source, application: ClientApplication, changes: Changes): string {
   const before = open(source, application);

@@ -27,7 +27,8 @@ export function planChanges(
   const after = new Map<string, readonly string[]>();
   const taken: string[] = [];
 
-  for (const entry of wanted) {
+  const missing = wanted.filter((entry) => !isThereAlready(application, entry, present, own));
+  for (const entry of missing) {
     const { name } = entry;
     const value = entryValue(application, entry, program);
     const url = entryTarget(application, value) ?? entry.url;
@@ -43,7 +44,7 @@ export function planChanges(
     after.set(name, [url]);
   }
 
-  const names = new Set(wanted.map(({ name }) => name));
+  const names = new Set(missing.map(({ name }) => name));
   for (const [name, urls] of own) {
     const thereUrl = entryTarget(application, present.get(name));
     if (names.has(name) || thereUrl === undefined) continue;
@@ -52,6 +53,20 @@ export function planChanges(
     before.set(name, urls);
   }
   return { changes, before, after, taken };
+}
+
+/** Whether an entry with another name leads to the workload, which ToolHive did not write, or which it adopted. */
+function isThereAlready(
+  application: ClientApplication,
+  { name: wanted, url }: Entry,
+  present: ReadonlyMap<string, unknown>,
+  own: OwnEntries,
+): boolean {
+  return present.entries().some(([name, value]) => {
+    const target = entryTarget(application, value);
+    const isOther = name !== wanted && !own.has(name);
+    return isOther && (target === ['thv proxy stdio', wanted].join(' ') || (target !== undefined && leadToSame(target, url))); // prettier-ignore
+  });
 }
 
 /**

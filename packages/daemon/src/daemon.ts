@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { watchNewcomers } from '@toolhive/adoption/newcomers';
 import type { Access } from '@toolhive/access/access';
 import type { ApiPolicies } from '@toolhive/access/api-policies';
 import { createApi } from '@toolhive/api/api';
@@ -98,6 +99,9 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       log.error({ err: error }, 'the daemon will not end when it is unused'),
     );
   }
+  watchNewcomers(core, options.signal).catch((error: unknown) =>
+    log.error({ err: error }, 'client files are no longer watched'),
+  );
   const base = await listenMore(options, { core, own, telemetry, sessions, ui, opened });
   const control =
     options.tools === undefined ? undefined : opened.use(await openTools(options.tools, options));

@@ -376,7 +376,7 @@ class Work {
 /** Identifies a kind of failure, without the parts of its message that differ each time. */
 function problemOf(error: unknown): string {
   if (error instanceof ApiStatus) return `${error.code} ${error.reason}`;
-  return error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
+  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
 }
 
 /**

@@ -5,8 +5,8 @@ import type { Found, RawEntry } from './client-document.ts';
  * Gives each entry a name for its workload. Names that differ only in characters that a workload name cannot have, and
  * names that are equal, would be one workload. An entry whose name needs no change keeps the name.
  */
-export function uniqueNames(found: readonly Found[]): RawEntry[] {
-  const taken = new Set<string>();
+export function uniqueNames(found: readonly Found[], existing: readonly string[] = []): RawEntry[] {
+  const taken = new Set(existing.map((name) => name.toLowerCase()));
   const names = new Map<Found, string>();
   const isTaken = (name: string): boolean => taken.has(name.toLowerCase());
   for (const each of found) {

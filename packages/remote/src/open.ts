@@ -1,5 +1,11 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
-import { formatReference } from '@toolhive/secrets/reference';
+import {
+  formatReference,
+  parseReference,
+  secretPlacesIn,
+  withSecretValues,
+} from '@toolhive/secrets/reference';
 import type { Secrets } from '@toolhive/secrets/secrets';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import { TokenStore } from './kept.ts';
@@ -29,7 +35,8 @@ export function remoteOpener(
   { clientDocument, readSecret, ...network }: RemoteOpenerOptions,
 ): OpenRemote {
   return async ({ id, runConfig }, onChange) => {
-    const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
+    const { name, remote_auth_config: config, registry_hosts } = runConfig;
+    const serverUrl = await urlOf(runConfig, readSecret);
     const { openRemoteAuth } = await import('./remote-auth.ts'); // only for those who have remote servers
     return openRemoteAuth({
       serverUrl,
@@ -45,6 +52,19 @@ export function remoteOpener(
       onChange,
     });
   };
+}
+
+/** The URL of a remote server, with the values of the secrets in it. */
+async function urlOf(
+  { name, remote_url: url = '', secrets }: RunConfig,
+  readSecret: RemoteOpenerOptions['readSecret'],
+): Promise<string> {
+  const places = secretPlacesIn(url);
+  const values: Record<string, string> = {};
+  for (const reference of (secrets ?? []).map(parseReference)) {
+    if (places.includes(reference.target)) values[reference.target] = await readSecret(name, reference.name);
+  }
+  return withSecretValues(url, values);
 }
 
 export interface UnkeptRemoteOptions {

@@ -104,6 +104,11 @@ export class RemoteAuth implements AsyncDisposable {
     this.#status = new AuthStatus(options.onChange);
   }
 
+  /** The URL of the remote server, with the values of its secrets. */
+  get url(): string {
+    return this.#serverUrl.href;
+  }
+
   /** Opens connections to the remote server. */
   get open(): Requests['open'] {
     return this.#requests.open;

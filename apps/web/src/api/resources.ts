@@ -86,6 +86,26 @@ export const clients = resource({
   isChangedBy: (event) => isAbout('client')(event) || isAbout('group')(event),
 });
 
+/** The servers that clients run themselves. */
+export const unmanagedServers = resource({
+  key: 'unmanaged-servers',
+  load: (signal) => client.listUnmanagedServers({}, { signal }),
+  isChangedBy: (event) => isAbout('client')(event) || event.type === 'workload.removed',
+});
+
+/** What a takeover of these servers would do. */
+export const adoptionPlan = resource({
+  key: 'adoption-plan',
+  load: (signal) => client.planAdoption({ body: {} }, { signal }),
+  isChangedBy: (event) => event.type === 'client.unmanaged',
+});
+
+export const adoptions = resource({
+  key: 'adoptions',
+  load: async (signal) => (await client.listAdoptions({}, { signal })).adoptions,
+  isChangedBy: isAbout('client'),
+});
+
 export const secrets = resource({
   key: 'secrets',
   load: async (signal) => {

@@ -1,4 +1,5 @@
 import type { Operation } from '../operation.ts';
+import { adoptionOperations } from './adoption.ts';
 import { authorizationOperations } from './authorization.ts';
 import { auditOperations } from './audit.ts';
 import { clientOperations } from './clients.ts';
@@ -29,6 +30,7 @@ export const operations = {
   ...trafficOperations,
   ...groupOperations,
   ...clientOperations,
+  ...adoptionOperations,
   ...registryOperations,
   ...secretOperations,
   ...settingOperations,

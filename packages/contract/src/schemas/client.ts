@@ -75,6 +75,10 @@ export interface ClientApplication {
   nameKey: string | undefined;
   /** Additional fields of every new entry. */
   extra: Readonly<Record<string, boolean | number | readonly string[]>>;
+  /** Its files in a project, relative to the directory of the project. */
+  projectFiles: readonly string[];
+  /** The path of keys to a map of directories, whose values contain the servers of one project each. */
+  projects: readonly string[] | undefined;
   /** The variables that move its files. */
   moves: readonly Move[];
   /** If this path exists, the client is installed. */
@@ -105,6 +109,8 @@ interface Row {
   hasCommandList?: true;
   nameKey?: string;
   extra?: ClientApplication['extra'];
+  projectFiles?: readonly string[];
+  projects?: readonly string[];
   moves?: readonly Move[];
   detectedBy?: 'file';
   /** The directory that shows that the client is installed, if it is not that of the file. */
@@ -163,6 +169,7 @@ const rows = [
   {
     id: 'roo-code',
     product: 'VS Code Roo Code extension',
+    projectFiles: ['.roo/mcp.json'],
     since: '3.19.2',
     directory: extensionSettings('rooveterinaryinc.roo-cline'),
     file: 'mcp_settings.json',
@@ -189,6 +196,7 @@ const rows = [
   {
     id: 'vscode',
     product: 'Visual Studio Code',
+    projectFiles: ['.vscode/mcp.json'],
     since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
@@ -199,12 +207,15 @@ const rows = [
     id: 'cursor',
     since: '0.50.0',
     product: 'Cursor editor',
+    projectFiles: ['.cursor/mcp.json'],
     directory: everywhere('.cursor'),
     file: 'mcp.json',
   },
   {
     id: 'claude-code',
     product: 'Claude Code CLI',
+    projectFiles: ['.mcp.json'],
+    projects: ['projects'],
     since: '1.0.27',
     directory: everywhere(''),
     file: '.claude.json',
@@ -228,6 +239,7 @@ const rows = [
   {
     id: 'amp-cli',
     product: 'Sourcegraph Amp CLI',
+    projectFiles: ['.amp/settings.json'],
     directory: dotConfig('amp', 'AppData/Roaming/amp'),
     ...amp,
     moves: [{ variable: 'AMP_SETTINGS_FILE', replaces: ampSettings }],
@@ -288,6 +300,7 @@ const rows = [
   {
     id: 'trae',
     product: 'Trae IDE',
+    projectFiles: ['.trae/mcp.json'],
     directory: userFolder('Trae'),
     file: 'mcp.json',
     moves: movedEditor,
@@ -307,6 +320,7 @@ const rows = [
   {
     id: 'codex',
     product: 'OpenAI Codex CLI, app, and IDE extension',
+    projectFiles: ['.codex/config.toml'],
     directory: everywhere('.codex'),
     moves: [{ variable: 'CODEX_HOME', replaces: everywhere('.codex') }],
     ...codex,
@@ -326,6 +340,7 @@ const rows = [
   {
     id: 'gemini-cli',
     product: 'Gemini CLI',
+    projectFiles: ['.gemini/settings.json'],
     directory: everywhere('.gemini'),
     moves: [{ variable: 'GEMINI_CLI_HOME', replaces: everywhere('') }],
     file: 'settings.json',
@@ -335,6 +350,7 @@ const rows = [
   {
     id: 'qwen-code',
     product: 'Qwen Code',
+    projectFiles: ['.qwen/settings.json'],
     directory: everywhere('.qwen'),
     file: 'settings.json',
     urlKey: { sse: 'url', 'streamable-http': 'httpUrl' },
@@ -343,6 +359,7 @@ const rows = [
   {
     id: 'zed',
     product: 'Zed editor',
+    projectFiles: ['.zed/settings.json'],
     directory: dotConfig('zed', 'AppData/Roaming/Zed'),
     file: 'settings.json',
     pointer: ['context_servers'],
@@ -352,6 +369,7 @@ const rows = [
   {
     id: 'opencode',
     product: 'OpenCode',
+    projectFiles: ['opencode.json', 'opencode.jsonc'],
     directory: everywhere('.config/opencode'),
     file: 'opencode.json',
     otherFile: 'opencode.jsonc',
@@ -366,6 +384,7 @@ const rows = [
   {
     id: 'kiro',
     product: 'Kiro IDE and CLI',
+    projectFiles: ['.kiro/settings/mcp.json'],
     directory: everywhere('.kiro/settings'),
     file: 'mcp.json',
     streamableHttp: false,
@@ -382,6 +401,7 @@ const rows = [
   {
     id: 'antigravity-cli',
     product: 'Antigravity CLI',
+    projectFiles: ['.agents/mcp_config.json'],
     directory: everywhere('.gemini/config'),
     file: 'mcp_config.json',
     urlKey: 'serverUrl',
@@ -390,6 +410,7 @@ const rows = [
   {
     id: 'copilot-cli',
     product: 'GitHub Copilot CLI',
+    projectFiles: ['.github/mcp.json'],
     directory: everywhere('.copilot'),
     moves: [{ variable: 'COPILOT_HOME', replaces: everywhere('.copilot') }],
     file: 'mcp-config.json',
@@ -399,6 +420,7 @@ const rows = [
   {
     id: 'factory',
     product: 'Factory Droid',
+    projectFiles: ['.factory/mcp.json'],
     directory: everywhere('.factory'),
     file: 'mcp.json',
     urlKey: { 'streamable-http': 'url' },
@@ -415,6 +437,7 @@ const rows = [
   {
     id: 'kimi-code',
     product: 'Kimi Code CLI',
+    projectFiles: ['.kimi-code/mcp.json'],
     directory: everywhere('.kimi-code'),
     moves: [{ variable: 'KIMI_CODE_HOME', replaces: everywhere('.kimi-code') }],
     file: 'mcp.json',
@@ -423,6 +446,7 @@ const rows = [
   {
     id: 'mistral-vibe',
     product: 'Mistral Vibe',
+    projectFiles: ['.vibe/config.toml'],
     directory: everywhere('.vibe'),
     moves: [{ variable: 'VIBE_HOME', replaces: everywhere('.vibe') }],
     file: 'config.toml',
@@ -516,6 +540,8 @@ function application(id: ClientName, row: Row): ClientApplication {
     hasCommandList: row.hasCommandList ?? false,
     nameKey: row.nameKey,
     extra: row.extra ?? {},
+    projectFiles: row.projectFiles ?? [],
+    projects: row.projects,
     moves: row.moves ?? [],
     detection:
       row.detectedBy === 'file'

@@ -23,6 +23,15 @@ export const DaemonEvent = z
     named('group.changed'),
     named('group.removed'),
     named('client.changed'),
+    z.object({
+      type: z.literal('client.unmanaged'),
+      at,
+      name: z.string().meta({ description: 'The client.' }),
+      servers: z.array(z.string()).meta({
+        description:
+          'The servers that were added to its configuration and do not lead to a workload, at most 20.',
+      }),
+    }),
     named('secret.changed'),
     named('secret.removed'),
     z.object({ type: z.literal('secrets.changed'), at }),

@@ -15,6 +15,7 @@ export const clientChecks: readonly Check<Subject>[] = [
   { layer: 'application', look: applicationOf },
   { layer: 'clients', look: registrationOf },
   { layer: 'file', needs: ['clients'], look: fileOf },
+  { layer: 'sandbox', look: unmanagedOf },
   { layer: 'process', needs: ['clients'], look: workloadsOf },
 ];
 
@@ -50,18 +51,20 @@ async function fileOf({ core, name }: Subject): Promise<Found[]> {
   const problem = core.clients.list().find((client) => client.name === name)?.problem;
   const path = core.clients.pathOf(name);
   if (problem !== undefined) return [failed(problem)];
-  const unmanaged = (await core.clients.unmanaged(name)).map((entry) => entry.name);
-  return [
-    ok(`${path} is up to date`),
-    ...(unmanaged.length === 0
-      ? []
-      : [
-          warning(
-            `the client runs servers without isolation: ${unmanaged.join(', ')}`,
-            `\`thv import ${name}\` runs them in isolation`,
-          ),
-        ]),
-  ];
+  return [ok(`${path} is up to date`)];
+}
+
+/** Whether or not the client is registered. */
+async function unmanagedOf({ core, name }: Subject): Promise<Found[]> {
+  const names = (await core.clients.unmanaged(name)).map((entry) => entry.name);
+  return names.length === 0
+    ? [ok('every server of the client is a workload')]
+    : [
+        warning(
+          `the client runs servers without isolation: ${names.join(', ')}`,
+          `\`thv adopt ${name}\` runs them in isolation`,
+        ),
+      ];
 }
 
 function workloadsOf({ core, name }: Subject): Found[] {

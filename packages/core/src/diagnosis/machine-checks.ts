@@ -1,3 +1,4 @@
+import { clientApplications } from '@toolhive/contract/client-application';
 import { ThvError } from '@toolhive/contract/failure';
 import type { Core } from '../core.ts';
 import type { SupplyWing } from '../wings/supply.ts';
@@ -14,6 +15,7 @@ export const machineChecks: readonly Check<Core>[] = [
   { layer: 'registry', look: registryOf },
   { layer: 'process', look: workloadsOf },
   { layer: 'clients', look: clientsOf },
+  { layer: 'sandbox', look: unmanagedOf },
 ];
 
 /** One runtime is enough. Problems with the others matter only if none works. */
@@ -83,6 +85,26 @@ function workloadsOf({ workloads }: WorkloadsWing): Found[] {
     );
   });
   return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
+}
+
+/** The files of clients that cannot be read are the concern of the diagnosis of each client. */
+async function unmanagedOf({ clients }: ClientsWing): Promise<Found[]> {
+  const found = await Promise.all(
+    clientApplications.map(async ({ id }) => {
+      const entries = await clients.unmanaged(id).catch(unlessUnreadable);
+      return entries.length === 0 ? [] : [`${id} (${entries.map(({ name }) => name).join(', ')})`];
+    }),
+  );
+  const all = found.flat();
+  if (all.length === 0) return [];
+  return [
+    warning(`clients run servers without isolation: ${all.join(', ')}`, '`thv adopt` runs them in isolation'),
+  ];
+}
+
+function unlessUnreadable(thrown: unknown): [] {
+  if (thrown instanceof ThvError) return [];
+  throw thrown;
 }
 
 function clientsOf({ clients }: ClientsWing): Found[] {

@@ -77,14 +77,20 @@ export class Registrations implements AsyncDisposable {
   /** The entries in a client's file that lead to no workload. Throws if the file cannot be read. */
   async unmanaged(client: ClientName): Promise<ForeignEntry[]> {
     const entries = await this.#options.files.foreign(client);
+    return entries.filter(({ target }) => target === undefined || !this.leadsToWorkload(target));
+  }
+
+  /** The workload as clients see it. Throws `not-found`. */
+  entryFor(name: string): Entry {
+    return entryOf(this.#options.workloads.require(name).runConfig);
+  }
+
+  /** Whether a target (see `entryTarget`) is that of a workload. */
+  leadsToWorkload(target: string): boolean {
     const workloads = this.#options.workloads.all();
-    return entries.filter(
-      ({ target }) =>
-        target === undefined ||
-        !workloads.some(
-          ({ runConfig }) =>
-            leadToSame(target, entryOf(runConfig).url) || target === `thv proxy stdio ${runConfig.name}`,
-        ),
+    return workloads.some(
+      ({ runConfig }) =>
+        leadToSame(target, entryOf(runConfig).url) || target === `thv proxy stdio ${runConfig.name}`,
     );
   }
 

@@ -6,7 +6,7 @@ import { grantedNetworkOf } from './network.ts';
 /** The stored secrets and environment variables that a workload's proxy sends, and their destinations. */
 export function sentByProxy(runConfig: RunConfig): string[] {
   const { remote_url: url, remote_auth_config: remote, token_exchange_config: exchange } = runConfig;
-  const { telemetry_config: telemetry } = runConfig;
+  const { telemetry_config: telemetry, secrets } = runConfig;
   const oidc = requestedOidc(runConfig);
   return [
     ...sends(oidc?.client_secret, hostOf(oidc?.introspection_url || oidc?.issuer)),
@@ -16,6 +16,7 @@ export function sentByProxy(runConfig: RunConfig): string[] {
     ...(url ? (remote?.headers ?? []) : []).flatMap(({ secret, default: reference }) =>
       secret ? sends(reference, hostOf(url)) : [],
     ),
+    ...(url ? (secrets ?? []) : []).flatMap((reference) => sends(reference, hostOf(url))),
     ...(telemetry?.endpoint ? (telemetry.environmentVariables ?? []) : []).map(
       (name) =>
         `the proxy sends the environment variable ${quoted(name)} to ${quoted(telemetry?.endpoint ?? '')}`,

@@ -5,6 +5,7 @@ import type { Egress } from '@toolhive/runtime/egress';
 import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
 import { parseSource, withOptions } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
+import { withSecretValues } from '@toolhive/secrets/reference';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { networkOf } from '../permissions/network.ts';
 import type { NetworkGrant } from '../permissions/network.ts';
@@ -55,7 +56,7 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
   return {
     workload: runConfig.name,
     source: packageSourceOf(runConfig),
-    args: runConfig.cmd_args ?? [],
+    args: (runConfig.cmd_args ?? []).map((arg) => withSecretValues(arg, secrets)),
     env: {
       MCP_TRANSPORT: runConfig.transport,
       ...(isHttp ? { MCP_PORT: String(targetPort), FASTMCP_PORT: String(targetPort) } : {}),

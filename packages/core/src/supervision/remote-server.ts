@@ -53,7 +53,16 @@ export async function reachRemoteServer(
   return {
     id: url,
     server: {
-      address: remoteServer({ url, auth, isPatient, onNotSignedIn, hint, pace, callersAuthenticate, signal }),
+      address: remoteServer({
+        url: auth.url,
+        auth,
+        isPatient,
+        onNotSignedIn,
+        hint,
+        pace,
+        callersAuthenticate,
+        signal,
+      }),
     },
     startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
     ended: new Promise(() => {}),

@@ -11,6 +11,7 @@ const causes: Record<DaemonEvent['type'], string> = {
   'group.changed': 'A group was created or changed.',
   'group.removed': 'A group was removed.',
   'client.changed': 'A client was registered, changed, or removed.',
+  'client.unmanaged': 'A client has new servers that ToolHive does not run.',
   'secret.changed': 'A secret was stored.',
   'secret.removed': 'A secret was deleted.',
   'secrets.changed': 'The secrets provider changed, or the secrets were locked or unlocked.',

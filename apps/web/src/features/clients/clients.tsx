@@ -12,6 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
+import { AdoptionSection } from './adoption.tsx';
 import { Preview } from './preview.tsx';
 
 /** The AI clients that ToolHive configures, and the groups that each sees. */
@@ -34,6 +35,7 @@ export function Clients(): ReactNode {
         ToolHive adds the URLs of running workloads to a client’s configuration file and keeps the URLs up to
         date. ToolHive changes nothing else in the file.
       </p>
+      <AdoptionSection />
       <Shown loaded={loaded} name={clients.key} what="the clients">
         {(list) => (
           <ul className="rows">

@@ -18,6 +18,50 @@ const inGroups: Flag = {
 /** Applications that use servers, and whose configuration files name them. */
 export const clientCommands: readonly Command[] = [
   {
+    path: 'adopt',
+    summary: 'Take over the servers that clients run themselves',
+    description:
+      'Finds the MCP servers that clients start or reach themselves, shows what ToolHive would run in their place, and asks. Then it runs each server in isolation, moves API keys from the file to the secrets, compares the tools with those of the original command, and then lets the client use the workload. A server that does not work in isolation stays as it is. `--undo` restores every byte.',
+    arguments: [
+      {
+        name: 'clients',
+        description: 'The clients. By default, all',
+        variadic: true,
+        completes: 'client',
+      },
+    ],
+    flags: [
+      {
+        name: 'project',
+        kind: 'words',
+        value: 'DIRECTORY',
+        description: 'A project whose configuration files count too. By default, the current directory',
+        completes: 'folder',
+      },
+      {
+        name: 'dry-run',
+        kind: 'boolean',
+        description: 'Show the plan and the changes of each file, and do nothing',
+      },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' },
+      { name: 'list', kind: 'boolean', description: 'List the adopted servers and the backups' },
+      { name: 'undo', kind: 'boolean', description: 'Give the servers back to the clients' },
+      {
+        name: 'whole-files',
+        kind: 'boolean',
+        description: 'With --undo, also discard the changes that were made to the files since',
+      },
+    ],
+    examples: [
+      'thv adopt --dry-run',
+      'thv adopt',
+      'thv adopt cursor claude-code --yes',
+      'thv adopt --list',
+      'thv adopt --undo cursor',
+    ],
+    load: () => import('./adopt.ts'),
+  },
+  {
     path: 'client status',
     summary: 'Show the status of all clients',
     examples: ['thv client status', 'thv client status --format json'],

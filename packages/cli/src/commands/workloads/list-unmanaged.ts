@@ -19,7 +19,7 @@ export async function listUnmanaged({ flags, out, client, signal }: CommandCall)
         [type, name, command?.join(' ') ?? url ?? '', credentials.join(', ')].map(printable),
       ),
     );
-    out.note('These servers are not isolated. To run one in isolation, use thv import CLIENT NAME.');
+    out.note('These servers are not isolated. To run them in isolation, use thv adopt.');
   });
   for (const { client_type: type, path, problem } of problems)
     out.note(`${type}: ${printable(path)} cannot be read: ${printable(problem)}`);

@@ -22,6 +22,24 @@ export async function run(call: CommandCall): Promise<void> {
     await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: out.progress });
     return { shown: `removed ${name}` };
   });
+  await noteAdopted(names, daemon, call);
+}
+
+/** Entries of clients that lead to a removed workload still lead there. */
+async function noteAdopted(
+  names: readonly string[],
+  daemon: Client,
+  { out, signal }: Pick<CommandCall, 'out' | 'signal'>,
+): Promise<void> {
+  const { adoptions } = await daemon.listAdoptions({}, { signal });
+  const clients = adoptions.flatMap(({ workload, client_type: type }) =>
+    names.includes(workload) ? [type] : [],
+  );
+  if (clients.length === 0) return;
+  const which = [...new Set(clients)].join(' ');
+  out.note(
+    `The files of ${which} still contain entries for removed workloads. To restore the files, run thv adopt --undo ${which}`,
+  );
 }
 
 /** Names the home directories that contain files, with their sizes. */

@@ -3,7 +3,7 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readSettings } from '@toolhive/remote/remote-settings';
-import { parseReference, formatReference } from '@toolhive/secrets/reference';
+import { formatReference, parseReference, secretPlacesIn } from '@toolhive/secrets/reference';
 import type { RunConfigSettings } from './draft.ts';
 import { proxyModeOf, proxySettings } from './local-settings.ts';
 import type { RemoteSource } from './source.ts';
@@ -25,11 +25,17 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
     proxy_mode: proxyModeOf(transport, request.proxy_mode),
     permission_profile: {},
     env_vars: {},
-    secrets: [],
+    secrets: secretsOf(request, url),
     sessions: request.sessions ?? 'own',
     ...proxySettings(request),
     group: request.group ?? defaultGroup,
   };
+}
+
+/** A remote server gets secrets in its headers, and those that its URL has a place for. */
+function secretsOf({ secrets }: CreateWorkload, url: URL): string[] {
+  const places = secretPlacesIn(url.href);
+  return (secrets ?? []).filter(({ target }) => places.includes(target)).map(formatReference);
 }
 
 /** Anyone can publish an entry, so an entry cannot choose a stored secret and the host that receives it. */

@@ -1,0 +1,245 @@
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Adoption, AdoptionPlan, AdoptionResult, UndoneAdoption } from '@toolhive/contract/adoption';
+import { expect, test } from 'vitest';
+import { connectTo } from './testing/mcp.ts';
+import { makeUser } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+async function write(user: User, files: Record<string, string>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(user.home, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+}
+
+const textsOf = async (user: User, files: Record<string, string>): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await Promise.all(
+      Object.keys(files).map(async (name) => [name, await readFile(join(user.home, name), 'utf8')] as const),
+    ),
+  );
+
+const json = async <Result>(user: User, ...words: string[]): Promise<Result> =>
+  JSON.parse(await user.mustThv(...words, '--format', 'json')) as Result;
+
+/** Every file below a directory. */
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+const echo = { command: 'npx', args: ['-y', 'toolhive-test-servers', 'echo'] };
+
+test('the same server in several clients becomes one workload, and every file comes back to the byte', async () => {
+  await using user = await makeUser();
+  const files = {
+    '.cursor/mcp.json': `{ // mine\n\t"mcpServers": {\n\t\t"echo": ${JSON.stringify(echo)},\n\t}\n}\n`,
+    '.codex/config.toml': `model = "x" # mine\n\n[mcp_servers.echo]\ncommand = "npx"\nargs = ["-y", "toolhive-test-servers", "echo"]\n`,
+    '.claude.json': `{"projects": {"${user.home}/project": {"mcpServers": {"echo": ${JSON.stringify(echo)}}}}}`,
+    '.config/Claude/claude_desktop_config.json': JSON.stringify({ mcpServers: { echo } }),
+  };
+  await write(user, files);
+
+  const plan = await json<AdoptionPlan>(user, 'adopt', '--dry-run');
+  const untouched = await textsOf(user, files);
+  const { servers } = await json<AdoptionResult>(user, 'adopt', '--yes');
+
+  expect(untouched).toEqual(files);
+  expect(plan.servers).toMatchObject([{ workload: 'echo', exists: false }]);
+  expect(plan.servers[0]?.places.map(({ client_type }) => client_type).toSorted()).toEqual([
+    'claude-code',
+    'claude-desktop',
+    'codex',
+    'cursor',
+  ]);
+  expect(servers).toMatchObject([{ workload: 'echo' }]);
+  expect(servers[0]?.problem).toBeUndefined();
+  const adopted = await textsOf(user, files);
+  const url = /http:\/\/localhost:\d+\/mcp/.exec(adopted['.cursor/mcp.json'] ?? '')?.[0] ?? '';
+  expect(adopted['.codex/config.toml']).toContain(`url = "${url}"`);
+  expect(adopted['.claude.json']).toContain(url);
+  // This client only starts commands.
+  expect(adopted['.config/Claude/claude_desktop_config.json']).toMatch(/"proxy","stdio","echo"/);
+  await using client = await connectTo(url);
+  expect((await client.call('echo', { message: 'hello' })).text).toBe('hello');
+
+  const { adoptions } = await json<{ adoptions: Adoption[] }>(user, 'adopt', '--list');
+  for (const { backup } of adoptions) expect((await stat(backup)).mode & 0o777).toBe(0o600);
+  const undone = await json<UndoneAdoption>(user, 'adopt', '--undo', '--yes');
+
+  expect(undone.files.map(({ restored }) => restored)).toEqual(['file', 'file', 'file', 'file']);
+  expect(undone.stopped).toEqual(['echo']);
+  expect(await textsOf(user, files)).toEqual(files);
+
+  // The second time, the workload exists and keeps its name.
+  const again = await json<AdoptionResult>(user, 'adopt', 'cursor', '--yes');
+  expect(again.servers).toMatchObject([{ workload: 'echo', notes: [] }]);
+  expect(await json(user, 'list')).toMatchObject([{ name: 'echo', status: 'running' }]);
+});
+
+test('a server that does not work in isolation stays as it is, with the reason', async () => {
+  await using user = await makeUser();
+  const files = {
+    '.cursor/mcp.json': JSON.stringify({
+      mcpServers: {
+        good: echo,
+        program: { command: '/opt/program' },
+        ends: { command: 'npx', args: ['-y', 'toolhive-test-servers', 'exit-at-once'] },
+        unknown: { command: 'npx', args: ['-y', 'toolhive-no-such-package'] },
+        off: { ...echo, disabled: true },
+        risky: { ...echo, args: [...echo.args, user.home] },
+      },
+    }),
+  };
+  await write(user, files);
+
+  const outcome = await user.thv('adopt', '--yes', '--format', 'json');
+
+  const { servers } = JSON.parse(outcome.stdout) as AdoptionResult;
+  const plan = await json<AdoptionPlan>(user, 'adopt', '--dry-run');
+  const problems = Object.fromEntries(
+    plan.servers.map(({ places: [place], problem }) => [place?.name, problem]),
+  );
+  expect(outcome.code).toBe(3);
+  expect(servers.find(({ workload }) => workload === 'good')?.problem).toBeUndefined();
+  expect(servers.find(({ workload }) => workload === 'ends')?.problem).toBeDefined();
+  expect(problems['program']).toContain('cannot be run in isolation');
+  expect(servers.find(({ workload }) => workload === 'unknown')?.problem).toContain(
+    'toolhive-no-such-package',
+  );
+  expect(problems['off']).toBe('it is disabled');
+  expect(problems['risky']).toContain('dangerous access');
+  const { mcpServers: after } = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as { mcpServers: Record<string, object> }; // prettier-ignore
+  const { mcpServers: before } = JSON.parse(files['.cursor/mcp.json']) as {
+    mcpServers: Record<string, object>;
+  };
+  expect({ ...after, good: before['good'] }).toEqual(before);
+  expect(after['good']).toHaveProperty('url');
+  const workloads = await json<{ name: string }[]>(user, 'list', '--all');
+  expect(workloads.map(({ name }) => name)).toEqual(['good']);
+});
+
+/** A credential that no other test has. */
+const canary = (number: number): string => `CaNaRy${number}x7Qz`;
+
+test('no credential stays in a file of a client, a log, an event, or an export', async () => {
+  await using user = await makeUser();
+  let count = 0;
+  const next = (): string => canary((count += 1));
+  const server = (...more: string[]) => ({ ...echo, args: [...echo.args, ...more] });
+  const variables = [
+    'API_KEY', 'GITHUB_TOKEN', 'DB_PASSWORD', 'CLIENT_SECRET', 'AWS_SECRET_ACCESS_KEY', 'MY_PAT', 'PASSPHRASE',
+    'PRIVATE_KEY', 'BEARER', 'AUTHORIZATION', 'apiKey', 'X_AUTH',
+  ]; // prettier-ignore
+  const prefixes = [
+    'sk-', 'sk-ant-', 'ghp_', 'github_pat_', 'glpat-', 'xoxb-', 'AKIA', 'AIza', 'npm_', 'hf_', 'gsk_', 'xai-', 'pplx-',
+    'tvly-', 'ntn_', 'lin_api_', 'ATATT', 'figd_', 'pypi-', 'sk_live_', 'r8_', 'hvs.', 'GOCSPX-', 'ya29.',
+  ]; // prettier-ignore
+  const entries = {
+    names: { ...server(), env: Object.fromEntries(variables.map((name) => [name, next()])) },
+    formats: {
+      ...server(),
+      env: Object.fromEntries(prefixes.map((prefix, index) => [`VALUE_${index}`, prefix + next()])),
+    },
+    texts: {
+      ...server(),
+      env: {
+        DATABASE_URL: `postgres://user:${next()}@db.example/app`,
+        HEADERS: JSON.stringify({ Authorization: `Bearer ${next()}`, 'x-api-key': next() }),
+        CONNECTION: `Server=db;User=sa;Password=${next()};`,
+        AUTH_HEADER: `Basic ${next()}`,
+      },
+    },
+    arguments: server(
+      '--api-key', next(), `--token=${next()}`, '--header', `Authorization: Bearer ${next()}`,
+      `postgresql://user:${next()}@db.example/app`, `--url=https://user:${next()}@api.example/`, `ghp_${next()}`,
+      `https://api.example/mcp?apikey=${next()}`, '--password', next(), `API_SECRET=${next()}`, '--client-secret', next(),
+      `--connection=mysql://root:${next()}@db.example/app`, '-k', `sk-${next()}`,
+    ), // prettier-ignore
+    remote: {
+      url: `https://127.0.0.1:9/mcp?api_key=${next()}&key=${next()}`,
+      headers: { Authorization: `Bearer ${next()}`, 'X-Api-Key': next() },
+    },
+  };
+  await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: entries }, null, 2) });
+
+  const plan = await user.mustThv('adopt', '--dry-run');
+  const outcome = await user.thv('adopt', '--yes');
+  for (const name of ['names', 'formats', 'texts', 'arguments'])
+    await user.mustThv('export', name, join(user.home, `${name}.json`));
+
+  expect(count).toBeGreaterThanOrEqual(55);
+  const said = `${plan}${outcome.stdout}${outcome.stderr}`.split('\n');
+  expect(said.filter((line) => line.includes('CaNaRy'))).toEqual([]);
+  // The remote server does not answer, so its entry stays.
+  const left = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as { mcpServers: Record<string, object> }; // prettier-ignore
+  const { remote, ...others } = left.mcpServers;
+  expect(remote).toEqual(entries.remote);
+  expect(JSON.stringify(others)).not.toContain('CaNaRy');
+  const leaks = await Promise.all(
+    (await filesBelow(user.home)).map(async (path) =>
+      (await readFile(path)).includes('CaNaRy') ? [path] : [],
+    ),
+  );
+  expect(leaks.flat()).toEqual([join(user.home, '.cursor/mcp.json')]);
+});
+
+test('the server gets its credentials, in variables and in arguments', async () => {
+  await using user = await makeUser();
+  const args = [...echo.args, '--api-key', 'CaNaRy1x7Qz', '--mode=fast'];
+  await write(user, {
+    '.cursor/mcp.json': JSON.stringify({
+      mcpServers: { echo: { ...echo, args, env: { API_TOKEN: 'CaNaRy2x7Qz', MODE: 'plain' } } },
+    }),
+  });
+
+  await user.mustThv('adopt', '--yes');
+
+  const workloads = await json<{ url: string }[]>(user, 'list');
+  await using client = await connectTo(workloads[0]?.url ?? '');
+  const environment = (await client.call('environment')).text;
+  const command = (await client.call('read', { path: '/proc/self/cmdline' })).text;
+  expect(JSON.parse(environment)).toMatchObject({ API_TOKEN: 'CaNaRy2x7Qz', MODE: 'plain' });
+  expect(command.split('\0')).toEqual(expect.arrayContaining(['--api-key', 'CaNaRy1x7Qz', '--mode=fast']));
+});
+
+test('a project gets neither the variables of the user nor paths outside', async () => {
+  await using user = await makeUser();
+  await write(user, {
+    'project/.mcp.json': JSON.stringify({
+      mcpServers: {
+        inside: { ...echo, args: [...echo.args, './data'] },
+        outside: { ...echo, args: [...echo.args, '../notes'] },
+        variable: { ...echo, env: { TAKEN: '${PATH}' } },
+        file: { ...echo, envFile: '../.env' },
+      },
+    }),
+    'project/data/file': 'data',
+    'notes/file': 'mine',
+    '.env': 'A=b',
+  });
+
+  const plan = await json<AdoptionPlan>(user, 'adopt', '--dry-run', '--project', join(user.home, 'project'));
+
+  const byName = Object.fromEntries(plan.servers.map((server) => [server.places[0]?.name, server]));
+  expect(byName['inside']?.check?.permissions?.mounts).toMatchObject([
+    { source: join(user.home, 'project/data'), read_only: false },
+  ]);
+  expect(byName['outside']?.problem).toContain('outside the project');
+  expect(byName['variable']?.problem).toContain('no value for');
+  expect(byName['file']?.problem).toContain('names the file');
+});
+
+test('in a registered client, an adopted entry with another name is the only one for its workload', async () => {
+  await using user = await makeUser();
+  await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { 'My Echo!': echo } }) });
+  await user.mustThv('client', 'register', 'cursor');
+
+  await user.mustThv('adopt', '--yes');
+  await user.mustThv('restart', 'My-Echo');
+
+  const text = await readFile(join(user.home, '.cursor/mcp.json'), 'utf8');
+  expect(Object.keys((JSON.parse(text) as { mcpServers: object }).mcpServers)).toEqual(['My Echo!']);
+});

@@ -1,0 +1,269 @@
+import { join } from 'node:path';
+import type {
+  AdoptServers,
+  AdoptedServer,
+  Adoption,
+  AdoptionPlace,
+  AdoptionPlan,
+  AdoptionResult,
+  AdoptionScope,
+  PlannedServer,
+  UndoAdoption,
+  UndoneAdoption,
+} from '@toolhive/contract/adoption';
+import { urlWithoutCredentials } from '@toolhive/contract/credential';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
+import { checkWorkload } from '@toolhive/core/check';
+import type { Core } from '@toolhive/core/core';
+import { stopWorkload } from '@toolhive/core/operate';
+import { uniqueNames } from '@toolhive/pasted/entry-names';
+import { homeOf } from '@toolhive/state/paths';
+import { adoptedValue } from './entries.ts';
+import { diffOf } from './diff.ts';
+import { adoptEntry, restoreFile, settle } from './files.ts';
+import { AdoptionRecord } from './record.ts';
+import { scan } from './scan.ts';
+import type { FoundServer } from './scan.ts';
+import { AdoptedWorkloads, refuseRisks } from './run.ts';
+import type { Call, Named, Vault } from './run.ts';
+import { credentialsIn } from './separate.ts';
+
+const instances = new WeakMap<Core, Adoptions>();
+
+/** Takes over the servers that clients run themselves, and gives them back. */
+export class Adoptions {
+  readonly #core: Core;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #record: AdoptionRecord;
+  readonly #queue = new SerialQueue();
+
+  private constructor(core: Core, env: NodeJS.ProcessEnv) {
+    this.#core = core;
+    this.#env = env;
+    this.#record = new AdoptionRecord(join(core.paths.state, 'adoptions'));
+  }
+
+  /** The same object for each listener of a daemon, because only one adoption runs at a time. */
+  static of(core: Core, env: NodeJS.ProcessEnv): Adoptions {
+    const known = instances.get(core) ?? new Adoptions(core, env);
+    instances.set(core, known);
+    return known;
+  }
+
+  /** Describes the workloads in place of the servers. Changes nothing. */
+  async plan(scope: AdoptionScope, signal: AbortSignal): Promise<AdoptionPlan> {
+    const { named, problems } = await this.#find(scope);
+    const servers: PlannedServer[] = [];
+    // One after the other, because each may ask a package registry.
+    for (const each of named) servers.push(await this.#planOne(each, signal));
+    return { servers, files: diffOf(named, servers), problems };
+  }
+
+  async list(): Promise<Adoption[]> {
+    const changes = await this.#record.changes();
+    return changes.map(({ id, client, scope, path, name, workload, at }) => ({
+      client_type: client,
+      scope,
+      path,
+      name,
+      workload,
+      adopted_at: at,
+      backup: this.#record.backupPath(id),
+    }));
+  }
+
+  /** A server that cannot be adopted does not affect the others. */
+  adopt({ workloads: wanted, ...scope }: AdoptServers, call: Call): Promise<AdoptionResult> {
+    return this.#queue.run(async () => {
+      const vault = await this.#openVault(call);
+      await settle(this.#record);
+      const { named } = await this.#find(scope);
+      const unknown = (wanted ?? []).filter((name) => !named.some(({ workload }) => workload === name));
+      if (unknown.length > 0) {
+        throw invalid(`no server to adopt would become the workload ${unknown.join(', ')}`, {
+          hint: 'see the names with thv adopt --dry-run',
+        });
+      }
+      const servers: AdoptedServer[] = [];
+      for (const each of named) {
+        if (wanted !== undefined && !wanted.includes(each.workload)) continue;
+        servers.push(await this.#adoptOne(each, vault, call));
+      }
+      this.#core.clients.reconcileSoon(); // an entry with another name can be the one for its workload now
+      return { servers };
+    });
+  }
+
+  /** Restores the files, and stops the workloads that no client uses anymore. */
+  undo({ clients, whole_files: isWhole = false }: UndoAdoption, call: Call): Promise<UndoneAdoption> {
+    return this.#queue.run(async () => {
+      const { vault } = this.#core.secrets;
+      await settle(this.#record);
+      const changes = (await this.#record.changes()).filter(
+        ({ client }) => clients === undefined || clients.includes(client),
+      );
+      if (changes.length > 0 && vault === undefined) throw noVault();
+      const files: UndoneAdoption['files'] = [];
+      for (const path of new Set(changes.map((change) => change.path))) {
+        call.signal.throwIfAborted();
+        call.report(`restoring ${path}`);
+        const own = changes.filter((change) => change.path === path);
+        if (vault !== undefined)
+          files.push(await restoreFile(path, own, { record: this.#record, vault, isWhole }));
+      }
+      const stopped = await this.#stopUnused(changes.map(({ workload }) => workload));
+      for (const { client } of changes) this.#core.events.emit({ type: 'client.changed', name: client });
+      return { files, stopped };
+    });
+  }
+
+  /** Gives each server the name of a workload: the one of an earlier adoption, or a free one. */
+  async #find(scope: AdoptionScope): Promise<{ named: Named[]; problems: AdoptionPlan['problems'] }> {
+    const { clients, secrets } = this.#core;
+    const { servers, problems } = await scan({
+      ...scope,
+      home: homeOf(this.#env),
+      env: this.#env,
+      userFile: (client) => clients.pathOf(client),
+      isOwn: (target) => clients.leadsToWorkload(target),
+    });
+    const known = await this.#knownWorkloads();
+    const { vault } = secrets;
+    const named: Named[] = [];
+    const fresh: FoundServer[] = [];
+    for (const server of servers) {
+      const fingerprint =
+        known.size === 0 || vault === undefined ? '' : await this.#record.fingerprint(server.content, vault);
+      const workload = known.get(fingerprint);
+      if (workload === undefined) fresh.push(server);
+      else named.push({ server, workload, exists: true });
+    }
+    const names = uniqueNames(
+      fresh.map((server) => ({ name: server.entries[0]?.name ?? '', path: [], entry: {} })),
+      this.#core.workloads.all().map(({ runConfig }) => runConfig.name),
+    );
+    const others = fresh.map((server, index) => ({
+      server,
+      workload: names[index]?.workload ?? 'server',
+      exists: false,
+    }));
+    return { named: [...named, ...others], problems };
+  }
+
+  /** The existing workloads of earlier adoptions, by the fingerprints of their servers. */
+  async #knownWorkloads(): Promise<Map<string, string>> {
+    const known = new Map<string, string>();
+    for (const [name, { id, fingerprint, at }] of Object.entries(await this.#record.workloads())) {
+      const supervisor = this.#core.workloads.find(name);
+      if (supervisor === undefined) continue;
+      // Without an ID, the adoption was interrupted. A workload that is older is another one.
+      const isSame = id === undefined ? supervisor.condition.createdAt >= at : supervisor.id === id;
+      if (isSame) known.set(fingerprint, name);
+    }
+    return known;
+  }
+
+  async #planOne({ server, workload, exists }: Named, signal: AbortSignal): Promise<PlannedServer> {
+    const { command, url, notes, request, failure } = server;
+    const planned = {
+      workload,
+      exists,
+      places: placesOf(server),
+      ...(command === undefined ? {} : { command }),
+      ...(url === undefined ? {} : { url }),
+      credentials: request === undefined ? [] : credentialsIn(request).map(({ target }) => target),
+      notes,
+    };
+    if (request === undefined) return { ...planned, ...problemOf(failure) };
+    if (exists) return planned;
+    try {
+      const check = await checkWorkload(
+        this.#core,
+        { ...request, name: workload },
+        { edited: undefined, signal },
+      );
+      refuseRisks(check.risks, server);
+      return { ...planned, check: { ...check, package: urlWithoutCredentials(check.package) } };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      return { ...planned, ...problemOf(thrown) };
+    }
+  }
+
+  async #adoptOne(named: Named, vault: Vault, call: Call): Promise<AdoptedServer> {
+    const { server, workload } = named;
+    const result = { workload, places: placesOf(server), notes: [] as string[] };
+    const { request } = server;
+    if (request === undefined) return { ...result, ...problemOf(server.failure) };
+    try {
+      call.signal.throwIfAborted();
+      const report = (message: string): void => call.report(`${workload}: ${message}`);
+      const runner = new AdoptedWorkloads(this.#core, this.#record, vault);
+      result.notes.push(...(await runner.run(named, request, { ...call, report })));
+      for (const entry of server.entries) {
+        report(`changing ${entry.place.path}`);
+        const { application } = entry.place;
+        const next = adoptedValue(
+          application,
+          entry.value,
+          this.#core.clients.entryFor(workload),
+          entry.name,
+        );
+        const at = new Date().toISOString();
+        await adoptEntry(entry, next, { record: this.#record, vault, workload, at });
+        this.#core.events.emit({ type: 'client.changed', name: application.id });
+      }
+      return result;
+    } catch (thrown) {
+      call.signal.throwIfAborted();
+      return { ...result, ...problemOf(thrown) };
+    }
+  }
+
+  async #stopUnused(workloads: readonly string[]): Promise<string[]> {
+    const used = new Set((await this.#record.changes()).map(({ workload }) => workload));
+    const created = new Set((await this.#knownWorkloads()).values());
+    const unused = [...new Set(workloads)].filter((name) => !used.has(name) && created.has(name));
+    for (const name of unused) await stopWorkload(this.#core, name);
+    return unused;
+  }
+
+  /** The store for the key of the backups. Sets up the encrypted secrets if there are none yet. */
+  async #openVault({ report }: Call): Promise<Vault> {
+    const { secrets } = this.#core;
+    const isSetUp = await secrets.describe().then(
+      () => true,
+      (thrown: unknown) => {
+        if (thrown instanceof ThvError && thrown.kind === 'not-found') return false;
+        throw thrown;
+      },
+    );
+    if (!isSetUp)
+      report((await secrets.setup({ provider_type: 'encrypted', generate_password: true })).message);
+    const { vault } = secrets;
+    if (vault === undefined) throw noVault();
+    return vault;
+  }
+}
+
+function noVault(): ThvError {
+  return invalid('adoption needs the encrypted secrets, for the credentials and the backups of the files', {
+    hint: 'run thv secret setup --provider encrypted',
+  });
+}
+
+function placesOf({ entries }: FoundServer): AdoptionPlace[] {
+  return entries.map(({ name, place: { application, scope, path } }) => ({
+    client_type: application.id,
+    scope,
+    path,
+    name,
+  }));
+}
+
+function problemOf(thrown: unknown): { problem: string; hint?: string } {
+  if (!(thrown instanceof ThvError)) throw thrown;
+  const { message: problem, hint } = thrown;
+  return { problem, ...(hint === undefined ? {} : { hint }) };
+}

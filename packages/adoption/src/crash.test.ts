@@ -1,0 +1,106 @@
+// @suite faults
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { clientTexts, give, take, textsIn } from './testing/take-and-give.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'thv-crash-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** Copies a home. Its record has absolute paths. */
+async function copy(from: string, to: string): Promise<void> {
+  await cp(from, to, { recursive: true });
+  const index = join(to, 'adoptions/index.json');
+  const text = await readFile(index, 'utf8').catch(() => {});
+  if (text !== undefined) await writeFile(index, text.replaceAll(`${from}/`, `${to}/`));
+}
+
+const backupsIn = async (home: string): Promise<string[]> =>
+  (await readdir(join(home, 'adoptions')).catch(() => [])).filter((name) => name !== 'index.json');
+
+/** Adopts or gives back in a process of its own, which kills itself at the given step. False if there are fewer steps. */
+async function dieDuring(act: 'take' | 'give', home: string, step: number): Promise<boolean> {
+  const code = `
+    import fs from 'node:fs/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    let left = ${step};
+    const count = () => { if (left-- === 0) process.kill(process.pid, 'SIGKILL'); };
+    for (const name of ['open', 'link', 'rename', 'rm', 'writeFile']) {
+      const real = fs[name];
+      fs[name] = async (...args) => {
+        count();
+        const result = await real(...args);
+        if (name === 'open') {
+          const { writeFile } = result;
+          result.writeFile = async function (text) {
+            await writeFile.call(this, text.slice(0, 10));
+            count();
+            await writeFile.call(this, text.slice(10));
+          };
+        }
+        return result;
+      };
+    }
+    syncBuiltinESMExports();
+    const acts = await import(${JSON.stringify(new URL('testing/take-and-give.ts', import.meta.url).href)});
+    await acts.${act}(${JSON.stringify(home)});
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' });
+  const [status, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  expect([status, signal]).toEqual(signal === null ? [0, null] : [null, 'SIGKILL']);
+  return signal !== null;
+}
+
+/** By default, one of three steps, beginning with a random one. */
+const stride = process.env['ADOPTION_KILLS'] === 'all' ? 1 : 3;
+
+test(
+  'a daemon that is killed at any moment of an adoption leaves whole files, and both ways can be finished',
+  { timeout: 600_000 },
+  async () => {
+    const start = join(directory, 'start');
+    await mkdir(start);
+    for (const [id, text] of Object.entries(clientTexts)) await writeFile(join(start, id), text);
+    const end = join(directory, 'end');
+    await copy(start, end);
+    await take(end, { only: 'one' });
+    const between = await textsIn(end);
+    await take(end);
+    const adopted = await textsIn(end);
+
+    const dieAt = async (act: 'take' | 'give', step: number): Promise<boolean> => {
+      const home = join(directory, `${act}-${step}`);
+      await copy(act === 'take' ? start : end, home);
+      const hasDied = await dieDuring(act, home, step);
+      const other = `${home}-other`;
+      await copy(home, other);
+
+      for (const [id, text] of Object.entries(await textsIn(home)))
+        expect([clientTexts, between, adopted].map((texts) => texts[id as 'cursor'])).toContain(text);
+      await give(home);
+      expect(await textsIn(home)).toEqual(clientTexts);
+      expect(await backupsIn(home)).toEqual([]);
+      await take(other);
+      expect(await textsIn(other)).toEqual(adopted);
+      expect(await give(other)).toEqual(['file', 'file', 'file']);
+      expect(await textsIn(other)).toEqual(clientTexts);
+      return hasDied;
+    };
+    let kills = 0;
+    for (const act of ['take', 'give'] as const) {
+      let step = Math.floor(Math.random() * stride);
+      while ((await Promise.all([dieAt(act, step), dieAt(act, step + stride)])).every(Boolean)) {
+        step += 2 * stride;
+        kills += 2;
+      }
+    }
+
+    expect(kills).toBeGreaterThan(100 / stride);
+  },
+);

@@ -1,0 +1,67 @@
+import { realpathSync, statSync } from 'node:fs';
+import { isAbsolute, relative } from 'node:path';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { invalid } from '@toolhive/contract/failure';
+import { absolutePath } from '@toolhive/pasted/paths';
+
+/** Where relative paths start. */
+export interface Base {
+  home: string;
+  /** The directory of the project, if the entry is for one. */
+  directory: string | undefined;
+  /** Whether others may have written the entry. */
+  isShared: boolean;
+}
+
+/**
+ * The request with a mount for each existing path in its arguments and variables, because the original command could use
+ * them. The configuration of a project can come from others, so its paths must be in the project. Throws `invalid`.
+ */
+export function withMounts(request: CreateWorkload, base: Base): CreateWorkload {
+  const { cmd_arguments: args, env_vars: variables, volumes } = request;
+  if (request.url !== undefined) return request;
+  const mounted = (volumes ?? []).map((volume) => volume.split(':')[1] ?? '');
+  const added = new Map<string, string>();
+  const mountOf = (text: string, access: '' | ':ro'): string => {
+    const path = pathIn(text, base);
+    if (path === undefined) return text;
+    if ([...mounted, ...added.keys()].some((target) => isInside(path, target))) return path;
+    if (base.isShared && !isInside(realpathSync(path), realpathSync(base.directory ?? ''))) {
+      throw invalid(`the configuration of the project names ${path}, which is outside the project`, {
+        hint: `to grant the access yourself, use thv run with --volume ${path}:${path}`,
+      });
+    }
+    added.set(path, `${path}:${path}${access}`);
+    return path;
+  };
+  const texts = (args ?? []).map((arg) => {
+    const [, start = '', value = arg] = /^(--?[\w-]+=)(.*)$/s.exec(arg) ?? [];
+    return start + mountOf(value, '');
+  });
+  const given = Object.entries(variables ?? {}).map(([name, value]) => [
+    name,
+    // A file with credentials is for reading.
+    mountOf(value, /CREDENTIAL|CERT|CA_BUNDLE|KUBECONFIG/i.test(name) ? ':ro' : ''),
+  ]);
+  return {
+    ...request,
+    ...(args ? { cmd_arguments: texts } : {}),
+    ...(variables ? { env_vars: Object.fromEntries(given) as Record<string, string> } : {}),
+    ...(added.size > 0 ? { volumes: [...(volumes ?? []), ...added.values()] } : {}),
+  };
+}
+
+/** The existing file or directory that a text names. Undefined for other texts. */
+function pathIn(text: string, { home, directory }: Base): string | undefined {
+  if (!/^(?:~?\/.|\.{1,2}(?:\/|$)|\$HOME\/)/.test(text) || text.includes('\n')) return undefined;
+  if (text.startsWith('.') && directory === undefined) return undefined;
+  const expanded = text.replace(/^(?:~|\$HOME)(?=\/)/, home);
+  const path = absolutePath(expanded, { directory });
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true || found?.isDirectory() === true ? path : undefined;
+}
+
+function isInside(path: string, directory: string): boolean {
+  const rest = relative(directory, path);
+  return rest === '' || (!rest.startsWith('..') && !isAbsolute(rest));
+}

@@ -1,0 +1,139 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
+import { builtInProfiles } from '@toolhive/contract/permission-profile';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { getCapabilities } from '@toolhive/core/capabilities';
+import { checkWorkload } from '@toolhive/core/check';
+import type { Core } from '@toolhive/core/core';
+import { createWorkload, editWorkload } from '@toolhive/core/create';
+import { deleteWorkload, startWorkload } from '@toolhive/core/operate';
+import { importCommand } from './hints.ts';
+import type { AdoptionRecord } from './record.ts';
+import type { FoundServer } from './scan.ts';
+import { credentialsIn, withSecrets } from './separate.ts';
+import type { Credential } from './separate.ts';
+
+export interface Call {
+  report: (message: string) => void;
+  signal: AbortSignal;
+}
+
+export type Vault = NonNullable<Core['secrets']['vault']>;
+
+/** A found server with the name of its workload. */
+export interface Named {
+  server: FoundServer;
+  workload: string;
+  exists: boolean;
+}
+
+/** A server that does not stop is killed long before. */
+const REMOVAL_MS = 60_000;
+
+/** Runs adopted servers, and finds out whether they work. */
+export class AdoptedWorkloads {
+  readonly #core: Core;
+  readonly #record: AdoptionRecord;
+  readonly #vault: Vault;
+
+  constructor(core: Core, record: AdoptionRecord, vault: Vault) {
+    this.#core = core;
+    this.#record = record;
+    this.#vault = vault;
+  }
+
+  /** Runs the workload of a server, and returns notes for the user. Leaves nothing behind if the server does not work. */
+  async run({ server, workload, exists }: Named, request: CreateWorkload, call: Call): Promise<string[]> {
+    const core = this.#core;
+    if (exists) {
+      await (await startWorkload(core, workload)).follow(call.report, call.signal);
+      await this.#toolsOf(workload);
+      return [];
+    }
+    const check = await checkWorkload(
+      core,
+      { ...request, name: workload },
+      { edited: undefined, signal: call.signal },
+    );
+    refuseRisks(check.risks, server);
+    const at = new Date().toISOString();
+    const fingerprint = await this.#record.fingerprint(server.content, this.#vault);
+    await this.#record.setWorkload(workload, { at, fingerprint });
+    const keys = new Map<Credential, string>();
+    try {
+      for (const credential of credentialsIn(request))
+        keys.set(credential, await this.#store(`${workload}-${credential.target}`, credential.value));
+      const wanted = { ...withSecrets(request, keys), name: workload };
+      const isNarrow =
+        check.permissions?.network.kind === 'none' || check.permissions?.network.hosts !== undefined;
+      // With the rules of the registry entry, the server may lack a host that its tools need.
+      const first = isNarrow ? { ...wanted, permission_profile: builtInProfiles.public } : wanted;
+      await createWorkload(core, first, call);
+      await core.workloads.require(workload).follow(call.report, call.signal);
+      const original = await this.#toolsOf(workload);
+      if (isNarrow) {
+        call.report('starting with its network rules');
+        await editWorkload(core, workload, wanted, call);
+        await core.workloads.require(workload).follow(call.report, call.signal);
+        refuseDifference(original, await this.#toolsOf(workload));
+      }
+      await this.#record.setWorkload(workload, { at, fingerprint, id: core.workloads.require(workload).id });
+      return check.notes ?? [];
+    } catch (thrown) {
+      await this.#discard(workload, [...keys.values()]);
+      throw thrown;
+    }
+  }
+
+  /** The tools of a running workload. Throws if the server does not list them. */
+  async #toolsOf(workload: string): Promise<Map<string, unknown>> {
+    if (this.#core.workloads.require(workload).requiredSignIn !== undefined) return new Map(); // the user signs in later
+    const { tools, problem } = await getCapabilities(this.#core, workload, { refresh: true });
+    if (problem !== undefined) throw invalid(`the server does not list its tools: ${problem}`);
+    return new Map(tools.map(({ name, input_schema }) => [name, input_schema]));
+  }
+
+  async #store(key: string, value: string): Promise<string> {
+    for (let count = 1; ; count += 1) {
+      const free = count === 1 ? key : `${key}-${count}`;
+      try {
+        await this.#core.secrets.create(free, value);
+        return free;
+      } catch (thrown) {
+        if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict' || count === 100) throw thrown;
+      }
+    }
+  }
+
+  /** Removes what a failed adoption has created. */
+  async #discard(workload: string, secrets: readonly string[]): Promise<void> {
+    const core = this.#core;
+    const failed = (error: unknown): void =>
+      core.log.warn({ workload, why: messageOf(error) }, 'adoption could not be cleaned up');
+    if (core.workloads.find(workload) !== undefined)
+      await deleteWorkload(core, workload)
+        .then((removal) => removal.follow(() => {}, AbortSignal.timeout(REMOVAL_MS)))
+        .catch(failed);
+    for (const key of secrets) await core.secrets.remove(key).catch(failed);
+    await this.#record.setWorkload(workload, undefined);
+  }
+}
+
+/** An entry of a configuration is not the consent of the user. */
+export function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {
+  if (risks.length === 0) return;
+  const [entry] = entries;
+  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
+    ...(entry === undefined ? {} : { hint: `to give the access, run ${importCommand(entry)}` }),
+  });
+}
+
+function refuseDifference(original: ReadonlyMap<string, unknown>, tools: ReadonlyMap<string, unknown>): void {
+  const missing = [...original.keys()].filter((name) => !tools.has(name));
+  const changed = [...original].filter(([name, schema]) => tools.has(name) && !isDeepStrictEqual(tools.get(name), schema)); // prettier-ignore
+  if (missing.length === 0 && changed.length === 0) return;
+  const names = [...missing, ...changed.map(([name]) => name)].slice(0, 5).join(', ');
+  throw invalid(`with its network rules, the server does not have the same tools: ${names}`, {
+    hint: 'run it with thv run and --permission-profile public, and then adopt it again',
+  });
+}

@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
+import { replaceCredentials, urlWithoutCredentials } from '@toolhive/contract/credential';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { entryTarget } from '@toolhive/clients/entry';
+import { findPlaces, readPlace } from '@toolhive/clients/places';
+import type { Place } from '@toolhive/clients/places';
+import { readClientDocument } from '@toolhive/pasted/client-document';
+import { readClientEntry } from '@toolhive/pasted/client-entry';
+import type { EntryFrom } from '@toolhive/pasted/client-entry';
+import { readEntry } from '@toolhive/pasted/entry-fields';
+import canonicalize from 'canonicalize';
+import { importCommand } from './hints.ts';
+import { withMounts } from './mounts.ts';
+
+/** An entry that leads to a server without ToolHive. */
+export interface FoundEntry {
+  place: Place;
+  name: string;
+  value: Readonly<Record<string, unknown>>;
+}
+
+/** A server, with all entries that lead to it. */
+export interface FoundServer {
+  entries: FoundEntry[];
+  /** Identifies the server: two entries with the same content lead to the same server. Contains credentials. */
+  content: string;
+  command: string[] | undefined;
+  url: string | undefined;
+  notes: string[];
+  /** The request without a name. Undefined if there is a problem. */
+  request: CreateWorkload | undefined;
+  failure: ThvError | undefined;
+}
+
+export interface ScanOptions extends AdoptionScope {
+  home: string;
+  env: NodeJS.ProcessEnv;
+  userFile: (client: Place['application']['id']) => string;
+  /** Whether an entry leads to a workload. */
+  isOwn: (target: string) => boolean;
+}
+
+/** Finds the servers that clients run themselves. A problem with one file or entry does not affect the others. */
+export async function scan(
+  options: ScanOptions,
+): Promise<{ servers: FoundServer[]; problems: AdoptionPlan['problems'] }> {
+  const { clients, projects = [], userFile, isOwn } = options;
+  const found = new Map<string, FoundServer>();
+  const problems: AdoptionPlan['problems'] = [];
+  for (const place of await findPlaces({ userFile, projects })) {
+    const { application, path } = place;
+    if (clients !== undefined && !clients.includes(application.id)) continue;
+    try {
+      const { text, entries } = await readPlace(place);
+      const inputs = inputsIn(text, path);
+      for (const [name, value] of entries) {
+        const target = entryTarget(application, value);
+        if (typeof value !== 'object' || value === null || (target !== undefined && isOwn(target))) continue;
+        const entry: FoundEntry = { place, name, value: value as FoundEntry['value'] };
+        const server = await readServer(entry, inputs, options);
+        if (server === undefined) continue;
+        const known = found.get(server.content);
+        if (known === undefined) found.set(server.content, server);
+        else known.entries.push(entry);
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof ThvError)) throw thrown;
+      problems.push({ client_type: application.id, path, problem: thrown.message });
+    }
+  }
+  return { servers: [...found.values()], problems };
+}
+
+type Inputs = ReturnType<typeof readClientDocument>['inputs'];
+
+/** The questions of a configuration (Visual Studio Code). */
+function inputsIn(text: string, path: string): Inputs {
+  try {
+    return readClientDocument(text, path).inputs;
+  } catch {
+    return new Map(); // a file without servers in the usual sections
+  }
+}
+
+/** Undefined for entries that start and reach nothing, such as built-in extensions. */
+async function readServer(
+  entry: FoundEntry,
+  inputs: Inputs,
+  { home, env }: Pick<ScanOptions, 'home' | 'env'>,
+): Promise<FoundServer | undefined> {
+  const { place, name, value } = entry;
+  const own = JSON.stringify([place.path, place.application.pointer, name]);
+  const base = {
+    entries: [entry],
+    content: own,
+    command: undefined,
+    url: undefined,
+    notes: [],
+    request: undefined,
+  };
+  try {
+    const { command = [], args = [], url } = readEntry(name, value);
+    const words = [...(Array.isArray(command) ? command : [command]), ...args].filter((word) => word !== '');
+    if (words.length === 0 && url === undefined) return undefined;
+    const shown = {
+      ...base,
+      command: words.length > 0 ? replaceCredentials(words, () => '***') : undefined,
+      url: url === undefined ? undefined : urlWithoutCredentials(url),
+    };
+    try {
+      if (value['disabled'] === true || value['enabled'] === false) throw invalid('it is disabled');
+      const from: EntryFrom = {
+        env,
+        inputs,
+        directory: place.directory,
+        readFile: (path) => readFile(path, 'utf8'),
+      };
+      // A project can come from others, and must not use the variables and files of the user.
+      const { request, notes, needs } = await readClientEntry(
+        { name, workload: 'server', notes: [], entry: value },
+        place.isShared ? { ...from, env: {}, readFile: refuseToRead } : from,
+      );
+      const missing = needs.filter(({ required }) => required).map((need) => need.name);
+      if (missing.length > 0) throw missingValues(missing, entry);
+      const { name: _name, ...unnamed } = withMounts(request, {
+        home,
+        directory: place.directory,
+        isShared: place.isShared,
+      });
+      return { ...shown, notes, request: unnamed, failure: undefined, content: canonicalize(unnamed) ?? own };
+    } catch (thrown) {
+      if (!(thrown instanceof ThvError)) throw thrown;
+      return { ...shown, failure: thrown };
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ThvError)) throw thrown;
+    return { ...base, failure: thrown };
+  }
+}
+
+function refuseToRead(path: string): Promise<never> {
+  const hint = 'to use the file, run thv import with the configuration file';
+  throw invalid(`the configuration of the project names the file ${path}`, { hint });
+}
+
+function missingValues(names: readonly string[], entry: FoundEntry): ThvError {
+  return invalid(`the configuration has no value for ${names.join(', ')}`, {
+    hint: `run ${importCommand(entry)}, which asks for the ${names.length === 1 ? 'value' : 'values'}`,
+  });
+}
