@@ -83,8 +83,8 @@ export async function guardedFetch(address: string, request: GuardedRequest = {}
 }
 
 /**
- * Passes the body behind an https URL to `receive` while it arrives. An answer that is none is a failure. Whoever
- * receives it limits its size.
+ * Passes the body behind an https URL to `receive` while it arrives. The receiver limits
+ * the size.
  */
 export async function guardedDownload(
   address: string,

@@ -87,7 +87,7 @@ const bundle: PackageKind = {
   source: ({ identifier, fileSha256 = '' }) => `mcpb://${identifier}@sha256-${fileSha256.toLowerCase()}`,
 };
 
-/** Only the hash decides what runs, whoever controls the web server. */
+/** Only the hash decides what runs, and never the web server. */
 function bundleProblem({ identifier, fileSha256 }: Package): string | undefined {
   if (URL.parse(identifier)?.protocol !== 'https:')
     return `the bundle ${identifier.slice(0, 200)} is not at an https URL`;

@@ -149,7 +149,7 @@ function requireRunnable(text: string): void {
   if (isRepository(source)) throw invalid(`${text} is a Git repository, which only a user can name`);
 }
 
-/** Whoever controls the web server of a bundle could replace it, so the registry must name its content. */
+/** A web server could replace a bundle at any time, so the registry must name its content. */
 function requirePublishedBundle(source: BundleSource, text: string): void {
   if (source.name.startsWith('/') || source.name.startsWith('.'))
     throw invalid(`${text} is a path of this machine`);

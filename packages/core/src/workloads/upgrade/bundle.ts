@@ -19,7 +19,7 @@ export async function findBundleUpdate(
   call: Call,
 ): Promise<Pick<WorkloadUpdate, 'current' | 'newest' | 'outdated' | 'young'>> {
   if (!source.name.startsWith('/')) {
-    // Whoever controls a web server or a registry could choose what is newest.
+    // A web server or a registry could choose the newest content.
     throw conflict(`${name} runs a bundle from a web server, which has no versions`, {
       hint: 'to run the present content, remove the workload, and run the URL again',
     });
