@@ -89,11 +89,11 @@ test('a server that does not work in isolation stays as it is, with the reason',
         ends: { command: 'npx', args: ['-y', 'toolhive-test-servers', 'exit-at-once'] },
         unknown: { command: 'npx', args: ['-y', 'toolhive-no-such-package'] },
         off: { ...echo, disabled: true },
-        risky: { ...echo, args: [...echo.args, user.home] },
+        risky: { ...echo, args: [...echo.args, '~/.ssh'] },
       },
     }),
   };
-  await write(user, files);
+  await write(user, { ...files, '.ssh/id': 'mine' });
 
   const outcome = await user.thv('adopt', '--yes', '--format', 'json');
 

@@ -198,6 +198,7 @@ function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
       '--with',
       '-p',
       '--python',
+      '--exclude-newer',
       '--color',
       '--cache-dir',
       '--link-mode',

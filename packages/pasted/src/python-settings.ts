@@ -2,15 +2,17 @@ import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
 
-export type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version'>;
+export type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version' | 'python_exclude_newer'>;
 
 /** What the flags of uv say about packages and Python. */
 export function pythonSettings(given: OtherFlags['given']): PythonSettings {
   const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
   const python = valuesOf(given, '-p', '--python').at(-1);
+  const until = valuesOf(given, '--exclude-newer').at(-1);
   return {
     ...(others.length === 0 ? {} : { python_with: others }),
     ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
+    ...(until === undefined ? {} : { python_exclude_newer: until }),
   };
 }
 

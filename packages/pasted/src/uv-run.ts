@@ -40,7 +40,7 @@ const runFlags = {
     '-m',
     '--module',
   ),
-  ...withValues('-w', '--with', '-p', '--python', '--env-file', '--link-mode'),
+  ...withValues('-w', '--with', '-p', '--python', '--exclude-newer', '--env-file', '--link-mode'),
 };
 
 async function readUvRun(
@@ -68,6 +68,9 @@ async function readUvRun(
       ...found.request,
       ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }),
       ...(settings.python_version === undefined ? {} : { python_version: settings.python_version }),
+      ...(settings.python_exclude_newer === undefined
+        ? {}
+        : { python_exclude_newer: settings.python_exclude_newer }),
       ...(python_with.length === 0 ? {} : { python_with: [...new Set(python_with)] }),
     },
   };

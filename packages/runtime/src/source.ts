@@ -45,6 +45,8 @@ export interface PackageOptions {
   with?: readonly string[];
   /** The Python version: `3.12`. */
   python?: string;
+  /** Only Python packages from before the end of this day, or before this time: `2025-01-31`. */
+  excludeNewer?: string;
   /** The npm packages whose install scripts run. */
   allowScripts?: readonly string[];
 }
@@ -250,20 +252,25 @@ function parseLocal(scheme: PackageScheme, rest: string): PackageSource {
 const requirement =
   /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?(?:\[[a-z0-9,._ -]+\])?(?: *(?:[<>=!~]=?|===) *[\w.*+!-]+(?: *, *(?:[<>=!~]=?|===) *[\w.*+!-]+)*)?$/i;
 
+const day = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
 /** Adds options to a source. Throws `invalid` if they are wrong, or for another kind of package. */
 export function withOptions(source: ServerSource, options: PackageOptions): ServerSource {
-  const { with: others = [], python, allowScripts = [] } = options;
-  const isPython = others.length > 0 || python !== undefined;
+  const { with: others = [], python, excludeNewer, allowScripts = [] } = options;
+  const isPython = others.length > 0 || python !== undefined || excludeNewer !== undefined;
   if (!isPython && allowScripts.length === 0) return source;
   const scheme = source.kind === 'package' ? source.scheme : undefined;
-  if (source.kind === 'bundle' && python !== undefined && others.length === 0 && allowScripts.length === 0)
+  const isOnlyPython = others.length === 0 && excludeNewer === undefined && allowScripts.length === 0;
+  if (source.kind === 'bundle' && python !== undefined && isOnlyPython)
     return { ...source, options: { python: pythonVersion(python) } };
   if (
     source.kind !== 'package' ||
     (isPython && scheme !== 'uvx') ||
     (allowScripts.length > 0 && scheme !== 'npx')
   ) {
-    const [flags, kind] = isPython ? ['--with and --python', 'uvx://'] : ['--allow-scripts', 'npx://'];
+    const [flags, kind] = isPython
+      ? ['--with, --python, and --exclude-newer', 'uvx://']
+      : ['--allow-scripts', 'npx://'];
     throw invalid(`${formatSource(source)} is not a package for ${flags}`, {
       hint: `use them with ${kind} packages`,
     });
@@ -276,6 +283,11 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
     }
   }
   if (python !== undefined) pythonVersion(python);
+  if (excludeNewer !== undefined && (!day.test(excludeNewer) || Number.isNaN(Date.parse(excludeNewer)))) {
+    throw invalidField('/python_exclude_newer', `${JSON.stringify(excludeNewer)} is not a date`, {
+      hint: 'use a date such as 2025-01-31, or a time such as 2025-01-31T12:00:00Z',
+    });
+  }
   for (const name of allowScripts) {
     if (name.length > 256 || name.startsWith('-') || !packageNames.npx.test(name)) {
       throw invalidField('/allow_scripts', `${JSON.stringify(name)} is not an npm package name`);

@@ -145,6 +145,7 @@ export const RunConfig = z
       }),
     python_with: texts('Additional Python packages.'),
     python_version: text('The Python version.'),
+    python_exclude_newer: text('The date of the newest Python packages.'),
     allow_scripts: texts('The npm packages whose install scripts can run.'),
     image_verification: ImageVerification.optional().meta({
       description: 'The effect of a missing or wrong image signature. warn by default.',

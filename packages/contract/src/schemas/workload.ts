@@ -239,6 +239,15 @@ export const CreateWorkload = z
         description: 'The Python version of a uvx:// package.',
         examples: ['3.12'],
       }),
+    python_exclude_newer: z
+      .string()
+      .max(40)
+      .optional()
+      .meta({
+        description:
+          'Only Python packages from before the end of this day, so that a uvx:// package gets the dependencies of its time.',
+        examples: ['2025-01-31'],
+      }),
     allow_scripts: z
       .array(z.string().max(256))
       .max(100)

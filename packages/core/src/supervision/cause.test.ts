@@ -235,3 +235,43 @@ test('searches no more than a part of a long line', () => {
 
   expect(causeOf(output)?.line).toBe('Error: no key');
 });
+
+test.each([
+  [
+    'the SDK, if version 1 is chosen already',
+    "ImportError: cannot import name 'Server' from 'mcp' (/x/site-packages/mcp/__init__.py)",
+    { pythonWith: ['mcp<2'] },
+  ],
+  ['a part of a package', "ModuleNotFoundError: No module named 'bibtexparser.bibdatabase'", {}],
+  [
+    'a name in another package',
+    "ImportError: cannot import name 'url_quote' from 'werkzeug.urls' (/x/site-packages/werkzeug/urls.py)",
+    {},
+  ],
+])('a server that lacks %s gets the dependencies of its time', (_what, line, known) => {
+  const cause = causeOf(`Traceback (most recent call last):\n${line}`, {
+    publishedAt: '2025-01-20T06:32:59Z',
+    ...known,
+  });
+
+  expect(cause).toEqual({
+    line,
+    fix: 'run it with --exclude-newer 2025-01-21, because its dependencies have changed since it was published',
+  });
+});
+
+test('a missing package of a shared name is added instead', () => {
+  const cause = causeOf("ModuleNotFoundError: No module named 'google.generativeai'", {
+    publishedAt: '2025-01-20T06:32:59Z',
+  });
+
+  expect(cause?.fix).toContain('--with google');
+});
+
+test('a server for the first versions of the Python SDK gets one of them', () => {
+  const cause = causeOf(
+    "ImportError: cannot import name 'McpError' from 'mcp.server' (/x/site-packages/mcp/server/__init__.py)",
+  );
+
+  expect(cause?.fix).toContain("--with 'mcp<1.2'");
+});

@@ -13,10 +13,32 @@ export interface Cause {
 interface Complaint {
   pattern: RegExp;
   /** Gets the groups of the pattern and the whole output. Undefined if the line is none of this kind after all. */
-  fix: (groups: string[], output: string) => string | undefined;
+  fix: (groups: string[], output: string, known: KnownServer) => string | undefined;
   /** A line that says more, if the output contains one. */
   better?: RegExp;
 }
+
+/** What is known about a server besides its output. */
+export interface KnownServer {
+  /** When its version was published, as RFC 3339. */
+  publishedAt?: string | undefined;
+  /** The Python packages that the user has added. */
+  pythonWith?: readonly string[] | null | undefined;
+}
+
+/** The dependencies of the day after the server was published, which its author has used. */
+function ofItsTime({ publishedAt }: KnownServer): string | undefined {
+  const published = Date.parse(publishedAt ?? '');
+  if (Number.isNaN(published)) return undefined;
+  const day = new Date(published + DAY_MS).toISOString().slice(0, 10);
+  return `run it with --exclude-newer ${day}, because its dependencies have changed since it was published`;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Whether version 1 of the Python SDK is chosen already. */
+const hasOlderSdk = ({ pythonWith }: KnownServer): boolean =>
+  (pythonWith ?? []).some((requirement) => /^mcp\b/.test(requirement));
 
 const path = String.raw`(\/[\w./@+-]{1,200})`;
 const host = String.raw`([a-z0-9](?:[\w-]{0,62}\.){0,8}[\w-]{0,62})`;
@@ -29,19 +51,28 @@ const complaints: readonly Complaint[] = [
   {
     pattern:
       /'Server' object has no attribute|cannot import name '\w+' from 'mcp|No module named 'mcp\.|module 'mcp[.\w]*' has no attribute|FastMCP\S* got an unexpected keyword/,
-    fix: () => "run it with --with 'mcp<2', because it was written for version 1 of the Python SDK",
+    fix: (_groups, output, known) => {
+      if (hasOlderSdk(known)) return ofItsTime(known);
+      const isVeryOld = /cannot import name 'McpError' from 'mcp\.server'/.test(output);
+      return `run it with --with 'mcp<${isVeryOld ? '1.2' : '2'}', because it was written for version 1 of the Python SDK`;
+    },
   },
   {
     pattern: /No module named 'fastmcp\.|cannot import name '\w+' from 'fastmcp/,
     fix: () => "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
   },
   {
-    // The package is there, but not this part of it.
-    pattern: /No module named '([A-Za-z]\w{0,100})\.[\w.]{1,100}'/,
-    fix: ([name = ''], output) =>
-      output.includes(`/site-packages/${name}/`)
-        ? `run it with the version of ${name.replaceAll('_', '-')} that it was written for: --with '${name.replaceAll('_', '-')}<VERSION'`
+    // Python names the first part that is missing. So the package is there, unless several packages share its name.
+    pattern: /No module named '(?!google\.|azure\.|ruamel\.)([A-Za-z]\w{0,100})\.[\w.]{1,100}'/,
+    fix: ([name = ''], output, known) =>
+      output.includes(`/site-packages/${name}/`) || known.publishedAt !== undefined
+        ? (ofItsTime(known) ??
+          `run it with the version of ${name.replaceAll('_', '-')} that it was written for: --with '${name.replaceAll('_', '-')}<VERSION'`)
         : undefined,
+  },
+  {
+    pattern: /cannot import name '\w+' from '[A-Za-z][\w.]{0,100}' \(\/\S{0,300}\/site-packages\//,
+    fix: (_groups, _output, known) => ofItsTime(known),
   },
   {
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
@@ -144,17 +175,17 @@ const maxLines = 100;
 const maxLineChars = 500;
 
 /** The line in a server's output that names the cause of its end. Undefined without output. */
-export function causeOf(output: string): Cause | undefined {
+export function causeOf(output: string, server: KnownServer = {}): Cause | undefined {
   const lines = linesOf(output);
-  const known = knownCause(lines);
+  const known = knownCause(lines, server);
   if (known !== undefined) return known;
   const line = plainCause(lines);
   return line === undefined ? undefined : { line: shortened(line) };
 }
 
 /** The same for a server that may run: only a line with a known fix counts. */
-export function complaintIn(output: string): Cause | undefined {
-  return knownCause(linesOf(output));
+export function complaintIn(output: string, server: KnownServer = {}): Cause | undefined {
+  return knownCause(linesOf(output), server);
 }
 
 function linesOf(output: string): string[] {
@@ -169,7 +200,7 @@ function linesOf(output: string): string[] {
   );
 }
 
-function knownCause(lines: readonly string[]): Cause | undefined {
+function knownCause(lines: readonly string[], server: KnownServer): Cause | undefined {
   const recent = lines.join('\n');
   for (const complaint of complaints) {
     if (complaint === variables) {
@@ -181,7 +212,7 @@ function knownCause(lines: readonly string[]): Cause | undefined {
     // The first line of Node.js and the last line of Python contain the message. Others repeat it in source code.
     const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
     const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
-    const text = groups === undefined ? undefined : fix(groups, recent);
+    const text = groups === undefined ? undefined : fix(groups, recent, server);
     if (line === undefined || text === undefined) continue;
     const stated = better && lines.findLast((candidate) => better.test(candidate));
     return { line: shortened(stated ?? line), fix: text };

@@ -32,11 +32,13 @@ export function packageSourceOf({
   image = '',
   python_with,
   python_version,
+  python_exclude_newer,
   allow_scripts,
 }: RunConfig): ServerSource {
   return withOptions(parseSource(image), {
     ...(python_with?.length ? { with: python_with } : {}),
     ...(python_version ? { python: python_version } : {}),
+    ...(python_exclude_newer ? { excludeNewer: python_exclude_newer } : {}),
     ...(allow_scripts?.length ? { allowScripts: allow_scripts } : {}),
   });
 }

@@ -34,6 +34,8 @@ export interface LocalServerOptions {
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
   /** Controls a server's network access. `log` receives messages for the server's log. */
   egressOf: (stored: StoredRunConfig, log: (text: string) => void) => Egress;
+  /** When the version that a run config runs was published, as RFC 3339, if known. */
+  publishedAt?: (runConfig: RunConfig) => string | undefined;
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources' | 'inspect'>;
   mounts: GrantedMounts;

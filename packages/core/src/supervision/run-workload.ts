@@ -5,6 +5,7 @@ import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { SignInPace } from '@toolhive/remote/sign-in-pace';
 import { causeOf, complaintIn } from './cause.ts';
+import type { KnownServer } from './cause.ts';
 import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
 import type { BuiltInServerOptions } from './built-in-server.ts';
@@ -135,10 +136,11 @@ export async function describeFailure(
   { failure, retryInMs }: Failed,
   logs: Logs,
   name: string,
+  server: KnownServer,
 ): Promise<string> {
   const output = await logs.read(name, 'server', { lines: 60 });
   // A server that still runs may have written why it does not answer.
-  const cause = failure.hasEnded ? causeOf(output) : complaintIn(output);
+  const cause = failure.hasEnded ? causeOf(output, server) : complaintIn(output, server);
   const fix = cause?.fix === undefined ? '' : `; to fix it, ${cause.fix}`;
   const wrote = cause === undefined ? '' : `; last output: ${cause.line}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;

@@ -345,7 +345,10 @@ export class Supervisor implements AsyncDisposable {
     if (event.kind === 'starting') return `attempt ${event.attempt}`;
     if (event.kind === 'running') return undefined;
     const { name, image } = this.#runConfig;
-    const context = await describeFailure(event, this.#options.logs, name);
+    const context = await describeFailure(event, this.#options.logs, name, {
+      publishedAt: this.#options.publishedAt?.(this.#runConfig),
+      pythonWith: this.#runConfig.python_with,
+    });
     this.#log.note('warn', { image, ...failureFields(event) }, 'workload failed');
     return context;
   }

@@ -8,6 +8,7 @@ import { SignIns } from '@toolhive/remote/kept';
 import { remoteOpener } from '@toolhive/remote/open';
 import { RunConfigs } from '@toolhive/state/run-configs';
 import { Statuses } from '@toolhive/state/statuses';
+import { parseSource } from '@toolhive/runtime/source';
 import { installationSettings } from '@toolhive/state/values';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { EventToSend } from '../events/events.ts';
@@ -104,6 +105,7 @@ export async function openWorkloads(
       },
       secretsOf: auditedSecrets(secrets, audit),
       egressOf,
+      publishedAt: (runConfig) => publishedAt(packages, runConfig),
       installation: {
         ...installationSettings(settings),
         inspect: (...inspected) => packages.inspect(...inspected),
@@ -127,6 +129,11 @@ export async function openWorkloads(
   );
   directory.connect((id) => workloads.byId(id));
   return { groups, workloads, mounts, mountUse, accessOf, secretsOf: secretResolver(secrets) };
+}
+
+function publishedAt(packages: SupplyWing['packages'], { image = '' }: RunConfig): string | undefined {
+  const source = parseSource(image);
+  return source.kind === 'package' ? packages.find(source)?.publishedAt : undefined;
 }
 
 /** The table of the parts of a workload. Removal and the sweep at startup forget in this order. */

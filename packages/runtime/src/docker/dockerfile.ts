@@ -59,6 +59,7 @@ const recipes: Record<PackageScheme, Recipe> = {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
     build: (source, allowed) => [
       ...withUv(allowed),
+      ...untilOf(source),
       ...installTool(source, pythonRequirement(source), source.name),
     ],
     run: [
@@ -91,6 +92,10 @@ export const withUv = (allowed: readonly string[], ...directories: string[]): st
   'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
   ...unprivileged('/app', '/opt/uv-tools', ...directories),
 ];
+
+/** `withOptions` has checked the date. */
+export const untilOf = ({ options }: PackageSource): string[] =>
+  options?.excludeNewer === undefined ? [] : [`ENV UV_EXCLUDE_NEWER=${options.excludeNewer}`];
 
 export const withGo = (allowed: readonly string[], ...directories: string[]): string[] => [
   run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
@@ -152,7 +157,12 @@ const buildLocal: Record<PackageScheme, Recipe['build']> = {
       archive: installTool(source, path),
       directory: installTool(source, LOCAL_PATH),
     };
-    return [...withUv(allowed, LOCAL_PATH), ...copyLocal, ...steps[fileKindOf(source) ?? 'directory']];
+    return [
+      ...withUv(allowed, LOCAL_PATH),
+      ...untilOf(source),
+      ...copyLocal,
+      ...steps[fileKindOf(source) ?? 'directory'],
+    ];
   },
   go: (_source, allowed) => [
     ...withGo(allowed),

@@ -324,7 +324,13 @@ export function compareVersions(a: string, b: string): number {
 function optionsMark(source: InstallableSource): string {
   const { extras, program, git }: Partial<PackageSource> = source.kind === 'bundle' ? {} : source;
   const options: PackageOptions | undefined = source.options;
-  const parts = Object.entries({ extras, program, ref: git?.ref, subdirectory: git?.subdirectory });
+  const parts = Object.entries({
+    extras,
+    program,
+    ref: git?.ref,
+    subdirectory: git?.subdirectory,
+    until: options?.excludeNewer,
+  });
   const chosen = parts.filter(([, value]) => value !== undefined);
   if (options === undefined && chosen.length === 0) return '';
   const { with: others = [], python = '', allowScripts = [] } = options ?? {};

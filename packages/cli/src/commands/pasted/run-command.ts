@@ -16,6 +16,7 @@ export function commandText(request: CreateWorkload): string {
     ...(request.volumes ?? []).map((volume) => flag('--volume', volume)),
     ...(request.python_with ?? []).map((requirement) => flag('--with', requirement)),
     ['--python', request.python_version],
+    ['--exclude-newer', request.python_exclude_newer],
   ];
   const args = request.cmd_arguments ?? [];
   return [

@@ -145,6 +145,12 @@ export const runFlags: readonly Flag[] = [
       description: 'The Python version of a uvx:// server or a bundle, for example 3.12',
     },
     {
+      name: 'exclude-newer',
+      kind: 'string',
+      value: 'DATE',
+      description: 'Only Python packages from before the end of this day, for an older uvx:// server',
+    },
+    {
       name: 'allow-scripts',
       kind: 'list',
       value: 'PACKAGE',

@@ -50,6 +50,8 @@ test('the help of run says what it takes, by what it is about', () => {
           --with PACKAGE                 An additional Python package for a uvx:// server, for example
                                          mcp<2 (can be repeated)
           --python VERSION               The Python version of a uvx:// server, for example 3.12
+          --exclude-newer DATE           Only Python packages from before the end of this day, for an
+                                         older uvx:// server
           --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
                                          reaches only the package registry (can be repeated)
           --image-verification MODE      What to do about a registry image with a missing or invalid

@@ -16,6 +16,7 @@ const foreign: Readonly<Record<string, string>> = {
   learn: '--learn',
   python_with: '--with',
   python_version: '--python',
+  python_exclude_newer: '--exclude-newer',
   allow_scripts: '--allow-scripts',
   ca_certificate: '--ca-cert',
   registry_group: '--registry-group',

@@ -41,6 +41,7 @@ export function localSettings(
     volumes: withConfigVolumes(request.volumes ?? [], config.volumes),
     ...(request.python_with?.length ? { python_with: request.python_with } : {}),
     ...(request.python_version ? { python_version: request.python_version } : {}),
+    ...(request.python_exclude_newer ? { python_exclude_newer: request.python_exclude_newer } : {}),
     ...scriptsOf(request, resolved),
     ...(request.image_verification === undefined ? {} : { image_verification: request.image_verification }),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),

@@ -121,7 +121,7 @@ async function installPython(
   };
   const venv = `${inside.package}/${VENV}`;
   const made = await withPython(request, context, async (found) => {
-    const call = { python: found, registriesOnly: true };
+    const call = { python: found, source: request, registriesOnly: true };
     const result = await uv(['venv', '--clear', '--no-project', '--python', found.path, venv], context, call);
     const needed = project?.needed(`${inside.package}/${BUNDLE}`) ?? [];
     if (result.code !== 0 || needed.length === 0) return result;

@@ -35,7 +35,10 @@ async function installTool(source: PackageSource, context: InstallContext, path:
   const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
   const { result, python } = await withPython(source, context, (found) =>
     fromWheels(source, context, (build) =>
-      uv(['tool', 'install', ...build, '--python', found.path, ...others, path], context, { python: found }),
+      uv(['tool', 'install', ...build, '--python', found.path, ...others, path], context, {
+        python: found,
+        source,
+      }),
     ),
   );
   if (result.code !== 0) throw uvFailure(source, result);
@@ -61,7 +64,7 @@ async function installScript(source: PackageSource, context: InstallContext): Pr
     ...(options?.with ?? []),
   ];
   const { result, python } = await withPython(source, context, async (found) => {
-    const given = { python: found };
+    const given = { python: found, source };
     const made = await uv(['venv', '--clear', '--no-project', '--python', found.path, venv], context, given);
     if (made.code !== 0 || needed.length === 0) return made;
     return fromWheels(source, context, (build) =>

@@ -40,6 +40,7 @@ export const uvInstaller: Installer = {
       fromWheels(source, context, (build) =>
         uv([...args, '--python', python.path, ...build], context, {
           python,
+          source,
           files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
         }),
       ),
@@ -90,7 +91,7 @@ export const uvInstaller: Installer = {
         lock = downloaded.lock;
         const offline = lock === undefined ? [] : ['--offline'];
         const args = ['tool', 'install', ...build, ...offline, '--python', found.path, ...others];
-        return uv([...args, pythonRequirement(source)], context, { python: found });
+        return uv([...args, pythonRequirement(source)], context, { python: found, source });
       }),
     );
     if (result.code !== 0) throw uvFailure(source, result);
@@ -137,6 +138,7 @@ async function download(
   ];
   const result = await uv([...args, '--target', `${inside.downloads}/${CHECKED}`, ...build], context, {
     python,
+    source,
     files: { [REQUIREMENTS]: `${pins.join('\n')}\n` },
   });
   return { result, lock };
@@ -167,7 +169,7 @@ async function lockOf(
       ...options,
     ],
     context,
-    { python, files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` } },
+    { python, source, files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` } },
   );
   // Versions of uv from before April 2025 write no such lock.
   if (/unexpected argument '--format'/.test(compiled.stderr)) return { result: nothing };
@@ -271,6 +273,7 @@ async function newerPython(
     const args = ['pip', 'compile', REQUIREMENTS, '--quiet', NO_BUILD, '--python', python.path];
     const { code } = await uv([...args, '--python-version', version], context, {
       python,
+      source,
       files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
     });
     if (code === 0) return version;
@@ -280,6 +283,7 @@ async function newerPython(
 
 interface UvCall {
   python: Python;
+  source: PackageSource;
   files?: Record<string, string>;
   /** Whether files of the package can name other sources than the package index. */
   registriesOnly?: boolean;
@@ -289,7 +293,7 @@ interface UvCall {
 export async function uv(
   args: string[],
   context: InstallContext,
-  { python, files, registriesOnly = false }: UvCall,
+  { python, source, files, registriesOnly = false }: UvCall,
 ): Promise<ToolResult> {
   const program = await findUv(context);
   const builds = !args.includes(NO_BUILD);
@@ -304,6 +308,7 @@ export async function uv(
       env: {
         ...defaults,
         ...settings.env,
+        ...untilOf(source),
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
         UV_CACHE_DIR: inside.downloads,
@@ -321,6 +326,11 @@ export async function uv(
     },
     context,
   );
+}
+
+/** What the user has chosen for this package precedes the settings of uv. */
+function untilOf({ options }: PackageSource): Record<string, string> {
+  return options?.excludeNewer === undefined ? {} : { UV_EXCLUDE_NEWER: options.excludeNewer };
 }
 
 /** Limits of uv that are too short for slow networks, in seconds, and the number of simultaneous downloads. */
