@@ -123,9 +123,8 @@ export class AdoptedWorkloads {
 export function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {
   if (risks.length === 0) return;
   const [entry] = entries;
-  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
-    ...(entry === undefined ? {} : { hint: `to give the access, run ${importCommand(entry)}` }),
-  });
+  const hint = entry === undefined ? undefined : `to give the access, run ${importCommand(entry)}`;
+  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, { hint });
 }
 
 function refuseDifference(original: ReadonlyMap<string, unknown>, tools: ReadonlyMap<string, unknown>): void {
