@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Adoption, AdoptionPlan, AdoptionResult, UndoneAdoption } from '@toolhive/contract/adoption';
@@ -131,7 +134,7 @@ test('no credential stays in a file of a client, a log, an event, or an export',
   const server = (...more: string[]) => ({ ...echo, args: [...echo.args, ...more] });
   const variables = [
     'API_KEY', 'GITHUB_TOKEN', 'DB_PASSWORD', 'CLIENT_SECRET', 'AWS_SECRET_ACCESS_KEY', 'MY_PAT', 'PASSPHRASE',
-    'PRIVATE_KEY', 'BEARER', 'AUTHORIZATION', 'apiKey', 'X_AUTH',
+    'PRIVATE_KEY', 'BEARER', 'AUTHORIZATION', 'apiKey', 'X_AUTH', 'SECRET_KEY', 'ACCESS_TOKEN', 'OPENAI_API_KEY', 'NOTION_TOKEN',
   ]; // prettier-ignore
   const prefixes = [
     'sk-', 'sk-ant-', 'ghp_', 'github_pat_', 'glpat-', 'xoxb-', 'AKIA', 'AIza', 'npm_', 'hf_', 'gsk_', 'xai-', 'pplx-',
@@ -170,7 +173,7 @@ test('no credential stays in a file of a client, a log, an event, or an export',
   for (const name of ['names', 'formats', 'texts', 'arguments'])
     await user.mustThv('export', name, join(user.home, `${name}.json`));
 
-  expect(count).toBeGreaterThanOrEqual(55);
+  expect(count).toBeGreaterThanOrEqual(60);
   const said = `${plan}${outcome.stdout}${outcome.stderr}`.split('\n');
   expect(said.filter((line) => line.includes('CaNaRy'))).toEqual([]);
   // The remote server does not answer, so its entry stays.
@@ -242,4 +245,62 @@ test('in a registered client, an adopted entry with another name is the only one
 
   const text = await readFile(join(user.home, '.cursor/mcp.json'), 'utf8');
   expect(Object.keys((JSON.parse(text) as { mcpServers: object }).mcpServers)).toEqual(['My Echo!']);
+});
+
+test('a key in the URL of a remote server moves to the secrets, and the server still gets the key', async () => {
+  await using user = await makeUser();
+  await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'behind', '--', 'echo');
+  const [behind] = await json<{ url: string }[]>(user, 'list');
+  const asked: string[] = [];
+  const server = createServer((incoming, response) => {
+    asked.push(incoming.url ?? '');
+    const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://localhost');
+    if (
+      searchParams.get('api_key') !== 'CaNaRy1x7Qz' ||
+      incoming.headers.authorization !== 'Bearer CaNaRy2x7Qz'
+    ) {
+      response.writeHead(403).end();
+      return;
+    }
+    const { host: _host, ...headers } = incoming.headers;
+    const outgoing = request(
+      new URL(pathname, behind?.url),
+      { method: incoming.method, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    outgoing.on('error', () => response.destroy());
+    incoming.pipe(outgoing);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await write(user, {
+    '.cursor/mcp.json': JSON.stringify({
+      mcpServers: {
+        remote: {
+          url: `http://127.0.0.1:${port}/mcp?api_key=CaNaRy1x7Qz&mode=fast`,
+          headers: { Authorization: 'Bearer CaNaRy2x7Qz' },
+        },
+      },
+    }),
+  });
+
+  const { servers } = await json<AdoptionResult>(user, 'adopt', '--yes');
+
+  expect(servers).toMatchObject([{ workload: 'remote' }]);
+  expect(servers[0]?.problem).toBeUndefined();
+  const text = await readFile(join(user.home, '.cursor/mcp.json'), 'utf8');
+  const [url = ''] = /http:[^"]+/.exec(text) ?? [];
+  await using client = await connectTo(url);
+  expect((await client.call('echo', { message: 'hello' })).text).toBe('hello');
+  expect(asked.at(-1)).toContain('mode=fast');
+  const exported = join(user.home, 'remote.json');
+  await user.mustThv('export', 'remote', exported);
+  const config = await readFile(exported, 'utf8');
+  expect(config).toContain('api_key=${secret:API_KEY}');
+  expect(config).not.toContain('CaNaRy');
+  server.closeAllConnections();
+  server.close();
 });

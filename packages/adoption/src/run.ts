@@ -123,8 +123,9 @@ export class AdoptedWorkloads {
 export function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {
   if (risks.length === 0) return;
   const [entry] = entries;
-  const hint = entry === undefined ? undefined : `to give the access, run ${importCommand(entry)}`;
-  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, { hint });
+  throw invalid(`it asks for dangerous access: ${risks.map(({ text }) => text).join('; ')}`, {
+    hint: entry && `to give the access, run ${importCommand(entry)}`,
+  });
 }
 
 function refuseDifference(original: ReadonlyMap<string, unknown>, tools: ReadonlyMap<string, unknown>): void {

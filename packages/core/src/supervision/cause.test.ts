@@ -275,3 +275,18 @@ test('a server for the first versions of the Python SDK gets one of them', () =>
 
   expect(cause?.fix).toContain("--with 'mcp<1.2'");
 });
+
+test('a package that came with version 1 of the Python SDK comes with it again', () => {
+  const output = "ModuleNotFoundError: No module named 'httpx'";
+
+  expect(causeOf(output)?.fix).toContain("--with 'mcp<2'");
+  expect(causeOf(output, { pythonWith: ['mcp<2'] })?.fix).toContain('--with httpx');
+});
+
+test('a denied address is no name that could not be resolved', () => {
+  const cause = complaintIn(
+    '[toolhive] denied pypi.org:443: the name resolves to 203.0.113.80, which is a documentation address',
+  );
+
+  expect(cause).toBeUndefined();
+});

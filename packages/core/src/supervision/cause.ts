@@ -75,6 +75,15 @@ const complaints: readonly Complaint[] = [
     fix: (_groups, _output, known) => ofItsTime(known),
   },
   {
+    // Version 1 of the Python SDK brought these along, and servers use them without saying so.
+    pattern:
+      /No module named '(?:httpx|httpx_sse|sse_starlette|starlette|uvicorn|pydantic_settings|multipart|jsonschema)'/,
+    fix: (_groups, _output, known) =>
+      hasOlderSdk(known)
+        ? undefined
+        : "run it with --with 'mcp<2', because it needs a package that came with version 1 of the Python SDK",
+  },
+  {
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
     fix: ([name = '']) =>
       `run it with --with ${name.replaceAll('_', '-')}, or the name of the package that contains ${name}`,
@@ -130,7 +139,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?:?|host=)\s*['"]?${host}`,
+      String.raw`(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
       'i',
     ),
     fix: ([name = '']) =>
