@@ -306,6 +306,31 @@ describe('one document tells', () => {
     await user.mustThv('rm', 'used');
   });
 
+  test('pack', async () => {
+    const directory = join(user.home, 'packed');
+    const server = { type: 'node', entry_point: 'index.js', mcp_config: { command: 'node' } };
+    const manifest = {
+      manifest_version: '0.3',
+      name: 'notes',
+      version: '1.0.0',
+      description: 'x',
+      author: { name: 'Ada' },
+      server,
+    };
+    await mkdir(directory);
+    await writeFile(join(directory, 'manifest.json'), JSON.stringify(manifest));
+    await writeFile(join(directory, '.env'), 'KEY=1');
+
+    const file = join(user.home, 'notes.mcpb');
+    expect(await jsonOf(`pack ${directory} -o ${file}`)).toEqual({
+      file,
+      name: 'notes',
+      version: '1.0.0',
+      files: ['manifest.json'],
+      omitted: ['.env'],
+    });
+  });
+
   test('which servers have a newer version', async () => {
     await user.mustThv('run', testServer, '--name', 'newest', '--', 'echo');
 

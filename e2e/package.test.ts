@@ -15,8 +15,8 @@ import { webUiOf } from './testing/web-ui.ts';
 const execute = promisify(execFile);
 
 /** What people download, and what it takes on their disk. */
-const maxPackedBytes = 1_380_000;
-const maxUnpackedBytes = 5_200_000;
+const maxPackedBytes = 1_440_000;
+const maxUnpackedBytes = 5_450_000;
 
 const resources = new AsyncDisposableStack();
 let folder: string;

@@ -66,6 +66,7 @@ test('a secret reaches a sandboxed server, and nothing else', async () => {
     await client.getProxyLogs({ ...named('echo'), query: {} }),
     await client.pruneLogs({}),
     await client.exportManifest(named('echo')),
+    await client.exportBundle(named('echo')),
     progress,
     daemon.output(),
     (await processesWith(user.home)).map(({ command }) => command),
@@ -191,6 +192,9 @@ test('a newer version of a server is looked up, and another version is run', asy
     body: { document: '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}' },
   });
   expect(imported.servers).toMatchObject([{ name: 'time', request: { image: 'uvx://mcp-server-time' } }]);
+  await expect(client.inspectBundle({ body: { source: 'mcpb:///missing.mcpb' } })).rejects.toMatchObject({
+    kind: 'not-found',
+  });
   const update = await client.getWorkloadUpdate({ ...named('versioned'), query: { changes: 'true' } });
   const version = update.newest ?? '';
   const upgraded = await client.upgradeWorkload({ ...named('versioned'), body: { version } }, follow);

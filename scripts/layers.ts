@@ -9,7 +9,8 @@ const layers: Record<string, readonly string[]> = {
   'packages/pasted': ['contract'],
   'packages/tool-search': ['contract'],
   'packages/kubernetes': ['contract'],
-  'packages/runtime': ['contract'],
+  'packages/bundles': ['contract'],
+  'packages/runtime': ['contract', 'bundles'],
   'packages/outgoing': ['contract', 'runtime'],
   'packages/state': ['contract', 'runtime'],
   'packages/clients': ['contract', 'state'],
@@ -21,6 +22,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/remote': ['contract', 'runtime', 'outgoing', 'state', 'secrets', 'proxy'],
   'packages/core': [
     'contract',
+    'bundles',
     'tool-search',
     'runtime',
     'outgoing',
@@ -38,7 +40,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/operator': ['contract', 'outgoing', 'kubernetes', 'registry', 'core'],
   'packages/api': ['contract', 'pasted', 'registry', 'proxy', 'access', 'audit', 'core', 'adoption'],
   'packages/daemon': ['contract', 'access', 'control', 'core', 'adoption', 'api', 'state'],
-  'packages/cli': ['contract', 'pasted'],
+  'packages/cli': ['contract', 'bundles', 'pasted'],
   'apps/cli': ['cli', 'contract'],
   'apps/operator': [
     'contract',

@@ -21,6 +21,7 @@ const runtime: Runtime = {
   name: 'memory',
   capabilities: {
     runs: 'images',
+    runsBundles: false,
     publishesPorts: false,
     recordsIsolation: false,
     mountsByPath: false,

@@ -22,6 +22,7 @@ export function openShellRuntime(): Runtime {
     name: 'memory',
     capabilities: {
       runs: 'images',
+      runsBundles: false,
       publishesPorts: false,
       recordsIsolation: false,
       mountsByPath: false,

@@ -5,7 +5,7 @@ import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/access/api-policies';
-import { checkWorkload } from '@toolhive/core/check';
+import { checkWorkload, inspectBundle } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
@@ -16,6 +16,7 @@ import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@tool
 import { metaListingTokens } from '@toolhive/core/meta-tools';
 import { listToolCosts } from '@toolhive/core/groups';
 import {
+  exportBundle,
   deleteWorkload,
   exportManifest,
   exportWorkload,
@@ -256,6 +257,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
       await editWorkload(core, params.name, body, { report, signal, ifMatch: headers['if-match'] }),
     ),
   );
+  mount(operations.inspectBundle, ({ body }, { signal }) => inspectBundle(core, body, signal));
   mount(operations.previewImport, ({ body }) => previewImport(body.document));
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>
     checkWorkload(core, body, { edited: query.edit, signal }),
@@ -268,6 +270,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
   mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
   mount(operations.exportManifest, async ({ params }) => exportManifest(core, params.name));
+  mount(operations.exportBundle, async ({ params }) => exportBundle(core, params.name));
   mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
   mount(operations.getWorkloadLogs, ({ params, query }, { signal, asLines }) =>
     (asLines ? logRecordsOf : logsOf)(core, params.name, 'server', query, signal),

@@ -32,6 +32,10 @@ export interface GuardedRequest extends Reach {
   /** For everything together: names, redirects, the whole body. */
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** Receives the body of an answer with the status 200 as it is. */
+  receive?: (content: AsyncIterable<Uint8Array>) => Promise<void>;
+  /** Whether plain http is refused even where private addresses are fine. */
+  isHttpsOnly?: boolean;
 }
 
 export interface GuardedResponse {
@@ -78,6 +82,22 @@ export async function guardedFetch(address: string, request: GuardedRequest = {}
   throw unavailable(`${nameOf(new URL(address))} redirects more than ${maxRedirects} times`);
 }
 
+/**
+ * Passes the body behind an https URL to `receive` while it arrives. The receiver limits
+ * the size.
+ */
+export async function guardedDownload(
+  address: string,
+  receive: (content: AsyncIterable<Uint8Array>) => Promise<void>,
+  request: Pick<GuardedRequest, keyof Reach | 'timeoutMs' | 'signal'>,
+): Promise<void> {
+  checkUrl(address, {}); // never plain http, whatever addresses are allowed
+  const { url, status } = await guardedFetch(address, { ...request, receive, isHttpsOnly: true });
+  const name = nameOf(new URL(url));
+  if (status === 404 || status === 410) throw notFound(`${name} not found`, { hint: 'check the URL' });
+  if (status !== 200) throw unavailable(`${name} returned status ${status}`);
+}
+
 /** Fetches JSON. An answer that is neither that nor "not modified" is a failure. */
 export async function fetchJson(
   address: string,
@@ -104,7 +124,10 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method,
-      headers: { 'accept-encoding': 'gzip, br', ...request.headers },
+      headers: {
+        'accept-encoding': request.receive === undefined ? 'gzip, br' : 'identity',
+        ...request.headers,
+      },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -114,6 +137,10 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
     if (typeof location === 'string') {
       if (method === 'POST') throw unavailable(`${nameOf(url)} redirects a request with a body`);
       if (request.followRedirects !== false) return location;
+    }
+    if (request.receive !== undefined) {
+      if (status === 200) await request.receive(response.body);
+      return { status, url: url.href, headers, text: '', bytes: 0 };
     }
     const read = await readText(response, maxBytes, nameOf(url), signal);
     return { status, url: url.href, headers, ...read };
@@ -125,7 +152,7 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
 /** Checks a URL before its use. `from` is the redirecting URL. */
 function checkUrl(
   address: string,
-  { allowPrivate = false, allowHttp = false }: GuardedRequest,
+  { allowPrivate = false, allowHttp = false, isHttpsOnly = false }: GuardedRequest,
   from?: URL,
 ): URL {
   const url = URL.parse(address, from?.href);
@@ -136,7 +163,7 @@ function checkUrl(
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
   if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
-  if (allowPrivate === false && !allowHttp) throw forbidden(`${nameOf(url)} is not https`);
+  if (isHttpsOnly || (allowPrivate === false && !allowHttp)) throw forbidden(`${nameOf(url)} is not https`);
   return url;
 }
 

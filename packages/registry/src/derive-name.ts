@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { WorkloadName } from '@toolhive/contract/names';
 import { isLocalPath } from '@toolhive/runtime/source';
-import type { PackageSource, ServerSource } from '@toolhive/runtime/source';
+import type { InstallableSource, ServerSource } from '@toolhive/runtime/source';
 
 /** A name for a workload that was given none: the registry's, or one made from the source. */
 export function deriveName(source: ServerSource, registryName: string | undefined): string {
@@ -13,6 +13,12 @@ export function deriveName(source: ServerSource, registryName: string | undefine
 /** A name for a remote server: that of its host, without the parts that say nothing. */
 export function nameOfHost({ hostname }: URL): string {
   const derived = asName(hostname.replace(/^(www|mcp|api)\.(?=.*\.)/, ''));
+  return WorkloadName.safeParse(derived).success ? derived : 'workload';
+}
+
+/** A name for a workload from a bundle, which has a name of its own. */
+export function nameOfBundle(name: string): string {
+  const derived = asName(name.replace(/^@/, ''));
   return WorkloadName.safeParse(derived).success ? derived : 'workload';
 }
 
@@ -30,8 +36,9 @@ function nameOfImage(image: string): string {
 }
 
 /** `@scope/name` → `scope-name`. For a Go module, the last two parts of its path. For a local package, its own name. */
-function nameOfPackage(source: PackageSource): string {
-  const { name } = source;
+function nameOfPackage(source: InstallableSource): string {
+  const { kind, name } = source;
+  if (kind === 'bundle') return asName(basename(name.replace(/[?#].*$/, '')).replace(/\.(?:mcpb|dxt)$/i, ''));
   if (isLocalPath(source)) return asName(basename(name).replace(/-\d[^/]*\.(?:whl|tgz)$|\.\w+$/, ''));
   return asName(
     name

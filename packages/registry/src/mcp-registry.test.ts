@@ -22,6 +22,16 @@ const aPackage = (changes: object = {}) => ({
   ...changes,
 });
 
+const hash = 'ab'.repeat(32);
+
+const aBundle = (changes: object = {}) => ({
+  registryType: 'mcpb',
+  identifier: 'https://example.com/notes.mcpb',
+  fileSha256: hash,
+  transport: { type: 'stdio' },
+  ...changes,
+});
+
 const listed = (server: object, meta: object = {}) => ({
   server,
   _meta: { [official]: { status: 'active', isLatest: true, updatedAt: '2026-01-02T03:04:05Z', ...meta } },
@@ -184,7 +194,12 @@ describe('a server of the MCP registry', () => {
   });
 
   test.each([
-    [[aPackage({ registryType: 'mcpb' })], 'packages of the type mcpb cannot be run'],
+    [[aBundle({ fileSha256: undefined })], 'has no fileSha256, so anyone could replace it'],
+    [[aBundle({ fileSha256: 'abc' })], 'is not a SHA-256'],
+    [[aBundle({ identifier: 'http://example.com/a.mcpb' })], 'is not at an https URL'],
+    [[aBundle({ identifier: '/home/ada/a.mcpb' })], 'is not at an https URL'],
+    [[aBundle({ identifier: 'file:///home/ada/a.mcpb' })], 'is not at an https URL'],
+    [[aBundle({ identifier: 'https://ada:pw@example.com/a.mcpb' })], 'is not a bundle'],
     [[aPackage({ registryType: 'nuget' })], 'packages of the type nuget cannot be run'],
     [
       [aPackage({ registryBaseUrl: 'https://npm.evil.example' })],
@@ -206,6 +221,28 @@ describe('a server of the MCP registry', () => {
     ]);
   });
 
+  test('that is a bundle has an address and a hash', () => {
+    const entry = read([aBundle({ fileSha256: hash.toUpperCase() })]);
+
+    expect(entry).toMatchObject({
+      image: `mcpb://https://example.com/notes.mcpb@sha256-${hash}`,
+      transport: 'stdio',
+    });
+  });
+
+  test('that has several bundles runs the one for this machine', () => {
+    const names = [
+      'notes-win32-x64',
+      'notes-macos-arm64',
+      `notes-linux-${process.arch}`,
+      'notes-linux-riscv',
+    ];
+    const bundles = names.map((name) => aBundle({ identifier: `https://example.com/${name}.mcpb` }));
+
+    expect(read(bundles)?.image).toContain(`/notes-linux-${process.arch}.mcpb@`);
+    expect(read([...bundles, aPackage()])?.image).toMatch(/^npx:/);
+  });
+
   test('that runs elsewhere becomes a remote server with its headers', () => {
     const remotes = [
       { type: 'sse', url: 'https://mcp.example/sse' },
@@ -225,7 +262,7 @@ describe('a server of the MCP registry', () => {
       },
     ];
 
-    const { registry } = readRegistry(aServer({ packages: [aPackage({ registryType: 'mcpb' })], remotes }));
+    const { registry } = readRegistry(aServer({ packages: [aPackage({ registryType: 'nuget' })], remotes }));
 
     expect(registry.remote_servers['io-github-example-weather']).toMatchObject({
       url: 'https://eu.example/mcp',

@@ -22,8 +22,35 @@ export function waysToRun({ packages }: ServerJson): { ways: WayToRun[]; why: st
     if (typeof way === 'string') why.push(way);
     else ways.push(way);
   }
-  return { ways, why };
+  return { ways: ways.toSorted((one, other) => rank(one) - rank(other)), why };
 }
+
+/**
+ * Packages of registries come first, because they have versions. Of several bundles, the one that names this platform
+ * wins.
+ */
+function rank({ source }: WayToRun): number {
+  if (!source.startsWith('mcpb://')) return 0;
+  const file = source.slice(source.lastIndexOf('/')).toLowerCase();
+  const names = (words: Record<string, RegExp>): (string | undefined)[] =>
+    Object.keys(words).filter((key) => words[key]?.test(file) === true);
+  const [systems, processors] = [names(systemWords), names(processorWords)];
+  const fits = (found: readonly (string | undefined)[], own: string): boolean =>
+    found.length === 0 || found.includes(own);
+  if (!fits(systems, process.platform) || !fits(processors, process.arch)) return 3;
+  return systems.length + processors.length > 0 ? 1 : 2;
+}
+
+/** How file names say for which system they are. */
+const systemWords: Record<string, RegExp> = {
+  linux: /linux/,
+  darwin: /darwin|mac|osx/,
+  win32: /(?<!dar)win|windows/,
+};
+const processorWords: Record<string, RegExp> = {
+  x64: /x64|x86[-_]64|amd64/,
+  arm64: /arm64|aarch64/,
+};
 
 function wayOf(each: Package): WayToRun | string {
   const kind = packageKinds[each.registryType.toLowerCase()];
@@ -31,12 +58,14 @@ function wayOf(each: Package): WayToRun | string {
   if (kind.registry !== undefined && !isFrom(each.registryBaseUrl, kind.registry)) {
     return `the package is published at ${each.registryBaseUrl}, but ToolHive uses only ${kind.registry}`;
   }
+  const problem = kind === bundle ? bundleProblem(each) : undefined;
+  if (problem !== undefined) return problem;
   const runtime = runtimeVariables(each.runtimeArguments);
   if (typeof runtime === 'string') return runtime;
   const { words, asked } = wordsOf(each.packageArguments);
   const port = portOf(each);
   return {
-    isImage: kind.registry === undefined,
+    isImage: kind === image,
     source: kind.source(each),
     transport: transportOf(each.transport?.type ?? 'stdio'),
     ...(port === undefined ? {} : { targetPort: port }),
@@ -54,10 +83,26 @@ interface PackageKind {
 
 const image: PackageKind = { source: imageOf };
 
+const bundle: PackageKind = {
+  source: ({ identifier, fileSha256 = '' }) => `mcpb://${identifier}@sha256-${fileSha256.toLowerCase()}`,
+};
+
+/** Only the hash decides what runs, and never the web server. */
+function bundleProblem({ identifier, fileSha256 }: Package): string | undefined {
+  if (URL.parse(identifier)?.protocol !== 'https:')
+    return `the bundle ${identifier.slice(0, 200)} is not at an https URL`;
+  if (fileSha256 === undefined)
+    return `the bundle ${identifier.slice(0, 200)} has no fileSha256, so anyone could replace it`;
+  return /^[0-9a-f]{64}$/i.test(fileSha256)
+    ? undefined
+    : `the fileSha256 of the bundle ${identifier.slice(0, 200)} is not a SHA-256`;
+}
+
 const packageKinds: Record<string, PackageKind | undefined> = {
   npm: { registry: 'https://registry.npmjs.org', source: (each) => packageUrl('npx', each) },
   go: { registry: 'https://proxy.golang.org', source: (each) => packageUrl('go', each) },
   pypi: { registry: 'https://pypi.org', source: (each) => packageUrl('uvx', each) },
+  mcpb: bundle,
   oci: image,
   docker: image,
 };

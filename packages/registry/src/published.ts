@@ -1,6 +1,6 @@
 import type { Registry, RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
-import { parseSource } from '@toolhive/runtime/source';
-import type { PackageScheme, ServerSource } from '@toolhive/runtime/source';
+import { bundleHash, parseSource } from '@toolhive/runtime/source';
+import type { InstallableSource, ServerSource } from '@toolhive/runtime/source';
 import { officialKey, publisherKey, toolhiveKey } from './mcp-registry.ts';
 import { ownNamespace } from './keys.ts';
 
@@ -126,6 +126,7 @@ function versionOf(custom: Record<string, unknown>, local: RegistryServer | unde
 
 function exactVersion(source: ServerSource): string | undefined {
   if (source.kind === 'package') return source.version;
+  if (source.kind === 'bundle') return undefined;
   return /:([^/:@]+)(?:@.*)?$/.exec(source.image)?.[1];
 }
 
@@ -146,15 +147,22 @@ function packagesOf(entry: RegistryServer): object[] {
   ];
 }
 
-const registryTypes: Record<PackageScheme, string> = { npx: 'npm', uvx: 'pypi', go: 'go' };
+const registryTypes: Record<InstallableSource['scheme'], string> = {
+  npx: 'npm',
+  uvx: 'pypi',
+  go: 'go',
+  mcpb: 'mcpb',
+};
 
 function packageOf(entry: RegistryServer, text: string, args: readonly string[]): object {
   const source = parseSource(text);
   const version = source.kind === 'package' && source.version !== 'latest' ? source.version : undefined;
+  const hash = source.kind === 'bundle' ? bundleHash(source) : undefined;
   return {
     registryType: source.kind === 'image' ? 'oci' : registryTypes[source.scheme],
     identifier: source.kind === 'image' ? source.image : source.name,
     ...(version === undefined ? {} : { version }),
+    ...(hash === undefined ? {} : { fileSha256: hash }),
     transport: transportOf(entry),
     packageArguments: args.map((value) => ({ type: 'positional', value })),
     environmentVariables: (entry.env_vars ?? []).map(inputOf),

@@ -8,6 +8,7 @@ import {
 } from '@toolhive/contract/registry';
 import type { Registry } from '@toolhive/contract/registry';
 import { isLocalPath, isRepository, parseSource } from '@toolhive/runtime/source';
+import type { BundleSource } from '@toolhive/runtime/source';
 import * as z from 'zod';
 import { fromListings, listingsOf } from './mcp-registry.ts';
 import { reasonOf } from './reason.ts';
@@ -143,8 +144,16 @@ function readEntries<T>(entries: RawEntries, skip: Skip, parse: (value: unknown)
 function requireRunnable(text: string): void {
   const source = parseSource(text);
   if (source.kind === 'image') return;
+  if (source.kind === 'bundle') return requirePublishedBundle(source, text);
   if (isLocalPath(source)) throw invalid(`${text} is a path of this machine`);
   if (isRepository(source)) throw invalid(`${text} is a Git repository, which only a user can name`);
+}
+
+/** A web server could replace a bundle at any time, so the registry must name its content. */
+function requirePublishedBundle(source: BundleSource, text: string): void {
+  if (source.name.startsWith('/') || source.name.startsWith('.'))
+    throw invalid(`${text} is a path of this machine`);
+  if (source.version === undefined) throw invalid(`the bundle ${source.name} has no fileSha256`);
 }
 
 /** Other programs write `null` for missing values. Free-form values stay unchanged. */

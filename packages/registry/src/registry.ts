@@ -59,7 +59,7 @@ export function resolveSource(registry: Registry, word: string, runtime: Runs): 
 
 function resolveEntry(entry: RegistryServer & { name: string }, { runs }: Runs): Resolved {
   const source = parseSource(entry.image);
-  if (runs === 'images' || source.kind === 'package') return { source, entry, sourceArgs: [] };
+  if (runs === 'images' || source.kind !== 'image') return { source, entry, sourceArgs: [] };
   if (entry.package === undefined) {
     throw unsupported(
       `${entry.name} is only available as a container image, and no container engine was found`,

@@ -1,11 +1,12 @@
 import { ThvError } from '@toolhive/contract/failure';
 import type { Registry, RegistryServer } from '@toolhive/contract/registry';
-import { parseSource } from '@toolhive/runtime/source';
+import { formatSource, parseSource } from '@toolhive/runtime/source';
 
 /** A source without its version. Throws `invalid` for invalid text. */
 export function serverOf(text = ''): string {
   const source = parseSource(text);
   if (source.kind === 'package') return `${source.scheme}://${source.name}`;
+  if (source.kind === 'bundle') return formatSource({ ...source, version: undefined });
   return source.image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 }
 

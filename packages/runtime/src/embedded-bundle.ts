@@ -8,6 +8,7 @@ import type * as Esbuild from 'esbuild';
  * `embedded/` and runs with nothing but its interpreter, so that the daemon can pass its text as an argument.
  */
 export const embeddedProgramFiles = [
+  'bundle-bridge.ts',
   'connect-namespaces.sh',
   'installer-tunnel.ts',
   'open-sockets.ts',

@@ -1,8 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
+import type { ConfigValues } from '@toolhive/bundles/template';
 import type { Egress } from './egress.ts';
 import type { HiddenPath } from './hidden-path.ts';
 import type { PinnedMount, SourcePin } from './mount-source.ts';
-import type { PackageSource, ServerSource } from './source.ts';
+import type { InstallableSource, PackageSource, ServerSource } from './source.ts';
 
 /**
  * An execution environment for servers. Every runtime enforces the same launch: the mounts, the network, the limits,
@@ -38,7 +39,7 @@ export interface Runtime {
   preview?(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined>;
 
   /** The content of an installed package, if the installation recorded it. Absent in runtimes without records. */
-  contents?(source: PackageSource): Promise<PackageContents | undefined>;
+  contents?(source: InstallableSource): Promise<PackageContents | undefined>;
 
   /**
    * Throws `invalid` for a launch that `start` would always refuse, before any preparation. Absent in runtimes that
@@ -125,6 +126,8 @@ export interface ImageBuilder {
 export interface RuntimeCapabilities {
   /** Container images and packages, which become images, or only packages. */
   runs: 'images' | 'packages';
+  /** Whether bundles run, too. */
+  runsBundles: boolean;
   /** Whether an HTTP server is reached at a port that its network publishes, so that it needs a network. */
   publishesPorts: boolean;
   /** Whether a run config records that its user asked for network isolation, as container engines expect. */
@@ -193,6 +196,8 @@ export interface Launch {
   source: ServerSource;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
+  /** The user's values for the fields of a bundle, including secret ones. */
+  userConfig?: ConfigValues;
   /**
    * Additional environment variables that must stay private: they appear neither in an argument list nor in the
    * engine's container description. They precede `env`. Their names contain only letters, digits, and underscores.

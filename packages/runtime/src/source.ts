@@ -58,18 +58,39 @@ export interface ImageSource {
   image: string;
 }
 
+/**
+ * A bundle, which contains a server and describes how it starts: `mcpb:///PATH[@sha256-HASH]`,
+ * `mcpb://https://HOST/PATH[@sha256-HASH]`.
+ */
+export interface BundleSource {
+  kind: 'bundle';
+  scheme: typeof bundleScheme;
+  /** An absolute path of this machine, or an https URL. */
+  name: string;
+  /** `sha256-` and the hash of the content. If absent, the present content. */
+  version?: string;
+  /** Only the Python version. */
+  options?: Pick<PackageOptions, 'python'>;
+}
+
+export const bundleScheme = 'mcpb';
+
 /** Where a server's program comes from. */
-export type ServerSource = ImageSource | PackageSource;
+export type ServerSource = ImageSource | PackageSource | BundleSource;
+
+/** What ToolHive installs itself, in a directory for each version. */
+export type InstallableSource = PackageSource | BundleSource;
 
 /** Parses user input or a run config value: a package URL, or else an image reference. */
 export function parseSource(text: string): ServerSource {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/s.exec(text) ?? [];
   if (scheme === undefined || rest === undefined) return parseImage(text);
+  if (scheme === bundleScheme) return parseBundle(text, rest);
   if (!isPackageScheme(scheme)) {
     throw invalid(`${text} has the unknown scheme ${scheme}`, {
       hint: isGitSpec(text)
         ? `name the kind of package: npx://${text} or uvx://${text}`
-        : `use ${packageSchemes.map((known) => `${known}://`).join(', ')} or an image reference`,
+        : `use ${[...packageSchemes, bundleScheme].map((known) => `${known}://`).join(', ')} or an image reference`,
     });
   }
   return parsePackage(scheme, rest);
@@ -78,6 +99,10 @@ export function parseSource(text: string): ServerSource {
 /** Formats a source for `parseSource`. */
 export function formatSource(source: ServerSource): string {
   if (source.kind === 'image') return source.image;
+  if (source.kind === 'bundle') {
+    const { name, version } = source;
+    return `${bundleScheme}://${name}${version === undefined ? '' : `@${version}`}`;
+  }
   const { scheme, name, version, extras = [], git: place, program } = source;
   const all = extras.join(',');
   if (place !== undefined)
@@ -92,9 +117,36 @@ export function pythonRequirement({ name, version, extras = [] }: PackageSource)
   return /^[<>=~!]/.test(version) ? `${full}${version}` : `${full}==${version}`;
 }
 
-/** Whether a package is a directory or file of this machine. Only users may name one, and never a registry. */
-export function isLocalPath({ name }: PackageSource): boolean {
-  return localPath.test(name);
+/** Whether a package is a directory or file of this machine, which is read again at each start. */
+export function isLocalPath({ kind, name }: InstallableSource): boolean {
+  return kind === 'package' && localPath.test(name);
+}
+
+/** The SHA-256 of a bundle's content, in hexadecimal notation, if the source names it. */
+export const bundleHash = ({ version }: BundleSource): string | undefined => version?.slice('sha256-'.length);
+
+const bundleText = /^([^\p{Cc}]+?)(?:@(sha256-[0-9a-f]{64}))?$/u;
+
+function parseBundle(text: string, rest: string): BundleSource {
+  const [, name = '', version] = bundleText.exec(rest) ?? [];
+  const url = URL.parse(name);
+  const isHttps = url?.protocol === 'https:' && url.username === '' && url.password === '' && url.hash === '';
+  if (name.length <= 4096 && (localPath.test(name) || isHttps)) {
+    return { kind: 'bundle', scheme: bundleScheme, name, ...(version === undefined ? {} : { version }) };
+  }
+  if (url?.protocol === 'http:') {
+    throw invalid(
+      `${JSON.stringify(text.slice(0, 200))} is not https, so anyone on the way could replace the bundle`,
+      {
+        hint: 'use an https URL, or download the bundle and run the file',
+      },
+    );
+  }
+  // The text may contain a password.
+  const shown = /@.*@|\/\/[^/]*\/\/[^/]*@/.test(text) ? 'this' : JSON.stringify(text.slice(0, 200));
+  throw invalid(`${shown} is not a bundle`, {
+    hint: 'use mcpb:///PATH or mcpb://https://HOST/PATH, optionally with @sha256-HASH at the end',
+  });
 }
 
 function isPackageScheme(scheme: string): scheme is PackageScheme {
@@ -208,6 +260,9 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
   const isPython = others.length > 0 || python !== undefined || excludeNewer !== undefined;
   if (!isPython && allowScripts.length === 0) return source;
   const scheme = source.kind === 'package' ? source.scheme : undefined;
+  const isOnlyPython = others.length === 0 && excludeNewer === undefined && allowScripts.length === 0;
+  if (source.kind === 'bundle' && python !== undefined && isOnlyPython)
+    return { ...source, options: { python: pythonVersion(python) } };
   if (
     source.kind !== 'package' ||
     (isPython && scheme !== 'uvx') ||
@@ -227,11 +282,7 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
       });
     }
   }
-  if (python !== undefined && !/^\d+(?:\.\d+){0,2}$/.test(python)) {
-    throw invalidField('/python_version', `${JSON.stringify(python)} is not a Python version`, {
-      hint: 'use a version such as 3.12',
-    });
-  }
+  if (python !== undefined) pythonVersion(python);
   if (excludeNewer !== undefined && (!day.test(excludeNewer) || Number.isNaN(Date.parse(excludeNewer)))) {
     throw invalidField('/python_exclude_newer', `${JSON.stringify(excludeNewer)} is not a date`, {
       hint: 'use a date such as 2025-01-31, or a time such as 2025-01-31T12:00:00Z',
@@ -243,4 +294,11 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
     }
   }
   return { ...source, options };
+}
+
+function pythonVersion(text: string): string {
+  if (/^\d+(?:\.\d+){0,2}$/.test(text)) return text;
+  throw invalidField('/python_version', `${JSON.stringify(text)} is not a Python version`, {
+    hint: 'use a version such as 3.12',
+  });
 }

@@ -17,6 +17,8 @@ export interface StatePaths {
   mounts: string;
   /** The home directories of sandboxed servers. */
   homes: string;
+  /** The bundles of the user, one file for each content. */
+  bundles: string;
   statuses: string;
   logs: string;
   /** Encrypted. The original uses the same file name. */
@@ -83,6 +85,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     groups: join(state, 'groups'),
     mounts: join(state, 'workloads', 'mounts'),
     homes: join(state, 'homes'),
+    bundles: join(state, 'bundles'),
     statuses: join(data, 'statuses'),
     logs: join(data, 'logs'),
     secrets: join(data, 'secrets_encrypted'),

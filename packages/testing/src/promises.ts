@@ -123,6 +123,14 @@ export const promises = {
     source: 'issue: paste',
     text: 'A server runs from a directory with a package that is not published.',
   },
+  'run.bundle': {
+    source: 'issue: bundles',
+    text: 'thv run FILE.mcpb runs a bundle isolated. Only values that the user gives grant access to folders.',
+  },
+  'bundle.pack': {
+    source: 'issue: bundles',
+    text: 'thv pack and thv export --format mcpb write bundles that the official validation accepts.',
+  },
   'run.local.script': {
     source: 'issue: paste',
     text: 'A server runs from a script, with its current content.',

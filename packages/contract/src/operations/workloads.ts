@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
 import type { SampleCommand } from '../operation.ts';
+import { BundleDescription, ExportedBundle, InspectBundle } from '../schemas/bundle.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import { LogRecord } from '../schemas/log-record.ts';
 import { ImportDocument, ImportPreview, WorkloadCheck } from '../schemas/preview.ts';
@@ -193,6 +194,19 @@ export const workloadOperations = {
     success: { status: 200, description: 'The workload that the request would create.', body: WorkloadCheck },
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
+  inspectBundle: operation({
+    method: 'POST',
+    path: '/bundles/inspect',
+    tag: 'workloads',
+    access: 'write',
+    command: 'none',
+    summary: 'Inspect a bundle',
+    description:
+      'Downloads the bundle if its content is not stored yet, checks it, and returns the values that it asks for. Runs nothing of the bundle.',
+    body: InspectBundle,
+    success: { status: 200, description: 'The bundle.', body: BundleDescription },
+    failures: ['not-found', 'conflict', 'unavailable'],
+  }),
   previewImport: operation({
     method: 'POST',
     path: '/import/preview',
@@ -266,6 +280,19 @@ export const workloadOperations = {
     params: byName,
     success: { status: 200, description: 'The manifest, and the remaining steps.', body: Manifest },
     failures: ['not-found', 'unsupported'],
+  }),
+  exportBundle: operation({
+    method: 'GET',
+    path: '/workloads/{name}/export/bundle',
+    tag: 'workloads',
+    access: 'read',
+    command: 'none',
+    summary: 'Export a workload as a bundle',
+    description:
+      'Returns the files of a bundle that connects a client to the running workload. It contains no secrets. The command thv export --format mcpb packs them.',
+    params: byName,
+    success: { status: 200, description: 'The files.', body: ExportedBundle },
+    failures: ['not-found'],
   }),
   getWorkloadStatus: operation({
     method: 'GET',

@@ -137,6 +137,12 @@ export const RunConfig = z
     env_file_dir: text('A directory with environment variable files.'),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),
     volumes: texts('Mounts, as HOST:CONTAINER or HOST:CONTAINER:ro.'),
+    user_config: z
+      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .nullish()
+      .meta({
+        description: 'The values for the fields of a bundle, without secrets.',
+      }),
     python_with: texts('Additional Python packages.'),
     python_version: text('The Python version.'),
     python_exclude_newer: text('The date of the newest Python packages.'),

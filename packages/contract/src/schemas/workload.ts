@@ -1,3 +1,4 @@
+import { UserConfig } from './bundle.ts';
 import * as z from 'zod';
 import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
@@ -42,10 +43,13 @@ const SecretReference = z
       .max(256)
       // Shells drop all other names, and a shell can be between ToolHive and the server.
       .regex(
-        /^[A-Za-z_][A-Za-z0-9_]*$/,
+        /^(?:[A-Za-z_][A-Za-z0-9_]*|user_config\.[A-Za-z_][A-Za-z0-9_-]*)$/,
         'invalid environment variable name for a secret: use letters, digits, and underscores',
       )
-      .meta({ description: 'The environment variable that receives the secret.' }),
+      .meta({
+        description:
+          'The environment variable that receives the secret, or user_config.KEY for the field of a bundle.',
+      }),
   })
   .meta({
     id: 'SecretReference',
@@ -218,6 +222,7 @@ export const CreateWorkload = z
       .array(z.string())
       .nullish()
       .meta({ description: 'The files and directories to mount, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
+    user_config: UserConfig.nullish(),
     python_with: z
       .array(z.string().max(256))
       .max(100)

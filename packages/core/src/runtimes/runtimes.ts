@@ -45,6 +45,22 @@ export class Runtimes {
     );
   }
 
+  /** The runtime for a new workload from a bundle. */
+  async chooseForBundles(signal?: AbortSignal): Promise<Runtime> {
+    const able = this.#runtimes.filter(
+      ({ name, capabilities }) => capabilities.runsBundles && (this.#wanted ?? name) === name,
+    );
+    const reports = await Promise.all(able.map((runtime) => runtime.check(signal)));
+    const found = reports.find(({ available }) => available);
+    if (found !== undefined) return this.#named(found.runtime);
+    const [report] = reports;
+    if (report !== undefined)
+      throw unavailable(`no bundle can run on this machine: ${report.detail}`, { hint: report.hint });
+    throw unsupported('a bundle cannot run in a container, and TOOLHIVE_RUNTIME allows no other runtime', {
+      hint: 'start the daemon with TOOLHIVE_RUNTIME=process, or without that variable',
+    });
+  }
+
   /** A workload's runtime. */
   of({ runtime = formerRuntime }: RunConfig): Runtime {
     const found = this.#runtimes.find(({ name }) => name === runtime);

@@ -1,4 +1,5 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { splitSecrets } from '@toolhive/bundles/user-config';
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { Egress } from '@toolhive/runtime/egress';
 import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
@@ -53,6 +54,7 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
   const profile = runConfig.permission_profile ?? {};
   const isHttp = runConfig.transport !== 'stdio';
   const targetPort = runConfig.target_port ?? 0;
+  const { variables, values } = splitSecrets(secrets);
   return {
     workload: runConfig.name,
     source: packageSourceOf(runConfig),
@@ -62,7 +64,8 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
       ...(isHttp ? { MCP_PORT: String(targetPort), FASTMCP_PORT: String(targetPort) } : {}),
       ...runConfig.env_vars,
     },
-    secrets,
+    secrets: variables,
+    userConfig: { ...runConfig.user_config, ...values },
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
     hidden: [],

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { join } from 'node:path';
+import { BundleStore } from '@toolhive/bundles/store';
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { Lookup } from '@toolhive/outgoing/way-out';
 import { PackageInspection } from '@toolhive/registry/package-inspection';
@@ -28,6 +29,8 @@ export interface SupplyWing {
   registry: RegistryStore;
   /** What is known of installed packages. */
   packages: PackageInspection;
+  /** The content of bundles. */
+  bundles: BundleStore;
   runtimes: Runtimes;
   secrets: Secrets;
   /** Resolves the names of remote servers. */
@@ -71,7 +74,8 @@ export async function openSupply(
   await runtimes.sweep((runtime, error) =>
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
-  return { registry, packages, runtimes, secrets, lookup };
+  const bundles = new BundleStore(paths.bundles);
+  return { registry, packages, bundles, runtimes, secrets, lookup };
 }
 
 function secretEvent(change: SecretsChange): EventToSend {
@@ -97,6 +101,7 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
         daemonId,
         cacheDir: `${paths.cache}/packages`,
         tempDir: paths.temp,
+        bundlesDir: paths.bundles,
         homesDir: paths.homes,
         env,
         log: (message, fields) => log.debug(fields ?? {}, message),

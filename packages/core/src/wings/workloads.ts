@@ -132,8 +132,8 @@ export async function openWorkloads(
 }
 
 function publishedAt(packages: SupplyWing['packages'], { image = '' }: RunConfig): string | undefined {
-  const source = parseSource(image);
-  return source.kind === 'package' ? packages.find(source)?.publishedAt : undefined;
+  const source = image === '' ? undefined : parseSource(image);
+  return source?.kind === 'package' ? packages.find(source)?.publishedAt : undefined;
 }
 
 /** The table of the parts of a workload. Removal and the sweep at startup forget in this order. */

@@ -66,6 +66,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     env_vars: runConfig.env_vars ?? {},
     secrets: (runConfig.secrets ?? []).map(parseReference),
     volumes: runConfig.volumes ?? [],
+    ...(Object.keys(runConfig.user_config ?? {}).length === 0 ? {} : { user_config: runConfig.user_config }),
     ...(home === undefined ? {} : { home }),
     ...(runConfig.python_with?.length ? { python_with: runConfig.python_with } : {}),
     ...(runConfig.python_version ? { python_version: runConfig.python_version } : {}),

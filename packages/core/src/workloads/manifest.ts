@@ -27,6 +27,11 @@ export function manifestOf(runConfig: RunConfig): Manifest {
       hint: 'use --format json',
     });
   }
+  if (runConfig.image?.startsWith('mcpb://') === true) {
+    throw unsupported(`${runConfig.name} runs a bundle, which cannot run in a container`, {
+      hint: 'use --format json, or publish the server as an image',
+    });
+  }
   const name = resourceName(runConfig.name);
   const parts = isRemote(runConfig) ? remoteParts(runConfig, name) : localParts(runConfig, name);
   return {

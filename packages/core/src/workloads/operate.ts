@@ -1,5 +1,7 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { GroupName } from '@toolhive/contract/names';
+import type { ExportedBundle } from '@toolhive/contract/bundle';
+import { connectorTo } from './bundle-export.ts';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadSelection, WorkloadStatus } from '@toolhive/contract/workload';
 import type { Progress } from '@toolhive/runtime/runtime';
@@ -92,6 +94,11 @@ export function statusOf(
 /** The complete run config of a workload, with secrets as references only. */
 export function exportWorkload(core: WorkloadsWing, name: string): RunConfig {
   return core.workloads.require(name).runConfig;
+}
+
+/** Exports a bundle that connects to a workload. */
+export function exportBundle(core: WorkloadsWing, name: string): ExportedBundle {
+  return connectorTo(core.workloads.require(name).runConfig);
 }
 
 /** The same as a Kubernetes manifest. */

@@ -52,6 +52,7 @@ function open(): Promise<Core> {
         daemonId,
         cacheDir: join(paths.cache, 'packages'),
         tempDir: paths.temp,
+        bundlesDir: paths.bundles,
         homesDir: paths.homes,
         env,
       }),

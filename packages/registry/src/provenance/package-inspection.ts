@@ -139,14 +139,14 @@ export class PackageInspection implements Disposable {
       const pinned = pinnedImage(source.image);
       return pinned && this.#options.records.find('image', imageName(pinned), pinned.digest);
     }
-    if (source.version === undefined || isLocalPath(source)) return undefined;
+    if (source.kind === 'bundle' || source.version === undefined || isLocalPath(source)) return undefined;
     return this.#options.records.find(source.scheme, source.name, source.version);
   }
 
   /** Throws `forbidden` if a package was built from another repository than its registry entry names. */
   requireRepository(source: ServerSource, repository: string | undefined): void {
     const proven = this.find(source)?.provenance?.repository;
-    if (source.kind === 'image' || proven === undefined || repository === undefined) return;
+    if (source.kind !== 'package' || proven === undefined || repository === undefined) return;
     if (isSameRepository(proven, repository)) return;
     throw forbidden(
       `package ${source.name} ${source.version} was built from ${proven}, but its registry entry names ${repository}`,
@@ -162,7 +162,7 @@ export class PackageInspection implements Disposable {
       const { status, reason } = record.provenance ?? {};
       return status === 'failed' ? [`WARNING: the signature of its image is wrong: ${reason}`] : [];
     }
-    return this.compare(source, record.provenance);
+    return source.kind === 'package' ? this.compare(source, record.provenance) : [];
   }
 
   /** The same for provenance that is not stored. */

@@ -44,6 +44,7 @@ async function makeTarget() {
     daemonId: `attack-${root.path.slice(-6)}`,
     cacheDir: path('cache'),
     tempDir: path('tmp'),
+    bundlesDir: path('bundles'),
     homesDir: path('homes'),
   };
   const env = (changes: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, HOME: home, ...changes });

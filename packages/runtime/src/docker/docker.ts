@@ -1,9 +1,9 @@
-import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
+import { invalid, messageOf, ThvError, unsupported } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { GatewayProcess } from '../egress/gateway-process.ts';
 import type { PrepareOptions, Runtime, RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { parseSource } from '../source.ts';
-import type { PackageScheme } from '../source.ts';
+import type { InstallableSource, PackageScheme, PackageSource } from '../source.ts';
 import type { Engine } from './engine.ts';
 import { Engines } from './engines.ts';
 import { baseImagesOf, dockerfileOf, nodeImageOf } from './dockerfile.ts';
@@ -68,6 +68,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     name: 'docker',
     capabilities: {
       runs: 'images',
+      runsBundles: false,
       publishesPorts: true,
       recordsIsolation: true,
       mountsByPath: true,
@@ -77,6 +78,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     check: (signal) => reports.of(() => engines.find(signal), signal),
 
     async prepare(source, preparing) {
+      if (source.kind !== 'image') refuseBundle(source);
       const using = await engines.find(preparing.signal);
       if (source.kind === 'image') return prepareImage(using, source, { ...preparing, env });
       return preparePackage(using, source, packageOptions(preparing));
@@ -95,6 +97,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     },
 
     async contents(source) {
+      refuseBundle(source);
       return (await recordOf(await engines.find(), source, { baseImages, records }))?.contents;
     },
 
@@ -103,6 +106,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       const using = await engines.find(signal);
       if (source.kind === 'image')
         return startContainer(using, containers, { launch, image: source.image, limits: [], signal });
+      refuseBundle(source);
       const image = packageImage(source, baseImages);
       const record = await recordOf(using, source, { baseImages, records });
       return startContainer(using, containers, {
@@ -133,6 +137,14 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       for await (const engine of engines.all(failed)) await sweepEngine(engine, daemonId);
     },
   };
+}
+
+/** A bundle is built for the system that runs it, with programs that no base image has. */
+function refuseBundle(source: InstallableSource): asserts source is PackageSource {
+  if (source.kind === 'package') return;
+  throw unsupported(`the bundle ${source.name} cannot run in a container`, {
+    hint: 'run it in a sandbox: start the daemon with TOOLHIVE_RUNTIME=process, or omit that variable',
+  });
 }
 
 function containersOf({

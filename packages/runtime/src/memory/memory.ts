@@ -35,6 +35,7 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
     name: 'memory',
     capabilities: {
       runs: 'images',
+      runsBundles: false,
       publishesPorts: false,
       recordsIsolation: false,
       mountsByPath: false,

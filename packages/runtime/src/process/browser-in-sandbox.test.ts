@@ -47,6 +47,7 @@ test.runIf(hasBrowser)(
       daemonId: `browser-${folder.slice(-6)}`,
       cacheDir: join(folder, 'cache'),
       tempDir: join(folder, 'tmp'),
+      bundlesDir: join(folder, 'bundles'),
       homesDir: join(folder, 'homes'),
       env: { ...process.env, npm_config_registry: registry.url },
     });

@@ -20,6 +20,12 @@ const limits = { bytes: 64 * 1024 ** 2, files: 5_000 };
  */
 export async function ownDirectories(folder: string, install: Install): Promise<OwnDirectory[] | undefined> {
   const program = install.command === 'node' ? (install.args[0] ?? '') : install.command;
+  if (install.template !== undefined) {
+    const { bundle } = install.template;
+    const names = await readdir(join(folder, bundle));
+    const own = [{ path: bundle, inner: names.filter((name) => dependencies.has(name)) }];
+    return (await fits(own.map((one) => ({ ...one, path: join(folder, one.path) })))) ? own : undefined;
+  }
   const [, npm] = /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(program) ?? [];
   const [, tool] = /^(tools\/[^/]+)\/bin\/python$/.exec(program) ?? [];
   const paths =

@@ -27,6 +27,7 @@ beforeAll(async () => {
     daemonId: `layer-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    bundlesDir: join(folder, 'bundles'),
     homesDir: join(folder, 'homes'),
     env: { ...process.env, npm_config_registry: registry.url },
   });

@@ -11,7 +11,7 @@ import type {
   Runtime,
   RuntimeReport,
 } from '../runtime.ts';
-import type { PackageSource, ServerSource } from '../source.ts';
+import type { InstallableSource, PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
 import { sweepSockets } from '../published-socket.ts';
@@ -30,6 +30,8 @@ export interface ProcessRuntimeOptions {
    * The directory for installed packages, with one directory per version. Other daemons may use it at the same time.
    */
   cacheDir: string;
+  /** The directory with the user's bundles, one file for each content. */
+  bundlesDir: string;
   /** A directory for this daemon only. A sweep deletes its content. */
   tempDir: string;
   /** The parent directory of the workloads' home directories. Servers can access nothing else in it. */
@@ -55,6 +57,7 @@ class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly capabilities: RuntimeCapabilities = {
     runs: 'packages',
+    runsBundles: true,
     publishesPorts: false,
     recordsIsolation: false,
     mountsByPath: false,
@@ -85,7 +88,7 @@ class ProcessRuntime implements Runtime {
     return this.#store.preview(source, options);
   }
 
-  contents(source: PackageSource): Promise<PackageContents | undefined> {
+  contents(source: InstallableSource): Promise<PackageContents | undefined> {
     return this.#store.contents(source);
   }
 
@@ -152,8 +155,8 @@ class ProcessRuntime implements Runtime {
 
 const lastsMs = (found: Inspection) => ('problem' in found ? BAD_NEWS_LASTS_MS : GOOD_NEWS_LASTS_MS);
 
-function requirePackage(source: ServerSource): PackageSource {
-  if (source.kind === 'package') return source;
+function requirePackage(source: ServerSource): InstallableSource {
+  if (source.kind !== 'image') return source;
   throw unsupported(`the image ${source.image} cannot run as a process`, {
     hint: 'use a package (npx://, uvx:// or go://), or install Docker or Podman',
   });

@@ -1,3 +1,4 @@
+import { filled } from '@toolhive/bundles/template';
 import { invalid, unavailable } from '@toolhive/contract/failure';
 import { allowMore } from '@toolhive/contract/resources';
 import { excessReason } from '../exceeded.ts';
@@ -86,7 +87,7 @@ export async function startInstance(given: Start): Promise<Instance> {
       signal,
     }),
   );
-  await door?.passTo(sandbox.bwrap, environmentOf(launch));
+  await door?.passTo(sandbox.bwrap, environmentOf(launch, templateOf(given.installed, launch).env));
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
@@ -212,17 +213,20 @@ async function planLaunch(
   const needsNode = install.command === 'node' || forwarded;
   const node = needsNode ? requireNode(machine) : undefined;
   const { transport } = launch;
+  const template = templateOf(installed, launch);
   const server = [
     install.command === 'node' ? inside.node : `${inside.package}/${install.command}`,
     ...install.args.map((path) => `${inside.package}/${path}`),
+    ...template.args.map(withoutNul),
     ...launch.args.map(withoutNul),
   ];
   return planSandbox({
     architecture: machine.architecture,
     command: [...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []), ...server],
-    env: forwarded ? {} : environmentOf(launch),
+    env: forwarded ? {} : environmentOf(launch, template.env),
     network,
     mounts,
+    ...(install.template === undefined ? {} : { cwd: `${inside.package}/${install.template.directory}` }),
     packageFolder: folder,
     layers,
     readOnlyPaths: [...install.readOnlyPaths, ...browser.readOnlyPaths],
@@ -240,18 +244,32 @@ async function planLaunch(
  * The server's environment. If a forwarder exists, it receives the environment with its socket and passes it on. The
  * forwarder has a channel to the daemon, so a variable such as NODE_OPTIONS must not influence it.
  */
-function environmentOf({ source, env, secrets, transport }: Launch): Record<string, string> {
+function environmentOf(
+  { source, env, secrets, transport }: Launch,
+  ofBundle: Readonly<Record<string, string>>,
+): Record<string, string> {
   // Compiled files beside the code could replace the verified code.
-  const isPython = source.kind === 'package' && source.scheme === 'uvx';
+  const isPython = source.kind !== 'image' && source.scheme !== 'npx' && source.scheme !== 'go';
   const python: Record<string, string> = isPython ? { PYTHONDONTWRITEBYTECODE: '1' } : {};
   const all = {
     ...python,
+    ...ofBundle,
     ...env,
     ...secrets,
     ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}),
   };
   for (const [name, value] of Object.entries(all)) requireVariable(name, value);
   return all;
+}
+
+/** What a bundle says about its server, with the user's values. */
+function templateOf(
+  { install: { template } }: InstalledPackage,
+  { userConfig = {} }: Launch,
+): { args: string[]; env: Record<string, string> } {
+  if (template === undefined) return { args: [], env: {} };
+  const directory = `${inside.package}/${template.bundle}`;
+  return filled(template, { directory, home: inside.home, config: userConfig });
 }
 
 /** Never the machine's network as a substitute. The user must request that explicitly. */

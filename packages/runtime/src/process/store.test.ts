@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
-import type { PackageSource } from '../source.ts';
+import type { InstallableSource, PackageSource } from '../source.ts';
 import { PackageStore, compareVersions } from './store.ts';
 import { machineOf, never } from './test-rig.ts';
 
@@ -47,7 +47,8 @@ describe('the package store', () => {
     url = registry.url,
   } = {}) {
     const env = { ...process.env, npm_config_registry: url, npm_config_fetch_retries: '0' };
-    const options = { daemonId, cacheDir, tempDir: join(folder, 'tmp'), env };
+    const bundlesDir = join(folder, 'bundles');
+    const options = { daemonId, cacheDir, bundlesDir, tempDir: join(folder, 'tmp'), env };
     return { cacheDir, store: new PackageStore(options, () => machine) };
   }
 
@@ -209,6 +210,7 @@ describe('the package store', () => {
     const options = {
       daemonId: 'daemon',
       cacheDir: join(folder, 'bare'),
+      bundlesDir: join(folder, 'bundles'),
       tempDir: folder,
       env: { PATH: folder },
     };
@@ -248,7 +250,7 @@ describe('the package store', () => {
   });
 });
 
-function prepare(store: PackageStore, source: PackageSource, signal = never) {
+function prepare(store: PackageStore, source: InstallableSource, signal = never) {
   const messages: string[] = [];
   const prepared = store.prepare(source, { report: (message) => messages.push(message), signal });
   return Object.assign(prepared, { messages });

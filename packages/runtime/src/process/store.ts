@@ -5,7 +5,14 @@ import { ThvError, notFound, unsupported } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { SourcePin } from '../mount-source.ts';
 import type { PackageContents, PrepareOptions, Release } from '../runtime.ts';
-import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
+import {
+  type BundleSource,
+  type InstallableSource,
+  type PackageOptions,
+  type PackageSource,
+  formatSource,
+  isLocalPath,
+} from '../source.ts';
 import type { Machine } from './check.ts';
 import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
 import type { Installer } from './installers/installers.ts';
@@ -18,6 +25,8 @@ import { SingleFlight } from './single-flight.ts';
 export interface StoreOptions {
   daemonId: string;
   cacheDir: string;
+  /** The directory with the user's bundles. */
+  bundlesDir: string;
   /** For sockets. */
   tempDir: string;
   env: NodeJS.ProcessEnv;
@@ -38,7 +47,7 @@ export class PackageStore {
   readonly #machine: () => Promise<Machine>;
   /** The daemon's unfinished installations. */
   readonly #staging: string;
-  readonly #flights = new SingleFlight<PackageSource>();
+  readonly #flights = new SingleFlight<InstallableSource>();
   /** Packages that are installed at the same time share the network, and slow registries then answer too late. */
   readonly #places = new Places(INSTALLATIONS);
   /** One after the other: each of them starts programs. */
@@ -52,7 +61,7 @@ export class PackageStore {
   }
 
   /** Resolves the source, installs it if necessary, and returns it with its exact version. */
-  prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
+  prepare(source: InstallableSource, options: PrepareOptions): Promise<InstallableSource> {
     const { trusted, allowedSources, inspect, granted } = options;
     return this.#flights.do(
       `${formatSource(source)} ${optionsMark(source)} ${JSON.stringify(granted)}`,
@@ -93,14 +102,14 @@ export class PackageStore {
   }
 
   /** The installed package of a source that `prepare` returned. */
-  async require(source: PackageSource): Promise<InstalledPackage> {
+  async require(source: InstallableSource): Promise<InstalledPackage> {
     const found = await this.#find(source);
     if (found !== undefined) return found;
     throw notFound(`${formatSource(source)} is not installed`, { hint: 'prepare it first' });
   }
 
   /** What was downloaded for an installed package, if that was recorded. */
-  async contents(source: PackageSource): Promise<PackageContents | undefined> {
+  async contents(source: InstallableSource): Promise<PackageContents | undefined> {
     return (await this.#find(source))?.install.contents;
   }
 
@@ -109,7 +118,8 @@ export class PackageStore {
     await remove(this.#staging);
   }
 
-  async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
+  async #prepare(source: InstallableSource, options: PrepareOptions): Promise<InstallableSource> {
+    if (source.kind === 'bundle') return this.#prepareBundle(source, options);
     const { report, granted } = options;
     // Loaded with the first package, because the libraries use megabytes of an idle daemon's memory.
     const { installerOf } = await import('./installers/installers.ts');
@@ -132,13 +142,26 @@ export class PackageStore {
     }
   }
 
+  /** The content of a bundle never changes, so an installed one needs nothing else. */
+  async #prepareBundle(source: BundleSource, options: PrepareOptions): Promise<BundleSource> {
+    if ((await this.#find(source)) !== undefined) return source;
+    const { installBundle } = await import('./installers/bundle.ts');
+    const { bundlesDir } = this.#options;
+    const install = (): Promise<BundleSource> =>
+      this.#staged(source, { keepsDownloads: false }, options, (context, staged) => {
+        context.report(`installing ${source.name}`);
+        return this.#finish(source, staged, context, () => installBundle(source, context, bundlesDir));
+      });
+    return this.#places.run(() => onceMore(install, options), options);
+  }
+
   /**
    * Runs work with an empty directory and the installers' context. Removes the directory afterwards, unless it was
    * moved.
    */
   async #staged<Result>(
-    source: PackageSource,
-    installer: Installer,
+    source: InstallableSource,
+    installer: Pick<Installer, 'keepsDownloads'>,
     { report, signal, trusted, allowedSources, inspect }: PrepareOptions,
     work: (context: InstallContext, staged: string) => Promise<Result>,
   ): Promise<Result> {
@@ -207,42 +230,28 @@ export class PackageStore {
       await remove(copy);
       return install;
     });
-    await this.#removeOld(source);
+    await removeOld(shelfIn(this.#options.cacheDir, source));
     return installed;
   }
 
-  async #finish(
-    source: PackageSource,
+  async #finish<Source extends InstallableSource>(
+    source: Source,
     staged: string,
     { report }: InstallContext,
     run: () => Promise<Install>,
-  ): Promise<PackageSource> {
+  ): Promise<Source> {
     const began = performance.now();
     const install = await run();
     const installed = { ...source, version: install.version };
     await writeFile(join(staged, installFile), `${JSON.stringify(install, null, 2)}\n`);
     await this.#moveIn(staged, installed);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    const version = isLocalPath(source) ? '' : ` ${install.version}`;
+    const version = isLocalPath(source) || source.kind === 'bundle' ? '' : ` ${install.version}`;
     report(`installed ${source.name}${version} in ${seconds} s`);
     return installed;
   }
 
-  /** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
-  async #removeOld(source: PackageSource): Promise<void> {
-    const shelf = shelfIn(this.#options.cacheDir, source);
-    const entries = await readdir(shelf).catch(() => []);
-    const aged = await Promise.all(
-      entries.map(async (entry) => {
-        const found = await stat(join(shelf, entry, installFile)).catch(() => undefined);
-        return { entry, at: found?.mtimeMs ?? 0 };
-      }),
-    );
-    const old = aged.toSorted((a, b) => b.at - a.at).slice(KEPT_CHANGES);
-    await Promise.all(old.map(({ entry }) => remove(join(shelf, entry))));
-  }
-
-  async #moveIn(folder: string, source: PackageSource): Promise<void> {
+  async #moveIn(folder: string, source: InstallableSource): Promise<void> {
     const place = folderIn(this.#options.cacheDir, source);
     await mkdir(shelfIn(this.#options.cacheDir, source), { recursive: true });
     if ((await this.#find(source)) !== undefined) return;
@@ -257,7 +266,7 @@ export class PackageStore {
     }
   }
 
-  async #find(source: PackageSource): Promise<InstalledPackage | undefined> {
+  async #find(source: InstallableSource): Promise<InstalledPackage | undefined> {
     if (source.version === undefined) return undefined;
     const folder = folderIn(this.#options.cacheDir, source);
     const install = await readInstall(folder);
@@ -279,11 +288,24 @@ export class PackageStore {
   }
 }
 
-/** Where all versions of a package lie. */
-const shelfIn = (cacheDir: string, { scheme, name }: PackageSource): string =>
-  join(cacheDir, scheme, fileName(name));
+/** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
+async function removeOld(shelf: string): Promise<void> {
+  const entries = await readdir(shelf).catch(() => []);
+  const aged = await Promise.all(
+    entries.map(async (entry) => {
+      const found = await stat(join(shelf, entry, installFile)).catch(() => undefined);
+      return { entry, at: found?.mtimeMs ?? 0 };
+    }),
+  );
+  const old = aged.toSorted((a, b) => b.at - a.at).slice(KEPT_CHANGES);
+  await Promise.all(old.map(({ entry }) => remove(join(shelf, entry))));
+}
 
-const folderIn = (cacheDir: string, source: PackageSource): string =>
+/** Where all versions of a package lie. The same bundle can come from several places. */
+const shelfIn = (cacheDir: string, { kind, scheme, name }: InstallableSource): string =>
+  kind === 'bundle' ? join(cacheDir, scheme) : join(cacheDir, scheme, fileName(name));
+
+const folderIn = (cacheDir: string, source: InstallableSource): string =>
   join(shelfIn(cacheDir, source), fileName(`${source.version ?? ''}${optionsMark(source)}`));
 
 async function readInstall(folder: string): Promise<Install | undefined> {
@@ -299,7 +321,9 @@ export function compareVersions(a: string, b: string): number {
 }
 
 /** Keeps installations with different options apart. */
-function optionsMark({ options, extras, program, git }: PackageSource): string {
+function optionsMark(source: InstallableSource): string {
+  const { extras, program, git }: Partial<PackageSource> = source.kind === 'bundle' ? {} : source;
+  const options: PackageOptions | undefined = source.options;
   const parts = Object.entries({
     extras,
     program,

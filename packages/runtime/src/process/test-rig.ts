@@ -38,6 +38,7 @@ export async function openRig(changes: Partial<ProcessRuntimeOptions> = {}): Pro
     daemonId: `test-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    bundlesDir: join(folder, 'bundles'),
     homesDir: join(folder, 'homes'),
     env: { ...process.env, npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm') },
     ...changes,

@@ -12,7 +12,7 @@ import { withReferences } from '../pasted/credentials.ts';
 import type { Installation } from '@toolhive/pasted/client-install';
 import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
 import { commandText } from '../pasted/run-command.ts';
-import { localPackage, sourceOf } from './source.ts';
+import { bundleSource, localPackage, sourceOf } from './source.ts';
 
 /** A server that the user asks for, and the values that its configuration leaves open. */
 export type Asked = Pasted & { needs?: Need[] };
@@ -37,6 +37,8 @@ export async function askedFor(
     const { readCommandLine } = await import('@toolhive/pasted/launchers');
     return readCommandLine(rest, from);
   }
+  const bundle = bundleSource(word);
+  if (bundle !== undefined) return { request: { image: bundle, cmd_arguments: [...rest] }, notes: [] };
   const local = localPackage(word);
   // A path can contain spaces.
   if (/\s/.test(word.trim()) && !existsSync(local?.path ?? expanded(word))) {

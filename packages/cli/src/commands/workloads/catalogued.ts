@@ -7,6 +7,8 @@ import { defaultRegistry } from '@toolhive/contract/names';
 export interface Catalogued {
   name: string;
   isRemote: boolean;
+  /** Whether the server is a bundle, which asks for values itself. */
+  isBundle?: boolean;
   needs: Need[];
 }
 
@@ -36,6 +38,7 @@ export async function findCatalogued(
   return {
     name: word,
     isRemote: server === undefined || server === null,
+    isBundle: server?.image.startsWith('mcpb://') === true,
     needs: [...variables, ...headers, ...places],
   };
 }

@@ -1,8 +1,9 @@
+import { resolve } from 'node:path';
 import type { CommandCall } from '../../command.ts';
 import { asMcpJson } from './mcp-json.ts';
 import { writeOwnFile } from './own-file.ts';
 
-/** Exports a workload: as a run config, or for Kubernetes. */
+/** Exports a workload: as a run config, for Kubernetes, or as a bundle that connects to it. */
 export async function run({
   arguments: [name = '', path = ''],
   flags,
@@ -12,6 +13,17 @@ export async function run({
 }: CommandCall): Promise<void> {
   const daemon = await client();
   const params = { name };
+  if (flags.text('format') === 'mcpb') {
+    const { files } = await daemon.exportBundle({ params }, { signal });
+    const written = resolve(path);
+    const { writeArchive } = await import('@toolhive/bundles/write-archive');
+    await writeArchive(
+      files.map((file) => ({ path: file.path, content: Buffer.from(file.text), isExecutable: false })),
+      written,
+    );
+    out.result({ file: written }, `wrote ${name} to ${written}`);
+    return;
+  }
   if (flags.text('format') === 'k8s') {
     const { manifest, warnings } = await daemon.exportManifest({ params }, { signal });
     const written = await writeOwnFile(path, manifest);

@@ -1,3 +1,4 @@
+import { unsupported } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 
 /** How an MCP client starts or reaches a server without ToolHive. */
@@ -10,6 +11,11 @@ interface McpJson {
 /** Describes the server of a run config as MCP clients do. Secrets become variables that the client puts in. */
 export function asMcpJson(runConfig: RunConfig): McpJson {
   const { name, remote_url: url, secrets, permission_profile: profile, volumes } = runConfig;
+  if (runConfig.image?.startsWith('mcpb://') === true) {
+    throw unsupported(`${name} runs a bundle, which mcpServers JSON cannot describe`, {
+      hint: 'use --format mcpb, or thv list --format mcpservers for the URL of the workload',
+    });
+  }
   const isRemote = url !== undefined && url !== '';
   const lost = [
     ...(isRemote ? [] : ['the isolation']),

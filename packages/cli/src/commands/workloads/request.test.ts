@@ -11,7 +11,7 @@ import type { ServerKind } from './request.ts';
 import { runFlags } from './run-flags.ts';
 
 /** Those that say how it is run, and not what. */
-const ownFlags = ['dry-run', 'foreground', 'format', 'from-config', 'store-secrets'];
+const ownFlags = ['config', 'dry-run', 'foreground', 'format', 'from-config', 'store-secrets'];
 
 let folder: string;
 let file: string;

@@ -103,6 +103,13 @@ export const runFlags: readonly Flag[] = [
       description: 'A stored secret for the server, and the environment variable that receives it',
       completes: 'secret',
     },
+    {
+      name: 'config',
+      kind: 'list',
+      value: 'KEY=VALUE',
+      description:
+        'A value that a bundle asks for. The server can use the path of a directory or file, read-only with :ro at the end',
+    },
     storeSecrets,
     {
       name: 'target-port',
@@ -135,7 +142,7 @@ export const runFlags: readonly Flag[] = [
       name: 'python',
       kind: 'string',
       value: 'VERSION',
-      description: 'The Python version of a uvx:// server, for example 3.12',
+      description: 'The Python version of a uvx:// server or a bundle, for example 3.12',
     },
     {
       name: 'exclude-newer',

@@ -12,6 +12,7 @@ import { credentialWarning, withStoredCredentials } from '../pasted/credentials.
 import { provenanceText } from '../provenance.ts';
 import { readJsonObject } from './assignments.ts';
 import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
+import { withBundleConfig } from './bundle-config.ts';
 import { findCatalogued } from './catalogued.ts';
 import { withClientSecrets } from './client-secrets.ts';
 import { withConsent } from './consent.ts';
@@ -96,7 +97,9 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
       ? asked
       : await withNeeds(asked, { name: asked.name ?? 'server', isRemote: kind === 'remote', needs }, asking);
   const needed = entry === undefined ? filled : await withNeeds(filled, entry, asking);
-  const request = await withClientSecrets(needed, flags, secrets);
+  const isBundle = entry?.isBundle === true || needed.image?.startsWith('mcpb://') === true;
+  const configured = await withBundleConfig(needed, { isBundle, secrets, flags, ...asking });
+  const request = await withClientSecrets(configured, flags, secrets);
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
     // Awaited here, because stored secrets may be removed at the end.

@@ -8,8 +8,9 @@ test('the help of run says what it takes, by what it is about', () => {
 
     SOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE,
     each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or
-    go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the
-    GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.
+    go.mod, a script, a wheel, or a .tgz archive), a bundle (.mcpb, .dxt) as a file or an https URL, a
+    container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive
+    passes everything after -- to the server unchanged.
 
     You can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and
     similar ones, a command that adds a server to a client (claude mcp add, code --add-mcp), or an
@@ -42,6 +43,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --env-file-dir FOLDER          A directory with environment files. --env-file has precedence
           --secret NAME,target=VARIABLE  A stored secret for the server, and the environment variable
                                          that receives it (can be repeated)
+          --config KEY=VALUE             A value that a bundle asks for. The server can use the path of
+                                         a directory or file, read-only with :ro at the end (can be
+                                         repeated)
           --store-secrets                Store pasted credentials as secrets without asking
           --target-port PORT             The port that an HTTP server listens on. 0 uses the registry
                                          entry's (default: 0)
@@ -49,7 +53,8 @@ test('the help of run says what it takes, by what it is about', () => {
           --ca-cert FILE                 An additional certificate authority for package downloads
           --with PACKAGE                 An additional Python package for a uvx:// server, for example
                                          mcp<2 (can be repeated)
-          --python VERSION               The Python version of a uvx:// server, for example 3.12
+          --python VERSION               The Python version of a uvx:// server or a bundle, for example
+                                         3.12
           --exclude-newer DATE           Only Python packages from before the end of this day, for an
                                          older uvx:// server
           --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
@@ -186,6 +191,7 @@ test('the help of run says what it takes, by what it is about', () => {
       $ thv run filesystem --volume ~/notes:/projects -- /projects
       $ thv run npx://@modelcontextprotocol/server-everything
       $ thv run ./server.py --with mcp
+      $ thv run ./notes.mcpb --config directory=~/notes:ro
       $ thv run npx -y @modelcontextprotocol/server-everything
       $ thv run --name github docker run -i --rm \\
           -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server

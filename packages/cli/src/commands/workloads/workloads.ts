@@ -31,7 +31,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones, a command that adds a server to a client (claude mcp add, code --add-mcp), or an installation link (cursor:, vscode:). Put flags of thv run before the command.',
+      'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a bundle (.mcpb, .dxt) as a file or an https URL, a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones, a command that adds a server to a client (claude mcp add, code --add-mcp), or an installation link (cursor:, vscode:). Put flags of thv run before the command.',
     arguments: [{ name: 'source', description: 'The server to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
@@ -44,6 +44,7 @@ export const workloadCommands: readonly Command[] = [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
       'thv run ./server.py --with mcp',
+      'thv run ./notes.mcpb --config directory=~/notes:ro',
       'thv run npx -y @modelcontextprotocol/server-everything',
       'thv run --name github docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server',
       'thv run https://mcp.example.com/mcp --name example',
@@ -108,7 +109,7 @@ export const workloadCommands: readonly Command[] = [
     unformatted: 'its own --format selects the format of the file',
     summary: 'Export a workload',
     description:
-      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. The file contains only references to secrets.',
+      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. A bundle contains only the URL of the workload, so the server stays isolated. The file contains only references to secrets.',
     arguments: [
       workload,
       {
@@ -123,8 +124,9 @@ export const workloadCommands: readonly Command[] = [
         name: 'format',
         kind: 'string',
         value: 'FORMAT',
-        choices: ['json', 'k8s', 'mcp-json'],
-        description: 'A run config, an MCPServer for the operator, or an mcpServers entry for MCP clients',
+        choices: ['json', 'k8s', 'mcp-json', 'mcpb'],
+        description:
+          'A run config, an MCPServer for the operator, an mcpServers entry for MCP clients, or a bundle that connects a client to the workload',
         default: 'json',
       },
     ],
@@ -132,8 +134,35 @@ export const workloadCommands: readonly Command[] = [
       'thv export filesystem filesystem.json',
       'thv export fetch fetch.yaml --format k8s',
       'thv export time .mcp.json --format mcp-json',
+      'thv export fetch fetch.mcpb --format mcpb',
     ],
     load: () => import('./export.ts'),
+  },
+  {
+    path: 'pack',
+    summary: 'Pack a directory into a bundle',
+    description:
+      'Checks the manifest.json in a directory, and packs the directory into a bundle (.mcpb) for `thv run` and for clients such as Claude Desktop. The same files always give the same bundle. Leaves out files that match .mcpbignore, files of version control, and files that usually contain credentials.',
+    arguments: [
+      {
+        name: 'directory',
+        description: 'The directory with the manifest.json',
+        required: true,
+        completes: 'file',
+      },
+    ],
+    flags: [
+      {
+        name: 'output',
+        shorthand: 'o',
+        kind: 'string',
+        value: 'FILE',
+        description: 'The output file. By default, the name of the directory with .mcpb',
+        completes: 'file',
+      },
+    ],
+    examples: ['thv pack ./my-server', 'thv pack ./my-server -o my-server-1.0.0.mcpb'],
+    load: () => import('./pack.ts'),
   },
   {
     path: 'build',

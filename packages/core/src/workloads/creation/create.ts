@@ -207,7 +207,7 @@ async function inspectInstalled(
     await packages.inspectImage(installed, { mode, policy: resolved.entry?.provenance }, call);
     return;
   }
-  if (isLocalPath(installed)) return;
+  if (installed.kind === 'bundle' || isLocalPath(installed)) return;
   const contents = await runtime.contents?.(installed);
   if (contents !== undefined) await packages.inspect(installed, contents, call);
   packages.requireRepository(installed, resolved.entry?.repository_url);

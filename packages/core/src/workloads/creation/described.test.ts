@@ -21,7 +21,7 @@ function settingsOf(
   const given = { kind: 'request' as const, request, defaultProfile: () => profile };
   const whole = { ...resolved, ...(described === undefined ? {} : { described }) };
   const { said, ...completed } = withDescription(given, whole);
-  return { said, settings: localSettings({ ...given, ...completed }, resolved) };
+  return { said, settings: localSettings({ ...given, ...completed }, { resolved }) };
 }
 
 /** A registry of others with one entry about the package that the user names. */

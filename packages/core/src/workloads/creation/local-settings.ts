@@ -8,6 +8,8 @@ import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '@toolhive/registry/registry';
 import { formatReference } from '@toolhive/secrets/reference';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
+import { bundleConfig } from './bundle.ts';
+import type { LocalSource } from './source.ts';
 import { entryPermissions } from './entry-permissions.ts';
 
 /** The port for an HTTP server if neither the request nor the registry names one. */
@@ -16,9 +18,10 @@ const defaultTargetPort = 8080;
 /** The settings of a local server: those of the request, and for the rest those of the registry entry. Throws `invalid`. */
 export function localSettings(
   { request, defaultProfile }: RequestSettings,
-  resolved: Resolved,
+  { resolved, bundle }: Pick<LocalSource, 'resolved' | 'bundle'>,
 ): RunConfigSettings {
   const { entry } = resolved;
+  const config = bundleConfig(request, bundle);
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
   requireTools(request, entry);
   requireVolume(request, resolved);
@@ -34,7 +37,8 @@ export function localSettings(
     ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
-    volumes: request.volumes ?? [],
+    ...(Object.keys(config.values).length === 0 ? {} : { user_config: config.values }),
+    volumes: withConfigVolumes(request.volumes ?? [], config.volumes),
     ...(request.python_with?.length ? { python_with: request.python_with } : {}),
     ...(request.python_version ? { python_version: request.python_version } : {}),
     ...(request.python_exclude_newer ? { python_exclude_newer: request.python_exclude_newer } : {}),
@@ -48,6 +52,13 @@ export function localSettings(
     ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
     group: request.group ?? defaultGroup,
   };
+}
+
+/** A description that a client sends back contains the volumes already, perhaps read-only. */
+function withConfigVolumes(asked: readonly string[], volumes: readonly string[]): string[] {
+  const pathsOf = (volume: string): string => volume.replace(/:r[ow]$/, '');
+  const known = new Set(asked.map(pathsOf));
+  return [...asked, ...volumes.filter((volume) => !known.has(pathsOf(volume)))];
 }
 
 /** The proxy settings, which are the same for local and remote servers. */

@@ -1,7 +1,14 @@
-import { checkField } from '@toolhive/contract/failure';
+import { homedir } from 'node:os';
+import { fieldsOf } from '@toolhive/bundles/user-config';
+import type { BundleDescription, InspectBundle } from '@toolhive/contract/bundle';
+import { obtainBundle } from './bundle.ts';
+import { trustedFor } from './trust.ts';
+import { checkField, invalid } from '@toolhive/contract/failure';
 import type { WorkloadCheck } from '@toolhive/contract/preview';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
+import type { StateWing } from '../../wings/state.ts';
+import type { SupplyWing } from '../../wings/supply.ts';
 import { permissionsOf } from '../../network/permissions.ts';
 import { dangersOf } from '../../permissions/consent.ts';
 import { warningsOf } from '../../permissions/warnings.ts';
@@ -56,5 +63,32 @@ export async function checkWorkload(
     permissions: permissionsOf(runConfig, { warnings: warningsOf(runConfig, limits), limits }),
     ...(notes.length === 0 ? {} : { notes }),
     risks: dangersOf(runConfig, mounts).map(({ risk, text }) => ({ risk, text })),
+  };
+}
+
+/** Describes a bundle, so that a user can fill in its fields. */
+export async function inspectBundle(
+  core: StateWing & SupplyWing,
+  { source: word, registry_group: group, ca_certificate: certificate }: InspectBundle,
+  signal: AbortSignal,
+): Promise<BundleDescription> {
+  const { source: found } = await core.registry.resolve(word, { runs: 'packages' }, group);
+  if (found.kind !== 'bundle') {
+    throw invalid(`${word} is not a bundle`, {
+      hint: 'name a bundle as mcpb:///PATH or mcpb://https://HOST/PATH',
+    });
+  }
+  const trusted = trustedFor(core.settings, certificate, found);
+  const { source, manifest } = await obtainBundle(core, found, { report: () => {}, signal, trusted });
+  const { name, display_name: title, version, description, server, tools } = manifest;
+  return {
+    source: formatSource(source),
+    name,
+    ...(title === undefined ? {} : { title }),
+    version,
+    description,
+    server_type: server.type,
+    tools: tools.map((tool) => tool.name),
+    fields: fieldsOf(manifest, homedir()),
   };
 }

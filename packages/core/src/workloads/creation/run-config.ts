@@ -43,8 +43,7 @@ function settingsFor(
       if (said !== undefined) note(said);
       return { ...request, ...described };
     };
-    const settings =
-      given.kind === 'complete' ? given.settings : localSettings(completed(given), source.resolved);
+    const settings = given.kind === 'complete' ? given.settings : localSettings(completed(given), source);
     const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = ownSettings(settings);
     const { insteadOf } = source.resolved;
     return {

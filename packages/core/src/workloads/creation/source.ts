@@ -9,7 +9,9 @@ import { packageNote } from '@toolhive/registry/registry';
 import type { Resolved } from '@toolhive/registry/registry';
 import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
-import { deriveName, nameOfHost } from '@toolhive/registry/derive-name';
+import { deriveName, nameOfBundle, nameOfHost } from '@toolhive/registry/derive-name';
+import { obtainBundle } from './bundle.ts';
+import type { ObtainedBundle } from './bundle.ts';
 import { trustedFor } from './trust.ts';
 import { filledUrl } from './url-variables.ts';
 
@@ -28,6 +30,8 @@ export interface LocalSource {
   kind: 'local';
   runtime: Runtime;
   resolved: Resolved;
+  /** The bundle, if the server is one. */
+  bundle?: ObtainedBundle;
   /** The certificate authorities to trust during the installation. */
   trusted: PrepareOptions['trusted'];
   /** The workload name if none is requested. */
@@ -81,17 +85,32 @@ async function resolveLocal(
       hint: 'set image to a registry entry, an image, or a package, or set url to the URL of a remote server',
     });
   }
-  const runtime = await core.runtimes.choose(signal);
-  const { described, ...found } = await core.registry.resolve(image, runtime.capabilities, registryGroup);
+  const usual = await core.runtimes.choose(signal);
+  const { described, ...found } = await core.registry.resolve(image, usual.capabilities, registryGroup);
+  const trusted = trustedFor(core.settings, caCertificate, found.source);
+  if (found.source.kind === 'bundle') {
+    const runtime = await core.runtimes.chooseForBundles(signal);
+    const bundle = await obtainBundle(core, found.source, { report, signal, trusted });
+    const { name } = bundle.manifest;
+    const resolved: Resolved = { ...found, source: bundle.source };
+    return {
+      kind: 'local',
+      runtime,
+      resolved,
+      bundle,
+      trusted,
+      defaultName: found.entry?.name ?? nameOfBundle(name),
+    };
+  }
   // An edited workload has all settings, and its user may have removed one.
   const resolved: Resolved = isNew && described !== undefined ? { ...found, described } : found;
   if (resolved.insteadOf !== undefined)
     report(packageNote(formatSource(resolved.source), resolved.insteadOf));
   return {
     kind: 'local',
-    runtime,
+    runtime: usual,
     resolved,
-    trusted: trustedFor(core.settings, caCertificate, resolved.source),
+    trusted,
     defaultName: deriveName(resolved.source, resolved.entry?.name),
   };
 }

@@ -15,7 +15,7 @@ export function trustedFor(
   source: ServerSource | undefined,
 ): PrepareOptions['trusted'] {
   if (requested === undefined) return () => configuredCertificates(settings.current);
-  if (source?.kind !== 'package') {
+  if (source === undefined || source.kind === 'image') {
     const what = source === undefined ? 'a remote server' : 'a container image';
     throw invalid(`ca_certificate applies only to packages, and this is ${what}`, { hint: 'omit it' });
   }

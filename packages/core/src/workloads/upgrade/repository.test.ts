@@ -21,6 +21,7 @@ beforeEach(async () => {
         daemonId,
         cacheDir: join(paths.cache, 'packages'),
         tempDir: paths.temp,
+        bundlesDir: paths.bundles,
         homesDir: paths.homes,
         env: home.env,
       }),

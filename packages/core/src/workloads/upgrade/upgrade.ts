@@ -4,7 +4,7 @@ import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath, isRepository } from '@toolhive/runtime/source';
-import type { PackageSource } from '@toolhive/runtime/source';
+import type { InstallableSource, PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
@@ -14,6 +14,7 @@ import { packageSourceOf } from '../../supervision/launch.ts';
 import { editWorkload } from '../creation/create.ts';
 import { isRemote, packageOf } from '../../run-config/kinds.ts';
 import { trustedFor } from '../creation/trust.ts';
+import { findBundleUpdate, requireBundleConfig } from './bundle.ts';
 import { upgradeChanges } from './changes.ts';
 import { isNewer } from './version-order.ts';
 
@@ -29,6 +30,7 @@ export async function findUpdate(
   const common = { name, package: packageOf(runConfig) };
   try {
     const source = upgradable(runConfig);
+    if (source.kind === 'bundle') return { ...common, ...(await findBundleUpdate(core, name, source, call)) };
     const { version: current = '' } = source;
     const { runtime, options } = await lookUpWith(core, runConfig, source, call);
     const { version: newest, publishedAt } = await runtime.newest(source, options);
@@ -65,11 +67,12 @@ export async function upgradeWorkload(
 ): Promise<CreatedWorkload> {
   const { runConfig } = core.workloads.require(name);
   const source = upgradable(runConfig);
+  if (source.kind === 'bundle') await requireBundleConfig(core, { ...source, version }, runConfig, call);
   return editWorkload(core, name, { ...runConfig, image: formatSource({ ...source, version }) }, call);
 }
 
 /** A workload's package. Throws `conflict` if its version does not come from a package registry. */
-function upgradable(runConfig: RunConfig): PackageSource {
+function upgradable(runConfig: RunConfig): InstallableSource {
   const { name } = runConfig;
   if (isRemote(runConfig)) throw conflict(`${name} is a remote server, so ToolHive cannot upgrade it`);
   if (runConfig.built_in !== undefined)

@@ -56,6 +56,7 @@ function aRuntime(env: NodeJS.ProcessEnv = {}): Runtime {
     daemonId: `git-${folder.slice(-6)}-${homes}`,
     cacheDir: join(place, 'cache'),
     tempDir: join(place, 'tmp'),
+    bundlesDir: join(place, 'bundles'),
     homesDir: join(place, 'homes'),
     env: {
       ...process.env,

@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import * as z from 'zod';
 import { readContents } from '../../contents/recorded.ts';
 import type { PackageContents } from '../../runtime.ts';
 
@@ -12,9 +13,25 @@ export interface Install {
   args: string[];
   /** Absolute paths of the machine that the tool chain consists of. Known before the package is unpacked. */
   readOnlyPaths: string[];
+  /** How a bundle's server starts. Its arguments follow `args`. */
+  template?: InstallTemplate | undefined;
   /** The downloaded content. Absent for local packages and for installations by earlier versions of ToolHive. */
   contents?: PackageContents | undefined;
 }
+
+/** Texts of a bundle, in which the user's values are filled in at each start. */
+type InstallTemplate = z.infer<typeof InstallTemplate>;
+
+const Texts = z.record(z.string(), z.string());
+const InstallTemplate = z.object({
+  /** The path of the bundle in the package's folder. */
+  bundle: z.string().refine(isInnerPath),
+  /** The path of the server's working directory there. */
+  directory: z.string().refine(isInnerPath),
+  args: z.array(z.string()),
+  env: Texts,
+  defaults: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+});
 
 export const installFile = 'installed.json';
 /** The file with the complete list of the package's content. */
@@ -29,7 +46,9 @@ export function parseInstall(text: string): Install | undefined {
     return undefined;
   }
   if (!isInstall(value)) return undefined;
-  return { ...value, contents: readContents(value.contents) };
+  const template = value.template === undefined ? undefined : InstallTemplate.safeParse(value.template);
+  if (template?.success === false) return undefined;
+  return { ...value, template: template?.data, contents: readContents(value.contents) };
 }
 
 function isInstall(value: unknown): value is Install {

@@ -43,6 +43,7 @@ beforeAll(async () => {
     daemonId: `local-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    bundlesDir: join(folder, 'bundles'),
     homesDir: join(folder, 'homes'),
     env: {
       ...process.env,

@@ -60,6 +60,7 @@ async function openRuntime(folders: readonly string[]): Promise<Runtime> {
     daemonId: `headers-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    bundlesDir: join(folder, 'bundles'),
     homesDir: join(folder, 'homes'),
     env: { ...process.env, npm_config_registry: registry.url, npm_config_fetch_retries: '0' },
   });

@@ -50,6 +50,7 @@ test.for([
     daemonId: `python-${folder.slice(-6)}`,
     cacheDir: join(folder, name, 'cache'),
     tempDir: join(folder, name, 'tmp'),
+    bundlesDir: join(folder, name, 'bundles'),
     homesDir: join(folder, name, 'homes'),
     env: {
       PATH: `${join(folder, 'uv', 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`,

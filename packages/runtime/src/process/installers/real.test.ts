@@ -51,6 +51,7 @@ function aRuntime(path = process.env['PATH'], env: NodeJS.ProcessEnv = {}) {
     daemonId: 'real',
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    bundlesDir: join(folder, 'bundles'),
     homesDir: join(folder, 'homes'),
     env: { ...process.env, PATH: path, ...env },
   });

@@ -285,19 +285,22 @@ interface UvCall {
   python: Python;
   source: PackageSource;
   files?: Record<string, string>;
+  /** Whether files of the package can name other sources than the package index. */
+  registriesOnly?: boolean;
 }
 
 /** Runs uv in a sandbox, with the user's settings unless uv may build packages. */
 export async function uv(
   args: string[],
   context: InstallContext,
-  { python, source, files }: UvCall,
+  { python, source, files, registriesOnly = false }: UvCall,
 ): Promise<ToolResult> {
   const program = await findUv(context);
   const builds = !args.includes(NO_BUILD);
-  const settings = builds
-    ? withoutCredentials(await readUvSettings(context.env))
-    : await readUvSettings(context.env);
+  const settings =
+    builds || registriesOnly
+      ? withoutCredentials(await readUvSettings(context.env))
+      : await readUvSettings(context.env);
   return runTool(
     {
       name: 'uv',
@@ -315,7 +318,7 @@ export async function uv(
       files: { ...settings.files, ...files },
       readOnlyPaths: [program, ...python.readOnlyPaths],
       registries: settings.registries,
-      registriesOnly: builds,
+      registriesOnly: builds || registriesOnly,
       onLine: (line) => {
         if (/^(Resolved|Downloading|Building|Built|Prepared|Installed) /.test(line))
           context.report(line.toLowerCase());

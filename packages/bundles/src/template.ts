@@ -1,0 +1,206 @@
+import { invalid, unsupported } from '@toolhive/contract/failure';
+import type { Manifest, ServerType } from './manifest.ts';
+
+/** How a bundle's server starts. `args` and `env` contain the variables of the format. */
+export interface ServerTemplate {
+  /** `file` is a program of the bundle, the others are those of ToolHive. */
+  runner: 'node' | 'python' | 'uv' | 'file';
+  /** The path of the program in the bundle. Only for `file`. */
+  file?: string;
+  args: string[];
+  env: Record<string, string>;
+  /** The values of `user_config` unless the user gives others. Never paths of the machine. */
+  defaults: Record<string, string | string[]>;
+}
+
+/** Which programs each server type may start besides files in the bundle. */
+const runners: Record<ServerType, Partial<Record<string, ServerTemplate['runner']>>> = {
+  node: { node: 'node' },
+  python: { python: 'python', uv: 'uv' },
+  uv: { uv: 'uv', python: 'python' },
+  binary: {},
+};
+
+/** The server of a manifest on this platform. Throws `unsupported` if it cannot run here. */
+export function serverOf(manifest: Manifest, platform: string): ServerTemplate {
+  const { name, server, compatibility } = manifest;
+  const { platforms } = compatibility;
+  if (platforms !== undefined && platforms.length > 0 && !platforms.includes(platform)) {
+    throw unsupported(`the bundle ${name} is for ${platforms.join(', ')}, and this is ${platform}`, {
+      hint: `ask its author for a bundle for ${platform}`,
+    });
+  }
+  const { command, args, env } = configOf(manifest, platform);
+  for (const text of [command, ...args, ...Object.values(env)]) requireKnownVariables(manifest, text);
+  const wrong = Object.keys(env).find((key) => !/^[A-Za-z_]\w*$/.test(key));
+  if (wrong !== undefined)
+    throw invalid(`the bundle ${name} sets the variable ${JSON.stringify(wrong)}, which no program can read`);
+  return { ...programOf(manifest, command), args, env, defaults: defaultsOf(manifest) };
+
+  function programOf({ server: { type } }: Manifest, text: string): Pick<ServerTemplate, 'runner' | 'file'> {
+    const inner = innerFile(text);
+    const word = text.replace(/\.exe$/i, '').replace(/^python3(?:\.\d+)?$|^py$/, 'python');
+    const runner = Object.hasOwn(runners[type], word) ? runners[type][word] : undefined;
+    if (runner !== undefined) return { runner };
+    if (inner !== undefined && (inner !== text || type === 'binary')) return { runner: 'file', file: inner };
+    throw unsupported(
+      `the bundle ${name} starts ${JSON.stringify(text)}, which a ${server.type} bundle cannot`,
+      {
+        hint: hintFor(text, args, Object.keys(runners[type])),
+      },
+    );
+  }
+}
+
+function defaultsOf({ user_config: fields }: Manifest): ServerTemplate['defaults'] {
+  const entries = Object.entries(fields).flatMap(([key, { type, default: preset, multiple }]) => {
+    if (preset === undefined || preset === '' || type === 'directory' || type === 'file') return [];
+    const words = Array.isArray(preset) ? preset : [String(preset)];
+    return [[key, multiple ? words : (words[0] ?? '')] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function configOf(
+  { server }: Manifest,
+  platform: string,
+): Pick<ServerTemplate, 'args' | 'env'> & { command: string } {
+  const { mcp_config: config, type, entry_point: entry } = server;
+  if (config === undefined) return byEntryPoint[type](entry);
+  const { platform_overrides: overrides } = config;
+  const own = Object.hasOwn(overrides, platform) ? overrides[platform] : undefined;
+  // An override replaces a whole member, as in the official implementation.
+  return {
+    command: own?.command ?? config.command,
+    args: own?.args ?? config.args ?? [],
+    env: own?.env ?? config.env ?? {},
+  };
+}
+
+/** What starts a server whose manifest has no command. */
+const byEntryPoint: Record<
+  ServerType,
+  (entry: string) => Pick<ServerTemplate, 'args' | 'env'> & { command: string }
+> = {
+  node: (entry) => ({ command: 'node', args: [`\${__dirname}/${entry}`], env: {} }),
+  python: (entry) => ({ command: 'python', args: [`\${__dirname}/${entry}`], env: {} }),
+  uv: (entry) => ({ command: 'uv', args: ['run', `\${__dirname}/${entry}`], env: {} }),
+  binary: (entry) => ({ command: `\${__dirname}/${entry}`, args: [], env: {} }),
+};
+
+/** The path of a file in the bundle that a text names. Undefined for anything else. */
+export function innerFile(text: string): string | undefined {
+  const path = text
+    .replace(/^\$\{__dirname\}(?:\/|\$\{\/\}|\$\{pathSeparator\})+/, '')
+    .replace(/^(?:\.\/+)+/, '');
+  const parts = path.split(/\/+|\$\{\/\}|\$\{pathSeparator\}/);
+  const isPlain =
+    !/[\p{Cc}\\$]/u.test(parts.join('/')) &&
+    parts.every((part) => part !== '' && part !== '..' && part !== '.');
+  return isPlain && !path.startsWith('/') ? parts.join('/') : undefined;
+}
+
+function hintFor(command: string, args: readonly string[], allowed: readonly string[]): string {
+  const scheme = /^(?:npx|uvx)(?:\.cmd|\.exe)?$/.exec(command)?.[0].slice(0, 3);
+  const name = args.find((arg) => !arg.startsWith('-') && !arg.includes('$'));
+  if (scheme !== undefined && name !== undefined && /^[\w@./~^=<>-]+$/.test(name))
+    return `the bundle only downloads a package, so run that instead: thv run ${scheme}://${name}`;
+  return `it can start ${[...allowed, 'a file in the bundle'].join(' or ')}`;
+}
+
+const variable = /\$\{([^}]*)\}/g;
+const ownConfig = 'user_config.';
+
+/** The variables that ToolHive sets, and the folders of the server's home directory that they mean. */
+const folders: Record<string, string> = {
+  HOME: '',
+  DESKTOP: '/Desktop',
+  DOCUMENTS: '/Documents',
+  DOWNLOADS: '/Downloads',
+};
+
+function requireKnownVariables({ name, user_config: fields }: Manifest, text: string): void {
+  for (const [whole, key = ''] of text.matchAll(variable)) {
+    if (key === '__dirname' || key === '/' || key === 'pathSeparator' || Object.hasOwn(folders, key))
+      continue;
+    if (key.startsWith(ownConfig) && Object.hasOwn(fields, key.slice(ownConfig.length))) continue;
+    throw unsupported(`the bundle ${name} uses the unknown variable ${JSON.stringify(whole.slice(0, 100))}`, {
+      hint: `the format has \${__dirname}, \${HOME}, \${DESKTOP}, \${DOCUMENTS}, \${DOWNLOADS}, \${pathSeparator}, and \${user_config.KEY} for each key of user_config`,
+    });
+  }
+}
+
+/** The values of `user_config`. A list is for a field with several values, and an empty one for a field without any. */
+export type ConfigValues = Readonly<Record<string, string | readonly string[]>>;
+
+interface Surroundings {
+  /** The folder of the bundle, as the server sees it. */
+  directory: string;
+  /** The home directory of the server. */
+  home: string;
+  config: ConfigValues;
+}
+
+/**
+ * Fills in the variables. A value of the user is never read as a template. An argument or environment variable whose
+ * value is missing is left out, together with the option before the argument.
+ */
+export function filled(
+  { args, env, defaults }: Pick<ServerTemplate, 'args' | 'env' | 'defaults'>,
+  { config, ...places }: Surroundings,
+): { args: string[]; env: Record<string, string> } {
+  const presets = Object.entries(defaults).map(([key, preset]) => [
+    key,
+    typeof preset === 'string' ? inPlaces(preset, places) : preset.map((word) => inPlaces(word, places)),
+  ]);
+  const surroundings = { ...places, config: { ...(Object.fromEntries(presets) as ConfigValues), ...config } };
+  const words: string[] = [];
+  for (const arg of args) {
+    const values = wordsFor(arg, surroundings);
+    if (values.length === 0 && isOption(words.at(-1)) && variableOnly.test(arg)) words.pop();
+    words.push(...values);
+  }
+  const variables = Object.entries(env).flatMap(([name, text]) =>
+    isOpen(text, surroundings.config) ? [] : [[name, replaced(text, surroundings)]],
+  );
+  return { args: words, env: Object.fromEntries(variables) as Record<string, string> };
+}
+
+const variableOnly = /^\$\{user_config\.([^}]*)\}$/;
+
+const isOption = (word: string | undefined): boolean =>
+  word !== undefined && /^--?[A-Za-z][\w-]*$/.test(word);
+
+function wordsFor(arg: string, surroundings: Surroundings): string[] {
+  const { config } = surroundings;
+  if (isOpen(arg, config)) return [];
+  const [, key] = variableOnly.exec(arg) ?? [];
+  const value = key === undefined ? undefined : config[key];
+  return value !== undefined && typeof value !== 'string' ? [...value] : [replaced(arg, surroundings)];
+}
+
+const isOpen = (text: string, config: ConfigValues): boolean =>
+  [...text.matchAll(variable)].some(([, key = '']) => {
+    const own = key.slice(ownConfig.length);
+    return key.startsWith(ownConfig) && (!Object.hasOwn(config, own) || config[own]?.length === 0);
+  });
+
+function replaced(text: string, { config, ...places }: Surroundings): string {
+  return text.replace(variable, (whole, key: string) => {
+    if (!key.startsWith(ownConfig)) return inPlaces(whole, places);
+    const value = config[key.slice(ownConfig.length)];
+    return value === undefined ? whole : typeof value === 'string' ? value : value.join(',');
+  });
+}
+
+/** A text with the variables that are no values of the user. */
+function inPlaces(text: string, { directory, home }: Pick<Surroundings, 'directory' | 'home'>): string {
+  return text.replace(variable, (whole, key: string) => {
+    if (key === '__dirname') return directory;
+    if (key === '/' || key === 'pathSeparator') return '/';
+    return Object.hasOwn(folders, key) ? `${home}${folders[key]}` : whole;
+  });
+}
+
+/** A default path with the user's own folders, as a proposal to the user. */
+export const proposedPath = (text: string, home: string): string => inPlaces(text, { directory: '', home });
