@@ -112,6 +112,8 @@ describe('one document tells', () => {
     ],
     ['client list-registered', [{ name: 'cursor', groups: ['default'] }]],
     ['client remove cursor', { name: 'cursor', registered: false, groups: [] }],
+    ['adopt --dry-run', { servers: [], files: [], problems: [] }],
+    ['adopt --list', { adoptions: [] }],
     [
       'build npx://toolhive-test-servers --dry-run',
       { dockerfile: expect.stringContaining('FROM ') as string },

@@ -114,6 +114,25 @@ test('a client application sees what its groups have', async () => {
   expect(await client.listClients({})).toEqual([]);
 });
 
+test('the servers of a client application become workloads, and go back', async () => {
+  const text = '{"mcpServers": {"own": {"command": "npx", "args": ["-y", "toolhive-test-servers", "echo"]}}}';
+  const before = await readFile(ownFile(), 'utf8');
+  await writeFile(ownFile(), text);
+
+  const { servers } = await client.planAdoption({ body: { clients: ['cursor'] } });
+  const adopted = await client.adoptServers({ body: { clients: ['cursor'] } }, follow);
+  const { adoptions } = await client.listAdoptions({});
+  const undone = await client.undoAdoption({ body: {} }, follow);
+
+  expect(servers).toMatchObject([{ workload: 'own', exists: false }]);
+  expect(adopted.servers).toMatchObject([{ workload: 'own' }]);
+  expect(adoptions).toMatchObject([{ workload: 'own', client_type: 'cursor', path: ownFile() }]);
+  expect(undone).toEqual({ files: [{ path: ownFile(), restored: 'file' }], stopped: ['own'] });
+  expect(await readFile(ownFile(), 'utf8')).toBe(text);
+  await writeFile(ownFile(), before);
+  await client.deleteWorkload(named('own'), follow);
+});
+
 test('a workload is changed, stopped, started and moved while a client watches', async () => {
   const stop = new AbortController();
   const events = await client.watchEvents({ headers: {} }, { signal: stop.signal });
