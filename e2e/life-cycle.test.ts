@@ -349,7 +349,7 @@ describe('thv export', () => {
     expect(outcomes.map(({ stderr }) => stderr.split('\n')[0]).join('\n')).toMatchInlineSnapshot(`
       "Error: PATH is missing
       Error: workload unheard-of not found
-      Error: --format takes json, k8s, mcp-json, not "toml"
+      Error: --format takes json, k8s, mcp-json, mcpb, not "toml"
       Error: /proc/x.json cannot be written: ENOENT: no such file or directory, open '/proc/x.json'"
     `);
   });
@@ -397,7 +397,7 @@ describe('thv build', () => {
       Hint: use npx://NAME, uvx://NAME, or go://NAME
 
       Error: cargo://server has the unknown scheme cargo
-      Hint: use npx://, uvx://, go:// or an image reference
+      Hint: use npx://, uvx://, go://, mcpb:// or an image reference
 
       Error: "x\\"; RUN evil" is not a package name for npx://
       "

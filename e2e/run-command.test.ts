@@ -198,6 +198,8 @@ describe('a mistake in a flag of thv run', () => {
     secret: 'none',
     with: 'a b',
     python: 'three',
+    'exclude-newer': 'soon',
+    config: 'none',
     'allow-scripts': '--all',
     'url-variable': 'tenant',
     volume: 'none',

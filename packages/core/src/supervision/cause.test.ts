@@ -290,3 +290,11 @@ test('a denied address is no name that could not be resolved', () => {
 
   expect(cause).toBeUndefined();
 });
+
+test('a package for a newer Python names the version', () => {
+  const cause = causeOf(
+    'pydantic.errors.PydanticUserError: Please use `typing_extensions.TypedDict` instead of `typing.TypedDict` on Python < 3.12.',
+  );
+
+  expect(cause?.fix).toContain('--python 3.12');
+});

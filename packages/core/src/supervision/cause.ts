@@ -75,6 +75,10 @@ const complaints: readonly Complaint[] = [
     fix: (_groups, _output, known) => ofItsTime(known),
   },
   {
+    pattern: /\bon Python < (3\.\d{1,2})\b/,
+    fix: ([version = '']) => `run it with --python ${version}, because it was not tested with an older Python`,
+  },
+  {
     // Version 1 of the Python SDK brought these along, and servers use them without saying so.
     pattern:
       /No module named '(?:httpx|httpx_sse|sse_starlette|starlette|uvicorn|pydantic_settings|multipart|jsonschema)'/,
