@@ -489,7 +489,7 @@ test('a packed directory runs, and an exported workload connects clients without
   const manifest = await readFile(join(unpacked, 'manifest.json'), 'utf8');
   const { user_config: config } = JSON.parse(manifest) as { user_config: { url: { default: string } } };
   const client = new Client({ name: 'test', version: '1' });
-  const env = { PATH: process.env['PATH'] ?? '', TOOLHIVE_URL: config.url.default };
+  const env = { PATH: process.env['PATH'] ?? '', WORKLOAD_URL: config.url.default };
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [join(unpacked, 'server/index.js')], env }),
   );

@@ -85,6 +85,14 @@ const values: Record<string, readonly unknown[]> = {
   'source.git': [undefined, { repository: 'https://git.example.com/a', branch: 'main' }, { repository: 'https://git.example.com/b', tag: 'a' }], // prettier-ignore
   'source.api.endpoint': ['https://registry.example.com', 'https://registry.example.org'],
   interval: ['1h', '30m'],
+  refillPeriod: ['1m', '10s'],
+  'sessionStorage.provider': ['valkey', 'redis', 'memory'],
+  'sessionStorage.address': ['valkey.example.com:6379', 'redis.example.com:6379'],
+  'passwordRef.name': ['there', 'other'],
+  'passwordRef.key': ['key', 'token'],
+  'caRef.kind': ['ConfigMap', 'Secret'],
+  'caRef.name': ['there', 'other'],
+  'caRef.key': ['ca.crt', 'key'],
   podTemplateSpec: [
     undefined,
     volume({ configMap: { name: 'there' } }),
@@ -206,6 +214,8 @@ async function prepare({ cluster, apply }: World, namespace: string): Promise<vo
     issuer: 'https://id.example.com',
     audience: 'tools',
     clientSecret: 'hidden',
+    'ca.crt': 'a certificate',
+    key: 'another certificate',
   };
   const exchange = {
     type: 'tokenExchange',
@@ -220,7 +230,7 @@ async function prepare({ cluster, apply }: World, namespace: string): Promise<vo
     await apply(
       namespace,
       JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }),
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { key: 'a', token: 'b' } }), // prettier-ignore
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { key: 'a', token: 'b', 'ca.crt': 'c' } }), // prettier-ignore
       manifest('MCPGroup', name, {}),
       manifest('MCPToolConfig', name, { toolsFilter: ['one'] }),
       manifest('MCPExternalAuthConfig', name, exchange),

@@ -88,6 +88,12 @@ describeOperator('a proxy of a remote server', (world) => {
     await using runner = await startRunner({ ...runConfig, image: undefined });
     const over = new AbortController();
     const probing = probe(namespace, runner, over.signal);
+    await using _probing = {
+      async [Symbol.asyncDispose]() {
+        over.abort();
+        await probing;
+      },
+    };
     const { metadata: pod } = await podOf(namespace);
 
     await expect.poll(() => condition(namespace, 'RemoteAvailable')).toBe('False RemoteUnavailable');
@@ -105,16 +111,14 @@ describeOperator('a proxy of a remote server', (world) => {
       'toolhive',
     );
     expect(runner.child.exitCode).toBeNull();
-    expect(await runner.health().then(({ body }) => JSON.parse(body) as object)).toMatchObject({
-      mcp: { available: false, error: 'it does not answer' },
-    });
+    await expect
+      .poll(() => runner.health().then(({ body }) => JSON.parse(body) as object))
+      .toMatchObject({ mcp: { available: false, error: 'it does not answer' } });
 
     await using _again = startServer(remotePort);
     await expect
       .poll(() => condition(namespace, 'RemoteAvailable'), { timeout: 60_000 })
       .toBe('True RemoteAnswers');
     expect((await podOf(namespace)).metadata.uid).toBe(pod.uid);
-    over.abort();
-    await probing;
   });
 });

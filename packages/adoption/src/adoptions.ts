@@ -76,7 +76,6 @@ export class Adoptions {
   /** A server that cannot be adopted does not affect the others. */
   adopt({ workloads: wanted, ...scope }: AdoptServers, call: Call): Promise<AdoptionResult> {
     return this.#queue.run(async () => {
-      const vault = await this.#openVault(call);
       await settle(this.#record);
       const { named } = await this.#find(scope);
       const unknown = (wanted ?? []).filter((name) => !named.some(({ workload }) => workload === name));
@@ -85,11 +84,11 @@ export class Adoptions {
           hint: 'see the names with thv adopt --dry-run',
         });
       }
+      const chosen = named.filter(({ workload }) => wanted?.includes(workload) !== false);
+      if (chosen.length === 0) return { servers: [] };
+      const vault = await this.#openVault(call);
       const servers: AdoptedServer[] = [];
-      for (const each of named) {
-        if (wanted !== undefined && !wanted.includes(each.workload)) continue;
-        servers.push(await this.#adoptOne(each, vault, call));
-      }
+      for (const each of chosen) servers.push(await this.#adoptOne(each, vault, call));
       this.#core.clients.reconcileSoon(); // an entry with another name can be the one for its workload now
       return { servers };
     });

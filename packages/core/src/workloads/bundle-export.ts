@@ -28,8 +28,8 @@ export function connectorTo(runConfig: RunConfig): ExportedBundle {
         command: 'node',
         args: [`\${__dirname}/${PROGRAM}`],
         env: {
-          TOOLHIVE_URL: '${user_config.url}',
-          ...(needsToken ? { TOOLHIVE_TOKEN: '${user_config.token}' } : {}),
+          WORKLOAD_URL: '${user_config.url}',
+          ...(needsToken ? { WORKLOAD_TOKEN: '${user_config.token}' } : {}),
         },
       },
     },

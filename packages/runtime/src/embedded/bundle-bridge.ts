@@ -8,7 +8,7 @@ interface Message {
   result?: { protocolVersion?: unknown };
 }
 
-const { TOOLHIVE_URL: url = '', TOOLHIVE_TOKEN: token = '' } = process.env;
+const { WORKLOAD_URL: url = '', WORKLOAD_TOKEN: token = '' } = process.env;
 const RECONNECT_MS = 1_000;
 /** Client errors other than this one mean that the server has nothing to say by itself. */
 const TOO_MANY_REQUESTS = 429;
