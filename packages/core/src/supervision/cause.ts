@@ -76,7 +76,8 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: /\bon Python < (3\.\d{1,2})\b/,
-    fix: ([version = '']) => `run it with --python ${version}, because it was not tested with an older Python`,
+    fix: ([version = '']) =>
+      `run it with --python ${version}, because it was not tested with an older Python`,
   },
   {
     // Version 1 of the Python SDK brought these along, and servers use them without saying so.
