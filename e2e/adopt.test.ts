@@ -304,3 +304,43 @@ test('a key in the URL of a remote server moves to the secrets, and the server s
   server.closeAllConnections();
   server.close();
 });
+
+test('what a killed daemon left of an adoption is removed, and a workload of the user with that name stays', async () => {
+  await using user = await makeUser();
+  await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { echo } }) });
+  await user.mustThv(
+    'run',
+    'npx://toolhive-test-servers',
+    '--name',
+    'echo',
+    '--label',
+    'of=user',
+    '--',
+    'echo',
+  );
+  await user.mustThv('adopt', '--yes');
+  const index = join(user.home, '.local/state/toolhive/adoptions/index.json');
+  const adopted = JSON.parse(await readFile(index, 'utf8')) as { workloads: Record<string, { id?: string }> };
+  await user.mustThv('adopt', '--undo', '--yes');
+  process.kill(await user.daemonPid(), 'SIGKILL');
+  // As if the daemon had been killed during the comparison, and another adoption before its workload was created.
+  const { 'echo-2': own } = adopted.workloads;
+  const interrupted = { ...own, id: undefined, candidate: own?.id };
+  await writeFile(
+    index,
+    JSON.stringify({
+      format: 1,
+      changes: [],
+      workloads: { 'echo-2': interrupted, echo: { ...interrupted, candidate: undefined } },
+    }),
+  );
+
+  const { servers } = await json<AdoptionResult>(user, 'adopt', '--yes');
+
+  expect(servers).toMatchObject([{ workload: 'echo-2' }]);
+  expect(servers[0]?.problem).toBeUndefined();
+  const after = JSON.parse(await readFile(index, 'utf8')) as typeof adopted;
+  expect(after.workloads['echo-2']?.id).not.toBe(own?.id);
+  const listed = await json<{ name: string; labels?: object }[]>(user, 'list', '--all');
+  expect(listed.map(({ name }) => name)).toEqual(['echo', 'echo-2']);
+});

@@ -25,7 +25,7 @@ import { adoptEntry, restoreFile, settle } from './files.ts';
 import { AdoptionRecord } from './record.ts';
 import { scan } from './scan.ts';
 import type { FoundServer } from './scan.ts';
-import { AdoptedWorkloads, refuseRisks } from './run.ts';
+import { AdoptedWorkloads, discardInterrupted, refuseRisks } from './run.ts';
 import type { Call, Named, Vault } from './run.ts';
 import { credentialsIn } from './separate.ts';
 
@@ -51,8 +51,9 @@ export class Adoptions {
     return known;
   }
 
-  /** Describes the workloads in place of the servers. Changes nothing. */
+  /** Describes the workloads in place of the servers. Removes only what a killed daemon has left. */
   async plan(scope: AdoptionScope, signal: AbortSignal): Promise<AdoptionPlan> {
+    await this.#queue.run(() => discardInterrupted(this.#core, this.#record));
     const { named, problems } = await this.#find(scope);
     const servers: PlannedServer[] = [];
     // One after the other, because each may ask a package registry.
@@ -77,6 +78,7 @@ export class Adoptions {
   adopt({ workloads: wanted, ...scope }: AdoptServers, call: Call): Promise<AdoptionResult> {
     return this.#queue.run(async () => {
       await settle(this.#record);
+      await discardInterrupted(this.#core, this.#record);
       const { named } = await this.#find(scope);
       const unknown = (wanted ?? []).filter((name) => !named.some(({ workload }) => workload === name));
       if (unknown.length > 0) {
@@ -153,12 +155,9 @@ export class Adoptions {
   /** The existing workloads of earlier adoptions, by the fingerprints of their servers. */
   async #knownWorkloads(): Promise<Map<string, string>> {
     const known = new Map<string, string>();
-    for (const [name, { id, fingerprint, at }] of Object.entries(await this.#record.workloads())) {
-      const supervisor = this.#core.workloads.find(name);
-      if (supervisor === undefined) continue;
-      // Without an ID, the adoption was interrupted. A workload that is older is another one.
-      const isSame = id === undefined ? supervisor.condition.createdAt >= at : supervisor.id === id;
-      if (isSame) known.set(fingerprint, name);
+    for (const [name, { id, fingerprint }] of Object.entries(await this.#record.workloads())) {
+      // Another workload can have the name by now.
+      if (id !== undefined && this.#core.workloads.find(name)?.id === id) known.set(fingerprint, name);
     }
     return known;
   }

@@ -9,6 +9,8 @@ import * as z from 'zod';
 const CHECK_MS = 10_000;
 /** The names in one event. */
 const MAX_NAMES = 20;
+/** Others write the names. */
+const MAX_NAME_CHARS = 200;
 
 /** The servers that clients run themselves, as of the last look, by client. */
 const Seen = z.record(z.string(), z.array(z.string()));
@@ -52,7 +54,7 @@ async function unmanagedNames(
   id: (typeof clientApplications)[number]['id'],
 ): Promise<string[] | undefined> {
   try {
-    return (await clients.unmanaged(id)).map(({ name }) => name).toSorted();
+    return (await clients.unmanaged(id)).map(({ name }) => name.slice(0, MAX_NAME_CHARS)).toSorted();
   } catch (thrown) {
     if (thrown instanceof ThvError) return undefined;
     throw thrown;

@@ -37,8 +37,12 @@ export type Change = z.infer<typeof Change>;
 
 /** A workload that an adoption created. */
 const Created = z.object({
-  /** The ID of the workload. Undefined until it is created. */
+  /** The ID of the workload. Undefined until the workload has been found to work. */
   id: z.string().optional(),
+  /** The ID of a workload that is still being compared, and can have more access than it keeps. */
+  candidate: z.string().optional(),
+  /** The keys of its secrets. */
+  secrets: z.array(z.string()).default([]),
   at: z.string(),
   /** Identifies the server. */
   fingerprint: z.string(),

@@ -58,29 +58,40 @@ export class AdoptedWorkloads {
     refuseRisks(check.risks, server);
     const at = new Date().toISOString();
     const fingerprint = await this.#record.fingerprint(server.content, this.#vault);
-    await this.#record.setWorkload(workload, { at, fingerprint });
+    const created = { at, fingerprint, secrets: [] as string[] };
+    await this.#record.setWorkload(workload, created);
+    let candidate: string | undefined;
     const keys = new Map<Credential, string>();
     try {
-      for (const credential of credentialsIn(request))
-        keys.set(credential, await this.#store(`${workload}-${credential.target}`, credential.value));
+      for (const credential of credentialsIn(request)) {
+        const key = await this.#store(`${workload}-${credential.target}`, credential.value);
+        keys.set(credential, key);
+        created.secrets.push(key);
+        await this.#record.setWorkload(workload, created);
+      }
       const wanted = { ...withSecrets(request, keys), name: workload };
       const isNarrow =
         check.permissions?.network.kind === 'none' || check.permissions?.network.hosts !== undefined;
       // With the rules of the registry entry, the server may lack a host that its tools need.
       const first = isNarrow ? { ...wanted, permission_profile: builtInProfiles.public } : wanted;
       await createWorkload(core, first, call);
+      candidate = core.workloads.require(workload).id;
+      await this.#record.setWorkload(workload, { ...created, candidate });
       await core.workloads.require(workload).follow(call.report, call.signal);
       const original = await this.#toolsOf(workload);
       if (isNarrow) {
         call.report('starting with its network rules');
         await editWorkload(core, workload, wanted, call);
+        candidate = core.workloads.require(workload).id; // another server gets another ID
+        await this.#record.setWorkload(workload, { ...created, candidate });
         await core.workloads.require(workload).follow(call.report, call.signal);
         refuseDifference(original, await this.#toolsOf(workload));
       }
-      await this.#record.setWorkload(workload, { at, fingerprint, id: core.workloads.require(workload).id });
+      const { id } = core.workloads.require(workload);
+      await this.#record.setWorkload(workload, { ...created, id });
       return check.notes ?? [];
     } catch (thrown) {
-      await this.#discard(workload, [...keys.values()]);
+      await discard(core, this.#record, workload, { candidate, secrets: created.secrets });
       throw thrown;
     }
   }
@@ -104,19 +115,31 @@ export class AdoptedWorkloads {
       }
     }
   }
+}
 
-  /** Removes what a failed adoption has created. */
-  async #discard(workload: string, secrets: readonly string[]): Promise<void> {
-    const core = this.#core;
-    const failed = (error: unknown): void =>
-      core.log.warn({ workload, why: messageOf(error) }, 'adoption could not be cleaned up');
-    if (core.workloads.find(workload) !== undefined)
-      await deleteWorkload(core, workload)
-        .then((removal) => removal.follow(() => {}, AbortSignal.timeout(REMOVAL_MS)))
-        .catch(failed);
-    for (const key of secrets) await core.secrets.remove(key).catch(failed);
-    await this.#record.setWorkload(workload, undefined);
+/** Removes the workloads and secrets of adoptions that a killed daemon did not finish. */
+export async function discardInterrupted(core: Core, record: AdoptionRecord): Promise<void> {
+  for (const [workload, { id, candidate, secrets }] of Object.entries(await record.workloads())) {
+    if (id !== undefined) continue;
+    await discard(core, record, workload, { candidate, secrets });
   }
+}
+
+/** Removes the remains of an adoption. A workload of the same name that the user has created stays. */
+async function discard(
+  core: Core,
+  record: AdoptionRecord,
+  workload: string,
+  { candidate, secrets }: { candidate: string | undefined; secrets: readonly string[] },
+): Promise<void> {
+  const failed = (error: unknown): void =>
+    core.log.warn({ workload, why: messageOf(error) }, 'adoption could not be cleaned up');
+  if (candidate !== undefined && core.workloads.find(workload)?.id === candidate)
+    await deleteWorkload(core, workload)
+      .then((removal) => removal.follow(() => {}, AbortSignal.timeout(REMOVAL_MS)))
+      .catch(failed);
+  for (const key of secrets) await core.secrets.remove(key).catch(failed);
+  await record.setWorkload(workload, undefined);
 }
 
 /** An entry of a configuration is not the consent of the user. */
