@@ -7,6 +7,7 @@ import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive
 import type { ApiPolicies } from '@toolhive/access/api-policies';
 import { checkWorkload, inspectBundle } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
+import { Projects } from '@toolhive/project/projects';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
@@ -312,6 +313,15 @@ function mountAdoptions(mount: Mount, adoptions: Adoptions): void {
   mount(operations.undoAdoption, async ({ body }, call) => finished(await adoptions.undo(body, call)));
 }
 
+function mountProjects(mount: Mount, projects: Projects): void {
+  const finished = <Result>(result: Result): Followed<Result> => ({ result, follow: async () => {} });
+  mount(operations.planProject, ({ body }, { signal }) => projects.plan(body, signal));
+  mount(operations.applyProject, async ({ body }, call) => finished(await projects.apply(body, call)));
+  mount(operations.listProjects, async () => ({ projects: await projects.list() }));
+  mount(operations.removeProject, async ({ body }, call) => finished(await projects.remove(body.path, call)));
+  mount(operations.exportProject, ({ body }) => projects.export(body));
+}
+
 function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.listNetworkDecisions, async ({ params, query }) => ({
     decisions: listNetworkDecisions(core, params.name, query.verdict),
@@ -402,6 +412,7 @@ function mountGroupsAndClients(mount: Mount, core: Core): void {
   mount(operations.discoverClients, async () => ({ clients: await clients.discover() }));
   mount(operations.listUnmanagedServers, () => unmanagedServers({ clients }));
   mountAdoptions(mount, Adoptions.of(core, process.env));
+  mountProjects(mount, Projects.of(core));
 }
 
 function mountRegistry(mount: Mount, { registry }: Core): void {

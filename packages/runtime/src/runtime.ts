@@ -183,6 +183,14 @@ export interface PrepareOptions {
   granted?: SourcePin | undefined;
 }
 
+/** What a server must be, as an earlier installation recorded it, perhaps on another machine. */
+export interface PackageLock {
+  /** The exact source to install in place of one that leaves the version open. */
+  pin: (source: ServerSource) => ServerSource;
+  /** Throws if a source, or its content as far as that is known, differs. Called before any of its code runs. */
+  check: (source: ServerSource, contents: PackageContents | undefined) => void;
+}
+
 /** The installation that an inspection belongs to. */
 export type InspectionCall = Pick<PrepareOptions, 'report' | 'signal'>;
 

@@ -8,6 +8,7 @@ import { mcpCommands } from './mcp/mcp.ts';
 import { authorizationCommands } from './authorization/authorization.ts';
 import { networkCommands } from './network/network.ts';
 import { pinCommands } from './pins/pins.ts';
+import { projectCommands } from './projects/projects.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
@@ -20,6 +21,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 
 const commands: readonly Command[] = [
   ...workloadCommands,
+  ...projectCommands,
   ...networkCommands,
   ...toolCommands,
   ...trafficCommands,

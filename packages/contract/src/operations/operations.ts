@@ -8,6 +8,7 @@ import { eventOperations } from './events.ts';
 import { groupOperations } from './groups.ts';
 import { imageOperations } from './images.ts';
 import { networkOperations } from './network.ts';
+import { projectOperations } from './projects.ts';
 import { registryOperations } from './registry.ts';
 import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
@@ -31,6 +32,7 @@ export const operations = {
   ...groupOperations,
   ...clientOperations,
   ...adoptionOperations,
+  ...projectOperations,
   ...registryOperations,
   ...secretOperations,
   ...settingOperations,

@@ -3,20 +3,20 @@ import { lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 
-/** Writes a file atomically, for its owner only, and creates missing directories. */
-export async function writeOwnFile(path: string, text: string): Promise<string> {
+/** Writes a file atomically, by default for its owner only, and creates missing directories. */
+export async function writeOwnFile(path: string, text: string, mode = 0o600): Promise<string> {
   const whole = resolve(path);
   const beside = `${whole}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     const there = await lstat(whole).catch(() => undefined); // nothing is
     if (there?.isFile() === false) {
       // A pipe, a device or a link: taking its place would be a surprise.
-      await writeFile(whole, text, { mode: 0o600 });
+      await writeFile(whole, text, { mode });
       return whole;
     }
     await mkdir(dirname(whole), { recursive: true, mode: 0o750 });
     {
-      await using file = await open(beside, 'wx', 0o600);
+      await using file = await open(beside, 'wx', mode);
       await file.writeFile(text);
       await file.sync();
     }

@@ -109,24 +109,25 @@ export const workloadCommands: readonly Command[] = [
     unformatted: 'its own --format selects the format of the file',
     summary: 'Export a workload',
     description:
-      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. A bundle contains only the URL of the workload, so the server stays isolated. The file contains only references to secrets.',
+      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. A bundle contains only the URL of the workload, so the server stays isolated. The file contains only references to secrets.\n\nWith `--format project`, all words are names of workloads, by default all, and the project file goes to standard output.',
     arguments: [
-      workload,
+      { ...workload, required: false },
       {
         name: 'path',
         description: 'The output file. An existing file is replaced',
-        required: true,
+        variadic: true,
         completes: 'file',
       },
     ],
     flags: [
+      { ...group, description: 'With --format project, the workloads of this group' },
       {
         name: 'format',
         kind: 'string',
         value: 'FORMAT',
-        choices: ['json', 'k8s', 'mcp-json', 'mcpb'],
+        choices: ['json', 'k8s', 'mcp-json', 'mcpb', 'project'],
         description:
-          'A run config, an MCPServer for the operator, an mcpServers entry for MCP clients, or a bundle that connects a client to the workload',
+          'A run config, an MCPServer for the operator, an mcpServers entry for MCP clients, a bundle that connects a client to the workload, or a project file for `thv up`',
         default: 'json',
       },
     ],
@@ -135,6 +136,7 @@ export const workloadCommands: readonly Command[] = [
       'thv export fetch fetch.yaml --format k8s',
       'thv export time .mcp.json --format mcp-json',
       'thv export fetch fetch.mcpb --format mcpb',
+      'thv export --format project > toolhive.yaml',
     ],
     load: () => import('./export.ts'),
   },

@@ -2,7 +2,7 @@ import { cancelled, checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
-import type { Progress } from '@toolhive/runtime/runtime';
+import type { PackageLock, Progress } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../../core.ts';
@@ -41,6 +41,7 @@ interface Unprepared {
 interface Call {
   report: Progress;
   signal: AbortSignal;
+  lock?: PackageLock | undefined;
 }
 
 /**
@@ -179,7 +180,10 @@ async function prepare(
     report: core.progress.of(runConfig.name, call.report),
     ...installationSettings(core.settings),
     trusted: source.trusted,
-    inspect: (...inspected: Parameters<typeof core.packages.inspect>) => core.packages.inspect(...inspected),
+    async inspect(...inspected: Parameters<typeof core.packages.inspect>) {
+      call.lock?.check(inspected[0], inspected[1]);
+      await core.packages.inspect(...inspected);
+    },
     granted: local[0]?.pin,
   };
   const installed = await checkField('/image', () =>
@@ -203,12 +207,13 @@ async function inspectInstalled(
   }: { installed: ServerSource; source: LocalSource; imageVerification: ImageVerification },
   call: Call,
 ): Promise<void> {
+  const contents = installed.kind === 'image' ? undefined : await runtime.contents?.(installed);
+  call.lock?.check(installed, contents);
   if (installed.kind === 'image') {
     await packages.inspectImage(installed, { mode, policy: resolved.entry?.provenance }, call);
     return;
   }
   if (installed.kind === 'bundle' || isLocalPath(installed)) return;
-  const contents = await runtime.contents?.(installed);
   if (contents !== undefined) await packages.inspect(installed, contents, call);
   packages.requireRepository(installed, resolved.entry?.repository_url);
 }

@@ -1,7 +1,7 @@
 import { checkField, invalid } from '@toolhive/contract/failure';
 import type { BuiltInServerName } from '@toolhive/contract/names';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
-import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
+import type { PackageLock, PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
@@ -53,7 +53,7 @@ export interface RemoteSource {
 export async function findSource(
   core: StateWing & SupplyWing,
   draft: Draft,
-  call: { report: Progress; signal: AbortSignal; isNew: boolean },
+  call: { report: Progress; signal: AbortSignal; isNew: boolean; lock?: PackageLock | undefined },
 ): Promise<WorkloadSource> {
   if (draft.builtIn !== undefined) return builtInOf(draft, draft.builtIn);
   const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
@@ -78,7 +78,7 @@ function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSour
 async function resolveLocal(
   core: StateWing & SupplyWing,
   { image, registryGroup, caCertificate }: Draft,
-  { report, signal, isNew }: { report: Progress; signal: AbortSignal; isNew: boolean },
+  { report, signal, isNew, lock }: Parameters<typeof findSource>[2],
 ): Promise<LocalSource> {
   if (image === undefined) {
     throw invalid('nothing to run', {
@@ -87,6 +87,7 @@ async function resolveLocal(
   }
   const usual = await core.runtimes.choose(signal);
   const { described, ...found } = await core.registry.resolve(image, usual.capabilities, registryGroup);
+  if (lock !== undefined) found.source = lock.pin(found.source);
   const trusted = trustedFor(core.settings, caCertificate, found.source);
   if (found.source.kind === 'bundle') {
     const runtime = await core.runtimes.chooseForBundles(signal);

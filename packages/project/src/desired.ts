@@ -1,0 +1,431 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { withMounts } from '@toolhive/adoption/mounts';
+import { credentialsIn, withSecrets } from '@toolhive/adoption/separate';
+import { isCredential, replaceCredentials, replaceUrlCredentials } from '@toolhive/contract/credential';
+import { invalid } from '@toolhive/contract/failure';
+import { builtInProfiles } from '@toolhive/contract/permission-profile';
+import type { ProjectServer } from '@toolhive/contract/project';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { readClientEntry } from '@toolhive/pasted/client-entry';
+import type { ClientDocument } from '@toolhive/pasted/client-document';
+import type { Need } from '@toolhive/pasted/pasted';
+import {
+  filled,
+  filledRequest,
+  hasPlaceholder,
+  substitute,
+  withoutPlaceholders,
+} from '@toolhive/pasted/placeholders';
+import type { Open, Scope } from '@toolhive/pasted/placeholders';
+import { isLocalPath, parseSource } from '@toolhive/runtime/source';
+import type { FileServer } from './file.ts';
+
+/** What the user has answered, and what the file may read of the user. */
+export interface Answers {
+  variables: Readonly<Record<string, string>>;
+  inputs: Readonly<Record<string, string>>;
+}
+
+export interface DesiredFrom {
+  directory: string;
+  inputs: ClientDocument['inputs'];
+  answers: Answers;
+}
+
+/** The name of a value's secret before the secret is stored. */
+export const ownSecret = (target: string): string => `@${target}`;
+
+/** A value that a secret holds. `value` is undefined if the user has not given it this time. */
+export interface SecretValue {
+  target: string;
+  value: string | undefined;
+  /** What the value consists of: variables and inputs. */
+  from: string[];
+  /** The variables and inputs that the value lacks. */
+  lacks: { variables: string[]; inputs: string[] };
+}
+
+/** The workload that a server of a project file becomes. */
+export interface Desired {
+  /** Refers to values by the names of `ownSecret`. */
+  request: CreateWorkload;
+  values: SecretValue[];
+  /** The source as in the file, the same on every machine. */
+  source: string;
+  /** What of the user the server gets, in words. */
+  access: string[];
+  notes: string[];
+}
+
+/** Interprets a server of a project file, which others may have written. Throws `invalid`. */
+export async function desiredOf(server: FileServer, from: DesiredFrom): Promise<Desired> {
+  const scope = scopeOf(from);
+  const {
+    request: read,
+    needs,
+    notes,
+    named,
+  } = server.form === 'project' ? readProjectServer(server, scope) : await readClient(server, scope);
+  const required = needs.filter((need) => need.required);
+  const { request: placed, values } = withValues(read, required, from);
+  const inside = withMounts(insideOnly(placed, from.directory), {
+    home: homedir(),
+    directory: from.directory,
+    isShared: true,
+  });
+  const known = new Map(
+    credentialsIn(inside).map((credential) => [credential, ownSecret(credential.target)]),
+  );
+  const request = withSecrets(inside, known);
+  const literal = [...known.keys()].map(({ target, value }) => ({
+    target,
+    value,
+    from: originOf(value, from.answers),
+    lacks: { variables: [], inputs: [] },
+  }));
+  const names = [...new Set(named)].filter((name) => !places.has(name));
+  return {
+    request,
+    values: [...values, ...literal],
+    source: portable(request, from.directory),
+    access: accessOf(request, [...values, ...literal], names, from),
+    notes: [...notes, ...plainNotes(literal)],
+  };
+}
+
+/** Names that stand for places of the project and the user. */
+const places = new Set([
+  'HOME',
+  'PWD',
+  'CLAUDE_PROJECT_DIR',
+  'workspaceFolder',
+  'workspaceRoot',
+  'userHome',
+  'pathSeparator',
+  'workspaceFolderBasename',
+  '/',
+]);
+
+/** Values that are no credentials are part of the settings. All others become secrets. */
+function scopeOf({ directory, inputs, answers }: DesiredFrom): Scope {
+  const env = Object.entries(answers.variables).filter(([name, value]) => !isCredential(name, value));
+  const questions = [...inputs].map(([id, input]) => {
+    const answer = Object.hasOwn(answers.inputs, id) ? answers.inputs[id] : input.default;
+    const isPlain = answer !== undefined && !input.secret && !isCredential(id, answer);
+    return [id, { ...input, secret: !isPlain, default: isPlain ? answer : undefined }] as const;
+  });
+  return { env: Object.fromEntries(env), inputs: new Map(questions), directory };
+}
+
+interface Read {
+  request: CreateWorkload;
+  needs: Need[];
+  notes: string[];
+  /** The variables of the user that the entry names in any way. */
+  named: string[];
+}
+
+async function readClient(server: FileServer & { form: 'client' }, scope: Scope): Promise<Read> {
+  const { entry } = server.entry;
+  if (entry['disabled'] === true || entry['enabled'] === false) throw invalid('it is disabled in the file');
+  const from = { env: {}, inputs: scope.inputs, directory: scope.directory, readFile: refuseToRead };
+  const { needs: all } = await readClientEntry(server.entry, from);
+  const { request, needs, notes } = await readClientEntry(server.entry, { ...from, env: scope.env });
+  const { name: _name, ...unnamed } = request;
+  const open = all.flatMap(({ name, token, template }) => template?.open ?? [{ token: token ?? '', name }]);
+  const named = open.filter(({ token }) => !isInput(token)).map(({ name }) => name);
+  return { request: unnamed, needs, notes, named: [...variablesIn(entry), ...named] };
+}
+
+function refuseToRead(path: string): Promise<never> {
+  throw invalid(`it names the file ${path}`, {
+    hint: 'add the variables of the file to the server, as ${NAME}',
+  });
+}
+
+function readProjectServer({ server, name }: FileServer & { form: 'project' }, scope: Scope): Read {
+  refuseCredentials(name, server);
+  const { source, args, env, secrets, headers, volumes, permissions, ...others } = server;
+  const open: Open[] = [];
+  const fill = (text: string): string => {
+    const found = substitute(text, scope);
+    open.push(...found.open);
+    return found.text;
+  };
+  const needs: Need[] = [];
+  const split = (kind: 'variable' | 'header', given: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(given).flatMap(([target, written]) => {
+      const { text, open: left } = substitute(written, scope);
+      if (left.length === 0) return [[target, text]];
+      needs.push({
+        kind,
+        name: target,
+        description: '',
+        required: true,
+        secret: true,
+        template: { text, open: left },
+      });
+      return [];
+    });
+  const isRemote = /^https?:\/\//i.test(source);
+  if (isRemote && (env !== undefined || args !== undefined || volumes !== undefined))
+    throw invalid('a remote server has no env, args, or volumes', {
+      hint: 'use headers, with ${NAME} for values',
+    });
+  if (!isRemote && headers !== undefined)
+    throw invalid('only remote servers have headers', { hint: 'use env' });
+  const request: CreateWorkload = {
+    ...others,
+    ...(isRemote ? { url: fill(source) } : { image: localSource(fill(source), scope.directory ?? '') }),
+    ...(args === undefined ? {} : { cmd_arguments: args.map(fill) }),
+    ...(env === undefined ? {} : { env_vars: Object.fromEntries(split('variable', env)) }),
+    ...(secrets === undefined || isRemote
+      ? {}
+      : { secrets: Object.entries(secrets).map(([target, secret]) => ({ name: secret, target })) }),
+    ...(headers === undefined && !isRemote
+      ? {}
+      : { headers: [...plainHeaders(split('header', headers ?? {})), ...secretHeaders(secrets ?? {})] }),
+    ...(volumes === undefined ? {} : { volumes: volumes.map((volume) => fill(volume)) }),
+    ...(permissions === undefined
+      ? {}
+      : { permission_profile: typeof permissions === 'string' ? builtInProfiles[permissions] : permissions }),
+  };
+  const placeholders = [...new Map(open.map((each) => [each.token, each])).values()];
+  needs.push(
+    ...placeholders.map(({ token, name: word }): Need => ({
+      kind: 'placeholder',
+      name: word,
+      description: '',
+      required: true,
+      secret: true,
+      token,
+    })),
+  );
+  return { request, needs, notes: [], named: variablesIn(server) };
+}
+
+const plainHeaders = (headers: readonly [string, string][]) =>
+  headers.map(([name, value]) => ({ name, description: '', required: true, secret: false, default: value }));
+
+/** A remote server gets stored secrets in its headers. */
+const secretHeaders = (secrets: Readonly<Record<string, string>>) =>
+  Object.entries(secrets).map(([name, secret]) => ({
+    name,
+    description: '',
+    required: true,
+    secret: true,
+    default: `${secret},target=${name}`,
+  }));
+
+/** A file that is shared contains references to credentials only. */
+function refuseCredentials(name: string, { env = {}, headers = {}, args = [], source }: ProjectServer): void {
+  const found = [
+    ...Object.entries({ ...env, ...headers }).flatMap(([target, text]) =>
+      !hasPlaceholder(text) && isCredential(target, text) ? [target] : [],
+    ),
+  ];
+  const note = (target: string, value: string): string => {
+    if (!hasPlaceholder(value)) found.push(target || 'args');
+    return value;
+  };
+  replaceCredentials(args, note);
+  if (/^https?:/i.test(source)) replaceUrlCredentials(source, note);
+  if (found.length === 0) return;
+  const [first = ''] = found;
+  throw invalid(`the file contains a credential of ${name} as plain text: ${found.join(', ')}`, {
+    hint: `write \${${first.toUpperCase().replaceAll(/\W+/g, '_')}} instead, or name a stored secret in secrets`,
+  });
+}
+
+/** A path after the scheme starts at the directory of the project. */
+function localSource(source: string, directory: string): string {
+  const [, scheme, path] = /^(npx|uvx|go|mcpb):\/\/(\.{1,2}(?:\/.*)?|~\/.*)$/.exec(source) ?? [];
+  if (scheme === undefined || path === undefined) return source;
+  return `${scheme}://${resolve(directory, path.replace(/^~(?=\/)/, homedir()))}`;
+}
+
+/** Mounts and programs with absolute paths. Throws for a program outside the project. */
+function insideOnly(request: CreateWorkload, directory: string): CreateWorkload {
+  const { image, volumes, permission_profile: profile } = request;
+  if (image !== undefined) requireInside(image, directory);
+  const absolute = (volume: string): string => {
+    const [source = '', ...rest] = volume.split(':');
+    return [resolve(directory, source.replace(/^~(?=\/|$)/, homedir())), ...rest].join(':');
+  };
+  return {
+    ...request,
+    ...(volumes ? { volumes: volumes.map(absolute) } : {}),
+    ...(profile?.read || profile?.write
+      ? {
+          permission_profile: {
+            ...profile,
+            ...(profile.read ? { read: profile.read.map(absolute) } : {}),
+            ...(profile.write ? { write: profile.write.map(absolute) } : {}),
+          },
+        }
+      : {}),
+  };
+}
+
+function requireInside(image: string, directory: string): void {
+  const isScheme = /^(?:npx|uvx|go|mcpb):\/\//.test(image);
+  if (!isScheme) return;
+  const source = parseSource(image);
+  if (source.kind === 'image') return;
+  const path = source.kind === 'bundle' ? source.name : isLocalPath(source) ? source.name : '/';
+  if (path === '/' || path.startsWith('https:') || isInside(path, directory)) return;
+  throw invalid(`it runs ${path}, which is outside the project`, {
+    hint: 'move it into the project, or use a published package',
+  });
+}
+
+/** Whether a path is in a directory. A link is where it leads. */
+export function isInside(path: string, directory: string): boolean {
+  const real = (text: string): string => {
+    try {
+      return realpathSync(text);
+    } catch {
+      return text;
+    }
+  };
+  const rest = relative(real(directory), real(path));
+  return rest === '' || (!rest.startsWith('..') && !isAbsolute(rest));
+}
+
+/** Puts secrets in the places of values that only the user knows. */
+function withValues(
+  read: CreateWorkload,
+  needs: readonly Need[],
+  { answers }: DesiredFrom,
+): { request: CreateWorkload; values: SecretValue[] } {
+  const values: SecretValue[] = [];
+  const headers: NonNullable<CreateWorkload['headers']> = [];
+  const secrets: NonNullable<CreateWorkload['secrets']> = [];
+  const tokens = new Map<string, string>();
+  const answerTo = (token: string, name: string): string | undefined => {
+    const known = isInput(token) ? answers.inputs : answers.variables;
+    return Object.hasOwn(known, name) ? known[name] : undefined;
+  };
+  for (const need of needs) {
+    const { kind, name, token, template } = need;
+    const open = template?.open ?? [{ token: token ?? `\${${name}}`, name }];
+    const found = open.map((each) => [each.token, answerTo(each.token, each.name)] as const);
+    const isKnown = found.every(([, value]) => value !== undefined);
+    const text = template?.text ?? open[0]?.token ?? '';
+    const value = isKnown
+      ? filled(text, new Map(found.map(([key, answer]) => [key, answer ?? ''])))
+      : undefined;
+    const target = kind === 'placeholder' ? targetOf(name) : name;
+    const lacking = open.filter((each) => answerTo(each.token, each.name) === undefined);
+    const lacks = {
+      variables: lacking.filter((each) => !isInput(each.token)).map((each) => each.name),
+      inputs: lacking.filter((each) => isInput(each.token)).map((each) => each.name),
+    };
+    values.push({ target, value, lacks, from: open.map((each) => sourceOf(each.token, each.name)) });
+    if (kind === 'header')
+      headers.push({
+        name,
+        description: '',
+        required: true,
+        secret: true,
+        default: `${ownSecret(target)},target=${name}`,
+      });
+    else secrets.push({ name: ownSecret(target), target });
+    if (kind === 'placeholder' && token !== undefined) tokens.set(token, `\${secret:${target}}`);
+  }
+  const request = filledRequest(read, tokens);
+  return {
+    values,
+    request: {
+      ...request,
+      ...(headers.length === 0 ? {} : { headers: [...(request.headers ?? []), ...headers] }),
+      ...(secrets.length === 0 ? {} : { secrets: [...(request.secrets ?? []), ...secrets] }),
+    },
+  };
+}
+
+const targetOf = (name: string): string =>
+  name
+    .toUpperCase()
+    .replaceAll(/\W+/g, '_')
+    .replace(/^(?=\d)/, '_');
+
+const isInput = (token: string): boolean => /^\$?\{input:/.test(token);
+
+const sourceOf = (token: string, name: string): string =>
+  isInput(token) ? `the answer to ${name}` : `the variable ${name}`;
+
+/** Where a credential in the settings comes from: a variable of the user, an answer, or the file. */
+function originOf(value: string, { variables, inputs }: Answers): string[] {
+  const of = (known: Readonly<Record<string, string>>, what: (name: string) => string): string[] =>
+    Object.entries(known).flatMap(([name, text]) =>
+      text !== '' && value.includes(text) ? [what(name)] : [],
+    );
+  return [...of(variables, (name) => `the variable ${name}`), ...of(inputs, (id) => `the answer to ${id}`)];
+}
+
+function plainNotes(literal: readonly SecretValue[]): string[] {
+  const plain = literal.filter(({ from }) => from.length === 0).map(({ target }) => target);
+  if (plain.length === 0) return [];
+  return [
+    `the file contains credentials as plain text, which move to the secrets: ${plain.join(', ')}. Write \${NAME} in the file instead, and replace the credentials, because everyone with the file has them`,
+  ];
+}
+
+/** The variables that an entry names. */
+function variablesIn(entry: unknown): string[] {
+  const text = JSON.stringify(entry);
+  const tokens = text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^{}]*)?\}|\{env:([A-Za-z_]\w*)\}/g);
+  return [...tokens].map(([, one, other]) => one ?? other ?? '');
+}
+
+/** The source of a server, without the paths of this machine. */
+function portable({ image = '', url }: CreateWorkload, directory: string): string {
+  if (url !== undefined) return withoutPlaceholders(url, '*');
+  return image
+    .replace(`://${directory}/`, '://./')
+    .replace(new RegExp(`://${RegExp.escape(directory)}$`), '://.');
+}
+
+function accessOf(
+  {
+    secrets,
+    headers,
+    url,
+    image,
+    volumes,
+    permission_profile: profile,
+    allow_scripts: scripts,
+    tool_pinning: pinning,
+  }: CreateWorkload,
+  values: readonly SecretValue[],
+  variables: readonly string[],
+  { directory, answers }: DesiredFrom,
+): string[] {
+  const own = new Set(values.map(({ target }) => ownSecret(target)));
+  const stored = (secrets ?? []).filter(({ name }) => !own.has(name));
+  const sent = (headers ?? []).flatMap(({ name, secret, default: reference = '' }) =>
+    secret && reference !== `${ownSecret(name)},target=${name}`
+      ? [{ name, key: reference.split(',target=')[0] ?? '' }]
+      : [],
+  );
+  const given = variables.filter((name) => Object.hasOwn(answers.variables, name));
+  const mounts = [...(volumes ?? []), ...(profile?.read ?? []), ...(profile?.write ?? [])].map(
+    (volume) => volume.split(':')[0] ?? '',
+  );
+  const outside = mounts.filter((path) => !isInside(path, directory));
+  const isProgram = image !== undefined && /^(?:npx|uvx|go|mcpb):\/\/\//.test(image);
+  return [
+    ...stored.map(({ name, target }) => `your stored secret ${name}, as ${target}`),
+    ...sent.map(
+      ({ name, key }) => `your stored secret ${key}, in the header ${name} to ${URL.parse(url ?? '')?.host}`,
+    ),
+    ...given.map((name) => `your environment variable ${name}`),
+    ...outside.map((path) => `files outside the project: ${path}`),
+    ...(isProgram ? [`a program in the project: ${portable({ image }, directory)}`] : []),
+    ...(scripts ?? []).map((name) => `install scripts of the package ${name} run`),
+    ...(pinning === 'off' ? ['changes of its tools are not noticed, because tool_pinning is off'] : []),
+  ];
+}
