@@ -148,6 +148,23 @@ describe('one document tells', () => {
     expect(await jsonOf('build npx://toolhive-test-servers --output', path)).toEqual({ file: path });
   });
 
+  test('a project', async () => {
+    const path = join(user.home, 'toolhive.yaml');
+    await writeFile(path, `version: 1\nservers:\n  shared:\n    source: ${testServer}\n    args: [echo]\n`);
+    const shared = { name: 'shared', workload: 'shared', notes: list };
+
+    const project = text;
+    expect(await jsonOf('up', path, '--yes')).toEqual({
+      project,
+      servers: [{ ...shared, action: 'create', url }],
+      lock: text,
+    });
+    expect(await jsonOf('down', path, '--yes')).toEqual({
+      servers: [{ name: 'shared', workload: 'shared' }],
+      kept_secrets: [],
+    });
+  });
+
   test.each(settings.map(({ name, kind, example }) => ({ name, kind, example })))(
     'the setting $name',
     async ({ name, kind, example }) => {

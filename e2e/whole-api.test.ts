@@ -114,6 +114,28 @@ test('a client application sees what its groups have', async () => {
   expect(await client.listClients({})).toEqual([]);
 });
 
+test('the servers of a project file become workloads, and are removed', async () => {
+  const project = {
+    path: join(user.home, 'toolhive.yaml'),
+    text: 'version: 1\nservers:\n  shared:\n    source: npx://toolhive-test-servers\n    args: [echo]\n',
+  };
+
+  const { servers, digest } = await client.planProject({ body: project });
+  const stale = client.applyProject({ body: { ...project, plan: 'another' } }, follow);
+  await expect(stale).rejects.toMatchObject({ kind: 'conflict' });
+  const applied = await client.applyProject({ body: { ...project, plan: digest } }, follow);
+  const { projects } = await client.listProjects({});
+  const { document } = await client.exportProject({ body: { names: ['shared'] } });
+  const removed = await client.removeProject({ body: { path: project.path } }, follow);
+
+  expect(servers).toMatchObject([{ name: 'shared', action: 'create' }]);
+  expect(applied.servers).toMatchObject([{ name: 'shared', workload: 'shared' }]);
+  expect(applied.lock).toContain('sha512-');
+  expect(projects).toMatchObject([{ path: project.path, servers: [{ workload: 'shared' }] }]);
+  expect(document).toContain('source: npx://toolhive-test-servers@1.0.0');
+  expect(removed).toEqual({ servers: [{ name: 'shared', workload: 'shared' }], kept_secrets: [] });
+});
+
 test('the servers of a client application become workloads, and go back', async () => {
   const text = '{"mcpServers": {"own": {"command": "npx", "args": ["-y", "toolhive-test-servers", "echo"]}}}';
   const before = await readFile(ownFile(), 'utf8');

@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
+import { projectJsonSchema } from '@toolhive/contract/project';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { registryJsonSchema } from '@toolhive/contract/registry';
 import { chartReadme } from '@toolhive/operator/chart-readme';
@@ -16,6 +17,7 @@ import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/dra
 const generatedData: Record<string, () => object> = {
   'packages/contract/generated/openapi.json': openApiDocument,
   'packages/contract/generated/run-config.schema.json': () => z.toJSONSchema(RunConfig, { io: 'input' }),
+  'packages/contract/generated/project.schema.json': projectJsonSchema,
   'packages/contract/generated/registry.schema.json': registryJsonSchema,
 };
 

@@ -3,6 +3,7 @@
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
+import { projectJsonSchema } from '@toolhive/contract/project';
 import { registryJsonSchema } from '@toolhive/contract/registry';
 import { crdFiles, resources } from '@toolhive/operator/crds';
 import { program } from '@toolhive/cli/commands';
@@ -42,6 +43,7 @@ async function siteFiles(): Promise<Record<string, string>> {
     ...below(`${staticFiles}/api-specs`, {
       'toolhive-api.yaml': await apiSpec(openApiDocument(), program),
       'toolhive-crds.yaml': Object.values(crdFiles()).join('---\n'),
+      'project.schema.json': `${JSON.stringify(projectJsonSchema(), null, 2)}\n`,
       'registry.schema.json': `${JSON.stringify(registryJsonSchema(), null, 2)}\n`,
     }),
     ...below(references, {

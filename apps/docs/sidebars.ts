@@ -77,7 +77,7 @@ const sidebars: SidebarsConfig = {
         pages('guides-cli', 'manage-mcp-servers', 'group-management', 'secrets-management'),
         fixed,
       ),
-      ...pages('guides-cli', 'adopt-servers', 'client-configuration'),
+      ...pages('guides-cli', 'adopt-servers', 'share-servers', 'client-configuration'),
       category(
         'Permissions',
         'guides-cli/custom-permissions',

@@ -2,7 +2,6 @@ import { invalid } from '@toolhive/contract/failure';
 import { getCapabilities } from '@toolhive/core/capabilities';
 import type { Core } from '@toolhive/core/core';
 import { exportWorkload } from '@toolhive/core/operate';
-import { getToolPins } from '@toolhive/core/tool-pins';
 import type { PackageContents } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath, parseSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
@@ -52,21 +51,30 @@ export function lockedServer(stated: Stated, content: Content, tools: LockedTool
   return { ...locked, checksum: checksumOf(locked) };
 }
 
+/** The member of an item that identifies it, by kind. */
+const keys = { tool: 'name', prompt: 'name', resource: 'uri', 'resource-template': 'uriTemplate' } as const;
+
 /**
- * The hashes of what a running server lists now. Undefined if they are not recorded, or if the user has to sign in first.
+ * The hashes of what a running server lists now, the same as those of its pins. Undefined if the user has to sign in first.
  * Throws if the server does not list its tools.
  */
 export async function toolsOf(core: Core, workload: string): Promise<LockedTools | undefined> {
-  if (core.workloads.require(workload).requiredSignIn !== undefined) return undefined;
-  if (exportWorkload(core, workload).tool_pinning === 'off') return undefined;
+  const { id, requiredSignIn } = core.workloads.require(workload);
+  if (requiredSignIn !== undefined) return undefined;
   const { problem } = await getCapabilities(core, workload, { refresh: true });
   if (problem !== undefined) throw invalid(`the server does not list its tools: ${problem}`);
-  const { items } = await getToolPins(core, workload);
+  // The pins also remember versions of the past.
+  const { lists = {}, greeting } = core.listings.of(id) ?? {};
   const tools: LockedTools = {};
-  for (const { kind, name, state, approved_hash: approved, pending_hash: pending } of items) {
-    const hash = pending ?? approved;
-    if (state !== 'removed' && hash !== undefined) tools[kind] = { ...tools[kind], [name]: hash };
+  for (const [kind, key] of Object.entries(keys) as [keyof typeof keys, string][]) {
+    const { items = [], isComplete = true } = lists[kind] ?? {};
+    if (!isComplete) throw invalid('the server lists more than ToolHive compares');
+    const hashes = items.flatMap((item) =>
+      typeof item[key] === 'string' ? [[item[key], hashOf(item)] as const] : [],
+    );
+    if (hashes.length > 0) tools[kind] = Object.fromEntries(hashes);
   }
+  if (greeting?.instructions) tools.instructions = { '': hashOf(greeting.instructions) };
   return tools;
 }
 

@@ -5,7 +5,7 @@ import { isCredential, replaceCredentials, replaceUrlCredentials } from '@toolhi
 import { invalid } from '@toolhive/contract/failure';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
-import { projectVersion } from '@toolhive/contract/project';
+import { projectSchemaId, projectVersion } from '@toolhive/contract/project';
 import type { ExportProject, ExportedProject, ProjectServer } from '@toolhive/contract/project';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '@toolhive/core/core';
@@ -13,9 +13,6 @@ import { getWorkload } from '@toolhive/core/describe';
 import { exportWorkload } from '@toolhive/core/operate';
 import { stringify } from 'yaml';
 import { projectLabel } from './plan.ts';
-
-/** Where editors find the schema of project files. */
-export const projectSchemaUrl = 'https://docs.stacklok.com/api-specs/project.schema.json';
 
 /** Writes workloads as a project file. Credentials become references, and settings of this machine are left out. */
 export async function exportProject(
@@ -45,7 +42,7 @@ export async function exportProject(
     };
     servers[name] = await serverOf(core, runConfig, { directory, note });
   }
-  const comment = `# yaml-language-server: $schema=${projectSchemaUrl}\n`;
+  const comment = `# yaml-language-server: $schema=${projectSchemaId}\n`;
   return { document: comment + stringify({ version: projectVersion, servers }, { lineWidth: 0 }), notes };
 }
 

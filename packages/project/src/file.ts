@@ -95,6 +95,8 @@ function refuseTricks(document: Document.Parsed, file: string, lines: LineCounte
       hint: 'write out the values',
     });
   };
+  const [warning] = document.warnings;
+  if (warning !== undefined) refuse('a tag', warning.pos); // the only cause of warnings
   visit(document, {
     Node(_key, node) {
       if (isAlias(node)) refuse('an alias', node.range);
@@ -114,12 +116,13 @@ type Issues = NonNullable<ReturnType<typeof ProjectFile.safeParse>['error']>['is
 
 /** The first problem, with its line. A key that does not exist may be a misspelled one. */
 function explained(issues: Issues, document: Document.Parsed, file: string, lines: LineCounter): ThvError {
-  const [issue] = issues;
+  // A misspelled key is the reason for a missing one.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
   const path = issue?.path ?? [];
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   const whole = unknown === undefined ? path : [...path, unknown];
   const line = lineOf(document, whole, lines);
-  const place = path.length === 0 ? '' : `${path.join('.')}: `;
+  const place = path.length === 0 ? '' : `${path.map(String).join('.').slice(0, 200)}: `;
   if (unknown !== undefined) {
     const known = knownKeys(path);
     const meant = nearest(unknown, known);
@@ -127,10 +130,11 @@ function explained(issues: Issues, document: Document.Parsed, file: string, line
       hint: meant === undefined ? `the keys are ${known.join(', ')}` : `did you mean ${meant}?`,
     });
   }
-  const isAbsent = issue?.code === 'invalid_type' && document.getIn(path) === undefined;
-  const what = isAbsent ? 'missing' : (issue?.message ?? 'invalid');
+  const isAbsent = path.length > 0 && document.getIn(path) === undefined;
+  const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message;
+  const what = isAbsent ? 'missing' : (reason ?? 'invalid');
   return invalid(`${file}: ${place}${what} (line ${line})`, {
-    hint: `see the format with the schema at https://docs.stacklok.com/toolhive/guides-cli/share-servers`,
+    hint: 'see the format: thv export --format project writes such a file',
   });
 }
 

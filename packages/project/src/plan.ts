@@ -300,15 +300,33 @@ class Planner {
     const isNewGroup = group !== undefined && !core.groups.all().some((each) => each.name === group);
     if (isNewGroup) shown.changes.push(`creates the group ${group}`);
     if (shown.action !== 'create' && shown.action !== 'update') return;
-    const { group: _group, ...ungrouped } = request;
+    const { group: _group, ...ungrouped } = withoutUnstored(request);
     const check = await checkWorkload(
       core,
-      { ...(isNewGroup ? ungrouped : request), name: workload },
+      { ...ungrouped, ...(isNewGroup || group === undefined ? {} : { group }), name: workload },
       { edited: owned === undefined ? undefined : workload, signal },
     );
     const risks = check.risks.filter(({ risk }) => risk !== 'send-secrets'); // the access names them
     shown.check = { ...check, risks };
   }
+}
+
+/** The request before its values are stored, for a check. */
+function withoutUnstored(request: CreateWorkload): CreateWorkload {
+  const { secrets, env_vars: variables, cmd_arguments: args } = request;
+  const isOpen = ({ name, target }: { name: string; target: string }): boolean => name === ownSecret(target);
+  const open = (secrets ?? []).filter(isOpen).map(({ target }) => target);
+  if (open.length === 0) return request;
+  const plain = (text: string): string =>
+    open.reduce((changed, target) => changed.replaceAll(`\${secret:${target}}`, target), text);
+  return {
+    ...request,
+    secrets: secrets?.filter((reference) => !isOpen(reference)),
+    ...(args ? { cmd_arguments: args.map(plain) } : {}),
+    ...(request.url === undefined
+      ? { env_vars: { ...variables, ...Object.fromEntries(open.map((target) => [target, target])) } }
+      : {}),
+  };
 }
 
 /** The same checks as for a request of the API. */
@@ -369,7 +387,7 @@ async function changesOf(
   if (before === undefined) return ['the last change was interrupted'];
   const now: Record<string, unknown> = { ...request };
   const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((key) => key !== 'labels');
-  const changed = keys.filter((key) => hashOf(before[key] ?? null) !== hashOf(now[key] ?? null));
+  const changed = keys.filter((key) => hashOf(settingOf(before[key])) !== hashOf(settingOf(now[key])));
   const changes = changed.map((key) => `${key}: ${textOf(before[key])} becomes ${textOf(now[key])}`);
   if (changes.length > 0) return changes;
   const { revision: present } = await getWorkload(core, workload);
@@ -378,8 +396,14 @@ async function changesOf(
     : ['its settings were changed outside of the project, and become those of the file again'];
 }
 
+/** An empty list and an empty map mean the same as no value. */
+const settingOf = (value: unknown): unknown =>
+  value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+    ? null
+    : value;
+
 const textOf = (value: unknown): string =>
-  value === undefined ? 'nothing' : printable(JSON.stringify(value)).slice(0, 200);
+  settingOf(value) === null ? 'nothing' : printable(JSON.stringify(value)).slice(0, 200);
 
 /** The version that an update would install. A version in the file stays. */
 async function newerVersion(

@@ -107,6 +107,15 @@ export const ProjectFile = z
   });
 export type ProjectFile = z.infer<typeof ProjectFile>;
 
+/** Where this site serves the schema of project files, for editors. */
+export const projectSchemaId = 'https://docs.toolhive.example/api-specs/project.schema.json';
+
+/** The JSON Schema of project files. */
+export function projectJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(ProjectFile, { io: 'input' });
+  return { $schema, $id: projectSchemaId, ...schema };
+}
+
 const path = z.string().min(1).max(4096).meta({
   description: 'The absolute path of the project file, which identifies the project on this machine.',
 });
