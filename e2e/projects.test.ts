@@ -273,6 +273,40 @@ function storeSecret(user: User, key: string, value: string): { status: number |
   return spawnSync(process.execPath, [...thvStart, 'secret', 'set', key], { env: user.env, input: value });
 }
 
+test('a remote server gets variables and stored secrets in its headers, and its tools are locked', async () => {
+  await using elsewhere = await makeUser();
+  await elsewhere.mustThv('run', 'npx://toolhive-test-servers', '--name', 'echo', '--', 'echo');
+  const [{ url = '' } = {}] = await workloads(elsewhere);
+  await using user = await makeUser({ env: { REMOTE_TOKEN: 'CaNaRy4x7Qz' } });
+  storeSecret(user, 'tenant', 'acme');
+  const text = file(
+    `  remote:\n    source: ${url}\n    headers: {Authorization: "Bearer \${REMOTE_TOKEN}"}\n    secrets: {X-Tenant: tenant}\n`,
+  );
+  const path = await project(user, { 'toolhive.yaml': text });
+
+  const plan = await json<ProjectPlan>(user, 'up', path, '--dry-run');
+  await user.mustThv('up', path, '--yes');
+  await user.mustThv('up', path, '--locked');
+
+  expect(plan.servers[0]?.access).toEqual([
+    `your stored secret tenant, in the header X-Tenant to ${new URL(url).host}`,
+    'your environment variable REMOTE_TOKEN',
+  ]);
+  expect(JSON.parse(await lockOf(path))).toMatchObject({
+    servers: { remote: { resolved: url, tools: { tool: { echo: expect.any(String) as string } } } },
+  });
+  const details = (await user.api('GET', '/api/v1beta/workloads/remote')).text;
+  expect(details).not.toContain('CaNaRy');
+  expect(JSON.parse(details)).toMatchObject({
+    headers: [
+      { name: 'X-Tenant', secret: true, default: 'tenant,target=X-Tenant' },
+      { name: 'Authorization', secret: true },
+    ],
+  });
+  const own = await project(user, { 'mcp.json': JSON.stringify({ mcpServers: { own: { url: (await workloads(user))[0]?.url } } }) }, 'own'); // prettier-ignore
+  expect((await json<ProjectPlan>(user, 'up', own, '--dry-run')).servers[0]?.problem).toContain('leads to a workload of this machine'); // prettier-ignore
+});
+
 /** A server without dependencies, whose tool has a text. */
 async function publishedServer(
   user: { home: string },

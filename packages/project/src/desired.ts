@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { withMounts } from '@toolhive/adoption/mounts';
 import { credentialsIn, withSecrets } from '@toolhive/adoption/separate';
 import { isCredential, replaceCredentials, replaceUrlCredentials } from '@toolhive/contract/credential';
@@ -8,6 +8,8 @@ import { invalid } from '@toolhive/contract/failure';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { ProjectServer } from '@toolhive/contract/project';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { readEntry } from '@toolhive/pasted/entry-fields';
+import type { EntryFields } from '@toolhive/pasted/entry-fields';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { ClientDocument } from '@toolhive/pasted/client-document';
 import type { Need } from '@toolhive/pasted/pasted';
@@ -66,10 +68,11 @@ export async function desiredOf(server: FileServer, from: DesiredFrom): Promise<
     request: read,
     needs,
     notes,
-    named,
-  } = server.form === 'project' ? readProjectServer(server, scope) : await readClient(server, scope);
+  } = server.form === 'project'
+    ? readProjectServer(server, scope, from.answers)
+    : await readClient(server, scope, from.answers);
   const required = needs.filter((need) => need.required);
-  const { request: placed, values } = withValues(read, required, from);
+  const { request: placed, values, variables } = withValues(read, required, from);
   const inside = withMounts(insideOnly(placed, from.directory), {
     home: homedir(),
     directory: from.directory,
@@ -85,58 +88,72 @@ export async function desiredOf(server: FileServer, from: DesiredFrom): Promise<
     from: originOf(value, from.answers),
     lacks: { variables: [], inputs: [] },
   }));
-  const names = [...new Set(named)].filter((name) => !places.has(name));
   return {
     request,
     values: [...values, ...literal],
     source: portable(request, from.directory),
-    access: accessOf(request, [...values, ...literal], names, from),
+    access: accessOf(request, [...values, ...literal], variables, from),
     notes: [...notes, ...plainNotes(literal)],
   };
 }
 
-/** Names that stand for places of the project and the user. */
-const places = new Set([
-  'HOME',
-  'PWD',
-  'CLAUDE_PROJECT_DIR',
-  'workspaceFolder',
-  'workspaceRoot',
-  'userHome',
-  'pathSeparator',
-  'workspaceFolderBasename',
-  '/',
-]);
-
-/** Values that are no credentials are part of the settings. All others become secrets. */
+/** Variables stay open here, so that none gets to a server without its name in the plan. */
 function scopeOf({ directory, inputs, answers }: DesiredFrom): Scope {
-  const env = Object.entries(answers.variables).filter(([name, value]) => !isCredential(name, value));
   const questions = [...inputs].map(([id, input]) => {
     const answer = Object.hasOwn(answers.inputs, id) ? answers.inputs[id] : input.default;
     const isPlain = answer !== undefined && !input.secret && !isCredential(id, answer);
     return [id, { ...input, secret: !isPlain, default: isPlain ? answer : undefined }] as const;
   });
-  return { env: Object.fromEntries(env), inputs: new Map(questions), directory };
+  return { env: {}, inputs: new Map(questions), directory };
+}
+
+/** The same value without the defaults of variables that the user has. */
+function withoutDefaults<Value>(value: Value, { variables }: Answers): Value {
+  const change = (inner: unknown): unknown => {
+    if (typeof inner === 'string')
+      return inner.replaceAll(
+        /\$\{((?:env:)?([A-Za-z_]\w*)):-[^{}]*\}/g,
+        (token, name: string, word: string) => (Object.hasOwn(variables, word) ? `\${${name}}` : token),
+      );
+    if (Array.isArray(inner)) return inner.map(change);
+    if (typeof inner !== 'object' || inner === null) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, change(each)]));
+  };
+  return change(value) as Value; // only texts are replaced
+}
+
+/** `docker run -e NAME` passes on a variable of the user, as `${NAME}` does. */
+function passedVariables({ command = '', args = [] }: EntryFields): string[] {
+  const words = [command, args].flat();
+  if (!/(^|[\\/])(docker|podman|nerdctl)(\.exe)?$/.test(words[0] ?? '')) return [];
+  return words.flatMap((word, index) => {
+    const isNext = ['-e', '--env'].includes(words[index - 1] ?? '');
+    const [, name] =
+      /^([A-Za-z_]\w*)$/.exec(isNext ? word : word.replace(/^(?:--env=|-e(?=[A-Z]))/, '=').slice(1)) ?? [];
+    return name !== undefined && (isNext || /^(?:--env=|-e[A-Z])/.test(word)) ? [name] : [];
+  });
 }
 
 interface Read {
   request: CreateWorkload;
   needs: Need[];
   notes: string[];
-  /** The variables of the user that the entry names in any way. */
-  named: string[];
 }
 
-async function readClient(server: FileServer & { form: 'client' }, scope: Scope): Promise<Read> {
-  const { entry } = server.entry;
-  if (entry['disabled'] === true || entry['enabled'] === false) throw invalid('it is disabled in the file');
+async function readClient(
+  server: FileServer & { form: 'client' },
+  scope: Scope,
+  answers: Answers,
+): Promise<Read> {
+  const raw = withoutDefaults(server.entry.entry, answers);
+  const fields = readEntry(server.name, raw);
+  const passed = passedVariables(fields).filter((name) => !Object.hasOwn(fields.env, name));
+  const env = { ...fields.env, ...Object.fromEntries(passed.map((name) => [name, `\${${name}}`])) };
+  const entry = passed.length === 0 ? raw : { ...raw, env };
   const from = { env: {}, inputs: scope.inputs, directory: scope.directory, readFile: refuseToRead };
-  const { needs: all } = await readClientEntry(server.entry, from);
-  const { request, needs, notes } = await readClientEntry(server.entry, { ...from, env: scope.env });
+  const { request, needs, notes } = await readClientEntry({ ...server.entry, entry }, from);
   const { name: _name, ...unnamed } = request;
-  const open = all.flatMap(({ name, token, template }) => template?.open ?? [{ token: token ?? '', name }]);
-  const named = open.filter(({ token }) => !isInput(token)).map(({ name }) => name);
-  return { request: unnamed, needs, notes, named: [...variablesIn(entry), ...named] };
+  return { request: unnamed, needs, notes };
 }
 
 function refuseToRead(path: string): Promise<never> {
@@ -145,8 +162,13 @@ function refuseToRead(path: string): Promise<never> {
   });
 }
 
-function readProjectServer({ server, name }: FileServer & { form: 'project' }, scope: Scope): Read {
-  refuseCredentials(name, server);
+function readProjectServer(
+  { server: written, name }: FileServer & { form: 'project' },
+  scope: Scope,
+  answers: Answers,
+): Read {
+  refuseCredentials(name, written);
+  const server = withoutDefaults(written, answers);
   const { source, args, env, secrets, headers, volumes, permissions, ...others } = server;
   const open: Open[] = [];
   const fill = (text: string): string => {
@@ -203,7 +225,7 @@ function readProjectServer({ server, name }: FileServer & { form: 'project' }, s
       token,
     })),
   );
-  return { request, needs, notes: [], named: variablesIn(server) };
+  return { request, needs, notes: [] };
 }
 
 const plainHeaders = (headers: readonly [string, string][]) =>
@@ -221,11 +243,9 @@ const secretHeaders = (secrets: Readonly<Record<string, string>>) =>
 
 /** A file that is shared contains references to credentials only. */
 function refuseCredentials(name: string, { env = {}, headers = {}, args = [], source }: ProjectServer): void {
-  const found = [
-    ...Object.entries({ ...env, ...headers }).flatMap(([target, text]) =>
-      !hasPlaceholder(text) && isCredential(target, text) ? [target] : [],
-    ),
-  ];
+  const found = Object.entries({ ...env, ...headers }).flatMap(([target, text]) =>
+    !hasPlaceholder(text) && isCredential(target, text) ? [target] : [],
+  );
   const note = (target: string, value: string): string => {
     if (!hasPlaceholder(value)) found.push(target || 'args');
     return value;
@@ -274,8 +294,9 @@ function requireInside(image: string, directory: string): void {
   if (!isScheme) return;
   const source = parseSource(image);
   if (source.kind === 'image') return;
-  const path = source.kind === 'bundle' ? source.name : isLocalPath(source) ? source.name : '/';
-  if (path === '/' || path.startsWith('https:') || isInside(path, directory)) return;
+  const isOfMachine = source.kind === 'bundle' ? !source.name.startsWith('https:') : isLocalPath(source);
+  const path = source.name;
+  if (!isOfMachine || isInside(path, directory)) return;
   throw invalid(`it runs ${path}, which is outside the project`, {
     hint: 'move it into the project, or use a published package',
   });
@@ -287,64 +308,105 @@ export function isInside(path: string, directory: string): boolean {
     try {
       return realpathSync(text);
     } catch {
-      return text;
+      // What does not exist yet is where its directory leads.
+      const parent = dirname(text);
+      return parent === text ? text : join(real(parent), basename(text));
     }
   };
   const rest = relative(real(directory), real(path));
   return rest === '' || (!rest.startsWith('..') && !isAbsolute(rest));
 }
 
-/** Puts secrets in the places of values that only the user knows. */
+/** A value that only the user knows, with the places that it fills. */
+interface Answered {
+  target: string;
+  text: string;
+  value: string | undefined;
+  open: readonly { token: string; name: string }[];
+  /** Whether any part of it may be a credential. */
+  isSecret: boolean;
+}
+
+function answered({ kind, name, token, template }: Need, { answers, inputs }: DesiredFrom): Answered {
+  const open = template?.open ?? [{ token: token ?? `\${${name}}`, name }];
+  const answerTo = (each: { token: string; name: string }): string | undefined => {
+    const known = isInput(each.token) ? answers.inputs : answers.variables;
+    return Object.hasOwn(known, each.name) ? known[each.name] : undefined;
+  };
+  const text = template?.text ?? open[0]?.token ?? '';
+  const found = open.map((each) => [each.token, answerTo(each)] as const);
+  const isKnown = found.every(([, answer]) => answer !== undefined);
+  const value = isKnown
+    ? filled(text, new Map(found.map(([key, answer]) => [key, answer ?? ''])))
+    : undefined;
+  const isSecret =
+    value === undefined ||
+    isCredential(name, value) ||
+    open.some((each) => {
+      const isPassword = isInput(each.token) && inputs.get(each.name)?.secret !== false;
+      return isPassword || isCredential(each.name, answerTo(each) ?? '');
+    });
+  return { target: kind === 'placeholder' ? targetOf(name) : name, text, value, open, isSecret };
+}
+
+/** Fills in the values that only the user knows. Credentials become references to secrets. */
 function withValues(
   read: CreateWorkload,
   needs: readonly Need[],
-  { answers }: DesiredFrom,
-): { request: CreateWorkload; values: SecretValue[] } {
+  from: DesiredFrom,
+): { request: CreateWorkload; values: SecretValue[]; variables: string[] } {
   const values: SecretValue[] = [];
-  const headers: NonNullable<CreateWorkload['headers']> = [];
-  const secrets: NonNullable<CreateWorkload['secrets']> = [];
+  const variables = new Set<string>();
+  const headers = [...(read.headers ?? [])];
+  const secrets = [...(read.secrets ?? [])];
+  const env: Record<string, string> = {};
   const tokens = new Map<string, string>();
-  const answerTo = (token: string, name: string): string | undefined => {
-    const known = isInput(token) ? answers.inputs : answers.variables;
-    return Object.hasOwn(known, name) ? known[name] : undefined;
-  };
   for (const need of needs) {
-    const { kind, name, token, template } = need;
-    const open = template?.open ?? [{ token: token ?? `\${${name}}`, name }];
-    const found = open.map((each) => [each.token, answerTo(each.token, each.name)] as const);
-    const isKnown = found.every(([, value]) => value !== undefined);
-    const text = template?.text ?? open[0]?.token ?? '';
-    const value = isKnown
-      ? filled(text, new Map(found.map(([key, answer]) => [key, answer ?? ''])))
-      : undefined;
-    const target = kind === 'placeholder' ? targetOf(name) : name;
-    const lacking = open.filter((each) => answerTo(each.token, each.name) === undefined);
-    const lacks = {
-      variables: lacking.filter((each) => !isInput(each.token)).map((each) => each.name),
-      inputs: lacking.filter((each) => isInput(each.token)).map((each) => each.name),
-    };
-    values.push({ target, value, lacks, from: open.map((each) => sourceOf(each.token, each.name)) });
-    if (kind === 'header')
-      headers.push({
-        name,
-        description: '',
-        required: true,
-        secret: true,
-        default: `${ownSecret(target)},target=${name}`,
+    const { kind, token = '' } = need;
+    const { target, value, open, isSecret } = answered(need, from);
+    for (const each of open) if (!isInput(each.token)) variables.add(each.name);
+    if (isSecret) {
+      const lacking = open.filter(
+        ({ token: word, name }) =>
+          !Object.hasOwn(isInput(word) ? from.answers.inputs : from.answers.variables, name),
+      );
+      values.push({
+        target,
+        value,
+        from: open.map((each) => sourceOf(each.token, each.name)),
+        lacks: {
+          variables: lacking.filter((each) => !isInput(each.token)).map(({ name }) => name),
+          inputs: lacking.filter((each) => isInput(each.token)).map(({ name }) => name),
+        },
       });
-    else secrets.push({ name: ownSecret(target), target });
-    if (kind === 'placeholder' && token !== undefined) tokens.set(token, `\${secret:${target}}`);
+    }
+    const text = isSecret ? `\${secret:${target}}` : (value ?? '');
+    if (kind === 'header') headers.push(headerOf(target, isSecret ? undefined : text));
+    else if (isSecret) secrets.push({ name: ownSecret(target), target });
+    else if (kind === 'variable') env[target] = text;
+    if (kind === 'placeholder') tokens.set(token, text);
   }
-  const request = filledRequest(read, tokens);
+  const request = filledRequest({ ...read, headers: undefined }, tokens);
   return {
     values,
+    variables: [...variables],
     request: {
       ...request,
-      ...(headers.length === 0 ? {} : { headers: [...(request.headers ?? []), ...headers] }),
-      ...(secrets.length === 0 ? {} : { secrets: [...(request.secrets ?? []), ...secrets] }),
+      ...(Object.keys(env).length === 0 ? {} : { env_vars: { ...request.env_vars, ...env } }),
+      ...(headers.length === 0 ? {} : { headers: filledRequest({ headers }, tokens).headers }),
+      ...(secrets.length === 0 ? {} : { secrets }),
     },
   };
 }
+
+/** A header with a value, or with that of a secret. */
+const headerOf = (name: string, value: string | undefined) => ({
+  name,
+  description: '',
+  required: true,
+  secret: value === undefined,
+  default: value ?? `${ownSecret(name)},target=${name}`,
+});
 
 const targetOf = (name: string): string =>
   name
@@ -372,13 +434,6 @@ function plainNotes(literal: readonly SecretValue[]): string[] {
   return [
     `the file contains credentials as plain text, which move to the secrets: ${plain.join(', ')}. Write \${NAME} in the file instead, and replace the credentials, because everyone with the file has them`,
   ];
-}
-
-/** The variables that an entry names. */
-function variablesIn(entry: unknown): string[] {
-  const text = JSON.stringify(entry);
-  const tokens = text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^{}]*)?\}|\{env:([A-Za-z_]\w*)\}/g);
-  return [...tokens].map(([, one, other]) => one ?? other ?? '');
 }
 
 /** The source of a server, without the paths of this machine. */

@@ -49,7 +49,8 @@ function parseClientFile(text: string, path: string): ParsedFile {
       });
     seen.add(name);
   }
-  const servers = entries.map((entry): FileServer => {
+  const enabled = entries.filter(({ entry }) => entry['disabled'] !== true && entry['enabled'] !== false);
+  const servers = enabled.map((entry): FileServer => {
     const name = entry.name === '' ? entry.workload : entry.name;
     return { form: 'client', name, entry, settings: hashOf(entry.entry) };
   });
@@ -183,10 +184,10 @@ function nearest(word: string, known: readonly string[]): string | undefined {
 /** The Levenshtein distance. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...one].entries()) {
+  for (let index = 0; index < one.length; index += 1) {
     const next = [index + 1];
     for (let column = 1; column <= other.length; column += 1) {
-      const change = (row[column - 1] ?? 0) + (other[column - 1] === letter ? 0 : 1);
+      const change = (row[column - 1] ?? 0) + (other[column - 1] === one[index] ? 0 : 1);
       next.push(Math.min(change, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
     }
     row = next;

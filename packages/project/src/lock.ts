@@ -231,7 +231,7 @@ function imageParts(image: string): [name: string, tag: string] {
 function withVersion(source: ServerSource, exact: ServerSource): ServerSource {
   if (source.kind === 'image') return exact;
   return exact.kind === 'package' && exact.version !== undefined
-    ? ({ ...source, version: exact.version } as ServerSource)
+    ? { ...source, version: exact.version }
     : source;
 }
 

@@ -121,7 +121,7 @@ export async function planOf(
     lock,
     servers,
     inputs: Object.fromEntries(inputs),
-    shown: { ...shown, digest: hashOf(shown) },
+    shown: { ...shown, digest: hashOf([shown, [...stated]]) },
   };
 }
 
@@ -232,6 +232,8 @@ class Planner {
       desired.request,
       (target) => project.secrets[`${name}/${target}`] ?? ownSecret(target),
     );
+    if (request.url !== undefined && this.#core.clients.leadsToWorkload(request.url))
+      throw invalid('its URL leads to a workload of this machine', { hint: 'remove it from the file' });
     const stated: Stated = {
       settings: server.settings,
       source: desired.source,
@@ -296,6 +298,7 @@ class Planner {
       else if (['stopped', 'error'].includes(core.workloads.require(workload).condition.status))
         shown.action = 'start';
     }
+    if (owned === undefined) shown.changes.push(...settingsOf(request));
     const { group } = request;
     const isNewGroup = group !== undefined && !core.groups.all().some((each) => each.name === group);
     if (isNewGroup) shown.changes.push(`creates the group ${group}`);
@@ -394,6 +397,20 @@ async function changesOf(
   return present === revision
     ? []
     : ['its settings were changed outside of the project, and become those of the file again'];
+}
+
+/** The settings of a new workload that its check does not show. */
+function settingsOf({
+  labels: _labels,
+  image: _image,
+  url: _url,
+  permission_profile: _profile,
+  volumes: _volumes,
+  ...request
+}: CreateWorkload): string[] {
+  return Object.entries(request).flatMap(([key, value]) =>
+    settingOf(value) === null ? [] : [`${key}: ${textOf(value)}`],
+  );
 }
 
 /** An empty list and an empty map mean the same as no value. */

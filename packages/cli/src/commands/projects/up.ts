@@ -169,7 +169,8 @@ function showServer(page: Page, server: PlannedProjectServer): void {
     page.line(page.paint('yellow', `  Problem: ${printable(problem)}`));
     if (hint !== undefined) page.line(`  Hint: ${printable(hint)}`);
   }
-  for (const change of changes) page.line(`  Change: ${printable(change)}`);
+  for (const change of changes)
+    page.line(`  ${action === 'create' ? 'With' : 'Change'}: ${printable(change)}`);
   if (check !== undefined) {
     page.line(`  Runs: ${printable(check.package)}${check.remote ? '' : ', isolated'}`);
     if (check.permissions !== undefined)
