@@ -248,6 +248,13 @@ test.each([
     "ImportError: cannot import name 'url_quote' from 'werkzeug.urls' (/x/site-packages/werkzeug/urls.py)",
     {},
   ],
+  ['a package that another one brought along', "ModuleNotFoundError: No module named 'aiohttp'", {}],
+  [
+    'what came with the SDK, if version 1 is chosen already',
+    "ModuleNotFoundError: No module named 'httpx'",
+    { pythonWith: ['mcp<2'] },
+  ],
+  ['a part of FastMCP', "ModuleNotFoundError: No module named 'fastmcp.tools.tool'", {}],
 ])('a server that lacks %s gets the dependencies of its time', (_what, line, known) => {
   const cause = causeOf(`Traceback (most recent call last):\n${line}`, {
     publishedAt: '2025-01-20T06:32:59Z',
@@ -259,6 +266,18 @@ test.each([
     fix: 'run it with --exclude-newer 2025-01-21, because its dependencies have changed since it was published',
   });
 });
+
+test.each(["No module named 'aiohttp'", "No module named 'fastmcp.tools.tool'"])(
+  'is not told to choose the same day again: %s',
+  (line) => {
+    const cause = causeOf(`ModuleNotFoundError: ${line}`, {
+      publishedAt: '2025-01-20T06:32:59Z',
+      pythonExcludeNewer: '2025-01-21',
+    });
+
+    expect(cause?.fix).toMatch(/^run it with --with /);
+  },
+);
 
 test('a missing package of a shared name is added instead', () => {
   const cause = causeOf("ModuleNotFoundError: No module named 'google.generativeai'", {

@@ -24,12 +24,14 @@ export interface KnownServer {
   publishedAt?: string | undefined;
   /** The Python packages that the user has added. */
   pythonWith?: readonly string[] | null | undefined;
+  /** The day whose Python packages the user has chosen. */
+  pythonExcludeNewer?: string | null | undefined;
 }
 
 /** The dependencies of the day after the server was published, which its author has used. */
-function ofItsTime({ publishedAt }: KnownServer): string | undefined {
+function ofItsTime({ publishedAt, pythonExcludeNewer }: KnownServer): string | undefined {
   const published = Date.parse(publishedAt ?? '');
-  if (Number.isNaN(published)) return undefined;
+  if (Number.isNaN(published) || pythonExcludeNewer) return undefined;
   const day = new Date(published + DAY_MS).toISOString().slice(0, 10);
   return `run it with --exclude-newer ${day}, because its dependencies have changed since it was published`;
 }
@@ -59,7 +61,9 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: /No module named 'fastmcp\.|cannot import name '\w+' from 'fastmcp/,
-    fix: () => "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
+    fix: (_groups, _output, known) =>
+      ofItsTime(known) ??
+      "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
   },
   {
     // Python names the first part that is missing. So the package is there, unless several packages share its name.
@@ -89,8 +93,10 @@ const complaints: readonly Complaint[] = [
         : "run it with --with 'mcp<2', because it needs a package that came with version 1 of the Python SDK",
   },
   {
+    // Most of these came with an earlier version of a dependency. Packages that share a name did not.
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
-    fix: ([name = '']) =>
+    fix: ([name = ''], _output, known) =>
+      (['google', 'azure', 'ruamel'].includes(name) ? undefined : ofItsTime(known)) ??
       `run it with --with ${name.replaceAll('_', '-')}, or the name of the package that contains ${name}`,
   },
   {

@@ -3,9 +3,11 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseSource, withOptions } from '../../source.ts';
+import { aLaunch } from '../../testing/conformance.ts';
 import { type Wheel, openPythonIndex } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { openProcessRuntime } from '../process.ts';
@@ -18,6 +20,12 @@ const scripts = ['server = server:main'];
 /** Packages that need a Python that no machine has, each through another dependency. */
 const wheels: readonly Wheel[] = [
   { name: 'modest', version: '1.0.0', files, scripts },
+  {
+    name: 'bare',
+    version: '1.0.0',
+    files: { 'bare_tools/__init__.py': '', 'bare_tools/__main__.py': 'print("a module")\n' },
+  },
+  { name: 'library', version: '1.0.0', files: { 'library.py': '' } },
   { name: 'direct', version: '1.0.0', files, scripts, requiresPython: '>=3.15' },
   { name: 'server', version: '1.0.0', files, scripts, requiresPython: '>=3.14', requires: ['middle'] },
   { name: 'middle', version: '1.0.0', files: {}, requiresPython: '>=3.15', requires: ['last'] },
@@ -89,6 +97,32 @@ test.for([
     expect(prepared).toMatchObject({ name: 'modest', version: '1.0.0' });
   },
 );
+
+test.for([
+  ['bare', 'start its module instead: thv run uvx --from bare python -m bare_tools'],
+  ['library', 'the package is a library rather than a server'],
+])('%s, which has no program, says what can be started', async ([name, hint], { skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime(`${name}-hint`);
+
+  const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
+
+  await expect(preparing).rejects.toMatchObject({
+    message: `package ${name} has no program to run`,
+    hint,
+  });
+});
+
+test('a module of a package without a program is started', async ({ skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('module');
+  const source = parseSource('uvx://bare#program=python');
+
+  const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared, { args: ['-m', 'bare_tools'] }), never);
+
+  expect(await text(server.stdio!.output)).toBe('a module\n');
+});
 
 test.for([
   ['that the package needs', 'direct', '3.15'],
