@@ -317,3 +317,27 @@ test('a package for a newer Python names the version', () => {
 
   expect(cause?.fix).toContain('--python 3.12');
 });
+
+test.each([
+  ['ERROR:mcp_server_git.server:/home/me/notes does not exist'],
+  ["Error: '/home/me/notes' is not a directory"],
+  ['fatal: not a git repository: /home/me/notes'],
+  ['Path `/home/me/notes`: No such file or directory'],
+  ['Directory not found: /home/me/notes'],
+  ["FileNotFoundError: [Errno 2] No such file or directory: '/home/me/notes'"],
+])('a path that the user has named is mounted at the same place: %s', (line) => {
+  const given = ['--repository', '/home/me/notes'];
+
+  expect(causeOf(line, { given })?.fix).toBe('mount it with --volume /home/me/notes:/home/me/notes');
+  expect(causeOf(line, { given: ['--repository=/home/me/notes'] })?.fix).toContain('/home/me/notes:/home');
+  expect(causeOf(line)?.fix).toMatch(/^mount it with --volume (?:DIR|FILE):\/home\/me\/notes$/);
+});
+
+test.each([
+  '/usr/bin/uvx not found',
+  '/opt/toolhive/package/x does not exist',
+  'GET /api/v1/items not found: 404',
+])('no mount helps: %s', (line) => {
+  expect(causeOf(line)?.fix ?? '').not.toContain('--volume FILE:/usr');
+  expect(causeOf(line)?.fix ?? '').not.toContain('/opt/');
+});

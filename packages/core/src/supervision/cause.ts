@@ -24,6 +24,8 @@ export interface KnownServer {
   publishedAt?: string | undefined;
   /** The Python packages that the user has added. */
   pythonWith?: readonly string[] | null | undefined;
+  /** What the user has passed to it: arguments and values of variables. */
+  given?: readonly string[];
   /** The day whose Python packages the user has chosen. */
   pythonExcludeNewer?: string | null | undefined;
 }
@@ -126,6 +128,20 @@ const complaints: readonly Complaint[] = [
     fix: () => 'name the port that the server listens on with --target-port',
   },
   {
+    pattern: new RegExp(
+      String.raw`(?:^|[\s:'"\x60(=])${path}['"\x60)]?:? (?:does not exist|doesn't exist|not found|cannot be found|is not a (?:valid )?(?:directory|(?:git )?repository)|is not accessible|no such file or directory)\b`,
+      'i',
+    ),
+    fix: mount,
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(?:does not exist|doesn't exist|not found|cannot (?:find|access)|no such file or directory|not a (?:valid )?(?:directory|(?:git )?repository)): ?['"\x60]?${path}`,
+      'i',
+    ),
+    fix: mount,
+  },
+  {
     pattern: /(?:specified|allowed)[ -]director(?:y|ies)|directory path|\[?<?directory>?\]?(?:\.\.\.)?$/i,
     fix: () => 'mount a directory and name it after --, for example --volume DIR:/projects -- /projects',
   },
@@ -133,10 +149,7 @@ const complaints: readonly Complaint[] = [
     pattern: new RegExp(
       String.raw`(?:ENOENT: no such file or directory, \w+ '|No such file or directory: '|open |stat )${path}(?:'|: no such file)`,
     ),
-    fix: ([place = ''], output) =>
-      /^\/(?:opt\/toolhive|app|usr|home\/server)\//.test(place)
-        ? undefined
-        : `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`,
+    fix: mount,
   },
   {
     pattern: new RegExp(
@@ -286,6 +299,17 @@ function nativeModule(_groups: string[], output: string): string {
   return found === undefined
     ? 'run it with --allow-scripts and the name of the npm package whose native module is missing'
     : `run it with --allow-scripts ${found}, which builds its native module`;
+}
+
+/** The directories in a sandbox, in which nothing of the user is missing. */
+const ownPlaces = /^\/(?:opt\/toolhive|app|usr|home\/server|proc|sys|dev|tmp\/?$)(?:\/|$)/;
+
+/** A path that the user has named is one of this machine, so the server can see it at the same place. */
+function mount([place = '']: string[], output: string, { given = [] }: KnownServer): string | undefined {
+  if (ownPlaces.test(place)) return undefined;
+  if (given.some((value) => value === place || value.endsWith(`=${place}`)))
+    return `mount it with --volume ${place}:${place}`;
+  return `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`;
 }
 
 const shortened = (line: string): string => line.trim().slice(0, 400);
