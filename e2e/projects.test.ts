@@ -276,7 +276,7 @@ function storeSecret(user: User, key: string, value: string): { status: number |
 test('a remote server gets variables and stored secrets in its headers, and its tools are locked', async () => {
   await using elsewhere = await makeUser();
   await elsewhere.mustThv('run', 'npx://toolhive-test-servers', '--name', 'echo', '--', 'echo');
-  const [{ url = '' } = {}] = await workloads(elsewhere);
+  const url = (await workloads(elsewhere))[0]?.url ?? '';
   await using user = await makeUser({ env: { REMOTE_TOKEN: 'CaNaRy4x7Qz' } });
   storeSecret(user, 'tenant', 'acme');
   const text = file(
