@@ -121,7 +121,7 @@ test('the file of a client is a project, and its keys become secrets', async () 
     'your environment variable REGION',
   ]);
   expect(unasked.code).not.toBe(0);
-  expect(unasked.stderr).toContain('there is no terminal to ask you');
+  expect(unasked.stderr).toContain('needs your consent');
   expect(again.servers).toMatchObject([{ action: 'keep' }]);
   const [workload] = await workloads(user);
   await using client = await connectTo(workload?.url ?? '');
@@ -507,7 +507,7 @@ describe('a lock file of another machine', () => {
       await refusalOf(lock.replace('"echo"', '"other"')),
     ];
 
-    expect(refusals[0]).toContain('there is no toolhive.lock');
+    expect(refusals[0]).toContain('toolhive.lock is missing');
     expect(refusals[1]).toContain('toolhive.lock is not JSON');
     expect(refusals[2]).toContain('the entry of "math" was changed by hand');
     expect(refusals[3]).toContain('echo is not in toolhive.lock');

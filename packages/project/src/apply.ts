@@ -22,7 +22,7 @@ export interface Call {
 /** A server that does not stop is killed long before. */
 const REMOVAL_MS = 60_000;
 
-/** Does what a plan describes. */
+/** Carries out a plan. */
 export class ProjectRun {
   readonly #core: Core;
   readonly #record: ProjectRecord;
@@ -84,7 +84,8 @@ export class ProjectRun {
       call.signal.throwIfAborted();
       if (action === 'leave') return { result };
       if (action === 'remove') {
-        await this.#remove(name, owned, { ...call, report });
+        if (owned !== undefined) await removeOwned(this.#core, owned, report);
+        await this.#forget(name);
         return { result };
       }
       if (wanted === undefined) return { result };
@@ -177,7 +178,7 @@ export class ProjectRun {
     }
   }
 
-  /** Compares what runs with the lock file, and remembers what it was created from. */
+  /** Compares the running server with the lock file, and remembers its request. */
   async #finished(
     name: string,
     workload: string,
@@ -219,23 +220,11 @@ export class ProjectRun {
         await this.#save({
           secrets: {
             ...this.#project.secrets,
-            [place]: await this.#store(`${this.#project.name}-${name}-${target}`, value),
+            [place]: await storeSecret(core, `${this.#project.name}-${name}-${target}`, value),
           },
         });
     }
     return withKeys(request, (target) => this.#project.secrets[`${name}/${target}`] ?? '');
-  }
-
-  async #store(key: string, value: string): Promise<string> {
-    for (let count = 1; ; count += 1) {
-      const free = count === 1 ? key : `${key}-${count}`;
-      try {
-        await this.#core.secrets.create(free, value);
-        return free;
-      } catch (thrown) {
-        if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict' || count === 100) throw thrown;
-      }
-    }
   }
 
   #accepted(): Pick<CreateWorkload, 'accepted_risks'> {
@@ -247,13 +236,7 @@ export class ProjectRun {
     return locked === undefined ? call : { ...call, lock: packageLock(name, locked, { isStrict }) };
   }
 
-  async #remove(name: string, owned: Owned | undefined, call: Call): Promise<void> {
-    if (owned === undefined) return;
-    await removeOwned(this.#core, owned, call.report);
-    await this.#forget(name);
-  }
-
-  /** Removes what a failed creation has left. A workload of the same name that the user has created stays. */
+  /** Removes the remains of a failed creation. A workload of the same name that the user has created stays. */
   async #discard(name: string, workload: string, id: string | undefined): Promise<void> {
     if (id !== undefined)
       await removeOwned(this.#core, { workload, id }, () => {}).catch((error: unknown) =>
@@ -305,4 +288,17 @@ function explained(thrown: unknown): { problem: string; hint?: string } {
   if (risks.length === 0) return { problem, ...(hint === undefined ? {} : { hint }) };
   const [, texts = problem] = /^[^:]*: (.*)$/s.exec(problem) ?? [];
   return { problem: `it asks for dangerous access: ${texts}`, hint: 'to accept that, add --accept-risks' };
+}
+
+/** Stores a value under a free key, and returns the key. */
+async function storeSecret(core: Core, key: string, value: string): Promise<string> {
+  for (let count = 1; ; count += 1) {
+    const free = count === 1 ? key : `${key}-${count}`;
+    try {
+      await core.secrets.create(free, value);
+      return free;
+    } catch (thrown) {
+      if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict' || count === 100) throw thrown;
+    }
+  }
 }

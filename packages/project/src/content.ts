@@ -9,7 +9,7 @@ import { hashOf } from './file.ts';
 import { checksumOf, dependenciesOf } from './lock.ts';
 import type { LockedServer, LockedTools, Stated } from './lock.ts';
 
-/** What a workload runs. A remote server has neither. */
+/** The program of a workload. A remote server has neither part. */
 export interface Content {
   source?: ServerSource;
   contents?: PackageContents | undefined;
@@ -55,7 +55,7 @@ export function lockedServer(stated: Stated, content: Content, tools: LockedTool
 const keys = { tool: 'name', prompt: 'name', resource: 'uri', 'resource-template': 'uriTemplate' } as const;
 
 /**
- * The hashes of what a running server lists now, the same as those of its pins. Undefined if the user has to sign in first.
+ * The hashes of the items that a running server lists now, the same as those of its pins. Undefined if the user has to sign in first.
  * Throws if the server does not list its tools.
  */
 export async function toolsOf(core: Core, workload: string): Promise<LockedTools | undefined> {
@@ -92,7 +92,7 @@ export async function registryEntryOf(
   return undefined;
 }
 
-/** What decides about a server. The popularity and the like change every day. */
+/** The parts that decide about a server. The popularity and the like change every day. */
 function contentOfEntry(entry: unknown): unknown {
   const { metadata: _metadata, ...rest } = entry as Record<string, unknown>; // an object of the registry format
   return JSON.parse(JSON.stringify(rest)) as unknown;

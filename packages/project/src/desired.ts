@@ -24,7 +24,7 @@ import type { Open, Scope } from '@toolhive/pasted/placeholders';
 import { isLocalPath, parseSource } from '@toolhive/runtime/source';
 import type { FileServer } from './file.ts';
 
-/** What the user has answered, and what the file may read of the user. */
+/** The answers of the user, and the variables that the file can name. */
 export interface Answers {
   variables: Readonly<Record<string, string>>;
   inputs: Readonly<Record<string, string>>;
@@ -40,10 +40,10 @@ export interface DesiredFrom {
 export const ownSecret = (target: string): string => `@${target}`;
 
 /** A value that a secret holds. `value` is undefined if the user has not given it this time. */
-export interface SecretValue {
+interface SecretValue {
   target: string;
   value: string | undefined;
-  /** What the value consists of: variables and inputs. */
+  /** The parts of the value: variables and inputs. */
   from: string[];
   /** The variables and inputs that the value lacks. */
   lacks: { variables: string[]; inputs: string[] };
@@ -56,7 +56,7 @@ export interface Desired {
   values: SecretValue[];
   /** The source as in the file, the same on every machine. */
   source: string;
-  /** What of the user the server gets, in words. */
+  /** The secrets, variables, and files of the user that the server gets, in words. */
   access: string[];
   notes: string[];
 }
@@ -303,12 +303,12 @@ function requireInside(image: string, directory: string): void {
 }
 
 /** Whether a path is in a directory. A link is where it leads. */
-export function isInside(path: string, directory: string): boolean {
+function isInside(path: string, directory: string): boolean {
   const real = (text: string): string => {
     try {
       return realpathSync(text);
     } catch {
-      // What does not exist yet is where its directory leads.
+      // A path that does not exist yet is where its directory leads.
       const parent = dirname(text);
       return parent === text ? text : join(real(parent), basename(text));
     }

@@ -89,7 +89,7 @@ function parseProject(text: string, path: string): ParsedFile {
   };
 }
 
-/** Refuses what makes a file mean something else than a reader sees, or grow. */
+/** Refuses syntax that lets a file grow, or mean something else than a reader sees. */
 function refuseTricks(document: Document.Parsed, file: string, lines: LineCounter): void {
   const refuse = (what: string, range: readonly number[] | null | undefined): never => {
     throw invalid(`${file} uses ${what} (line ${lines.linePos(range?.[0] ?? 0).line})`, {

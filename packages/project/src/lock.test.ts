@@ -86,7 +86,7 @@ describe('the file and the lock', () => {
   });
 
   test.each<[string, Lock | undefined, Map<string, Stated>, string]>([
-    ['no lock file', undefined, stated(), 'there is no toolhive.lock'],
+    ['no lock file', undefined, stated(), 'toolhive.lock is missing'],
     ['a server that is not locked', emptyLock, stated(), 'github is not in toolhive.lock'],
     [
       'a locked server that the file lacks',

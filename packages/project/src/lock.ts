@@ -10,7 +10,7 @@ import { hashOf, quoted } from './file.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/, 'is not a SHA-256 hash');
 
-/** What a server was when it was locked. */
+/** A server at the time of its lock. */
 export const LockedServer = z.strictObject({
   /** The hash of the server's settings in the project file. */
   settings: digest,
@@ -36,7 +36,7 @@ export type Lock = z.infer<typeof Lock>;
 
 export const emptyLock: Lock = { version: 1, servers: {} };
 
-export const lockName = 'toolhive.lock';
+const lockName = 'toolhive.lock';
 
 const newLock = 'to write a new lock file, delete it and run thv up';
 
@@ -100,7 +100,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }
 
-/** What the project file and the registry say about a server now. */
+/** The present facts about a server in the project file and the registry. */
 export interface Stated {
   settings: string;
   source: string;
@@ -117,7 +117,7 @@ export function statedDifferences(
 ): LockRefusal[] {
   if (lock === undefined)
     return [
-      { message: `there is no ${lockName}`, hint: 'run thv up without --locked to write it, and commit it' },
+      { message: `${lockName} is missing`, hint: 'run thv up without --locked to write it, and commit it' },
     ];
   const refusals: LockRefusal[] = [];
   for (const [name, now] of stated) {
@@ -212,7 +212,7 @@ export function packageLock(
   };
 }
 
-/** Whether a source leaves open what the exact source says. */
+/** Whether an exact source only adds a version to a source. */
 function sameBut(source: ServerSource, exact: ServerSource): boolean {
   if (source.kind === 'image' && exact.kind === 'image') {
     const [name, tag] = imageParts(source.image);
@@ -296,7 +296,7 @@ export function dependenciesOf(
 export type LockedTools = NonNullable<LockedServer['tools']>;
 
 /** The differences between the locked tools and those that a server lists, one sentence each. */
-export function toolDifferences(name: string, locked: LockedTools, listed: LockedTools): string[] {
+function toolDifferences(name: string, locked: LockedTools, listed: LockedTools): string[] {
   return pinnedKinds.flatMap((kind) => {
     const [before, now] = [locked[kind] ?? {}, listed[kind] ?? {}];
     const title = (item: string): string =>

@@ -288,7 +288,7 @@ class Planner {
       for (const { target, value } of desired.values) {
         const key = project.secrets[`${name}/${target}`];
         if (key === undefined || value === undefined) continue;
-        const before = await core.secrets.read(key).catch(() => undefined); // somebody has removed it
+        const before = await core.secrets.read(key).catch(() => undefined); // the user has removed the secret
         if (before !== value) shown.changes.push(`a new value for ${target}`);
       }
       if (locked !== undefined && owned.resolved !== undefined && owned.resolved !== locked.resolved)

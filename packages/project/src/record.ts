@@ -9,7 +9,7 @@ const Owned = z.object({
   workload: z.string(),
   /** The ID of the workload, which no other workload has. Undefined between the intent and the creation. */
   id: z.string().optional(),
-  /** What the workload was created from, without the values of secrets. Undefined if a change was interrupted. */
+  /** The request that the workload was created from, without the values of secrets. Undefined if a change was interrupted. */
   request: z.record(z.string(), z.unknown()).optional(),
   /** The revision of the workload after that. Another one means a change by hand. */
   revision: z.string().optional(),

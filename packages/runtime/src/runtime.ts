@@ -183,7 +183,7 @@ export interface PrepareOptions {
   granted?: SourcePin | undefined;
 }
 
-/** What a server must be, as an earlier installation recorded it, perhaps on another machine. */
+/** The content that a server must have, as an earlier installation recorded it, perhaps on another machine. */
 export interface PackageLock {
   /** The exact source to install in place of one that leaves the version open. */
   pin: (source: ServerSource) => ServerSource;

@@ -26,7 +26,7 @@ const different: Readonly<Record<string, string>> = {
 };
 
 /** Commands that take several names where the original takes one. */
-const takesMore = ['restart'];
+const takesMore = ['restart', 'export'];
 
 type Original = (typeof original.commands)[number];
 type OriginalFlag = Original['flags'][number];

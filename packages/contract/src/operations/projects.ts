@@ -20,7 +20,7 @@ export const projectOperations = {
     command: ['up', '--dry-run'],
     summary: 'Plan the workloads of a project',
     description:
-      'Compares a project file with the workloads of the project, and describes what would change. Changes nothing.',
+      'Compares a project file with the workloads of the project, and describes the changes. Changes nothing.',
     body: ProjectRequest,
     success: { status: 200, description: 'The plan.', body: ProjectPlan },
     failures: ['too-large'],
@@ -33,7 +33,7 @@ export const projectOperations = {
     command: ['up', '--locked'],
     summary: 'Create or update the workloads of a project',
     description:
-      'Does what an accepted plan describes. A server with a problem does not affect the others, except with `locked`: then everything becomes as it was.',
+      'Carries out an accepted plan. A server with a problem does not affect the others, except with `locked`: then everything becomes as it was.',
     body: ApplyProject,
     success: { status: 200, description: 'The results, one for each server.', body: ProjectResult },
     progress: true,

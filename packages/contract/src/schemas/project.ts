@@ -75,7 +75,7 @@ export const ProjectServer = z
       image_verification: true,
     }).shape,
   })
-  .meta({ id: 'ProjectServer', description: 'A server of a project.' });
+  .meta({ description: 'A server of a project.' });
 export type ProjectServer = z.infer<typeof ProjectServer>;
 
 const ProjectInput = z
@@ -88,7 +88,7 @@ const ProjectInput = z
     password: z.boolean().optional().meta({ description: 'Whether the answer is stored as a secret.' }),
     default: z.string().max(10_000).optional(),
   })
-  .meta({ id: 'ProjectInput', description: 'A question for each user of a project.' });
+  .meta({ description: 'A question for each user of a project.' });
 
 export const ProjectFile = z
   .strictObject({
@@ -101,7 +101,6 @@ export const ProjectFile = z
     servers: z.record(WorkloadName, ProjectServer).meta({ description: 'The servers, by their name.' }),
   })
   .meta({
-    id: 'ProjectFile',
     title: 'ToolHive project',
     description: 'A set of servers that several people use.',
   });
@@ -190,14 +189,14 @@ const PlannedProjectServer = z
     action,
     changes: z.array(z.string()).meta({ description: 'The changed settings, in words.' }),
     access: z.array(z.string()).meta({
-      description: 'What of the user the server gets: secrets, variables, and files, in words.',
+      description: 'The secrets, variables, and files of the user that the server gets, in words.',
     }),
     check: WorkloadCheck.optional().meta({ description: 'The workload of a new or changed server.' }),
     notes: z.array(z.string()),
     problem,
     hint,
   })
-  .meta({ id: 'PlannedProjectServer', description: 'What happens to a server of a project.' });
+  .meta({ id: 'PlannedProjectServer', description: 'The plan for a server of a project.' });
 export type PlannedProjectServer = z.infer<typeof PlannedProjectServer>;
 
 const LockRefusal = z
@@ -239,7 +238,7 @@ const AppliedServer = z
     problem,
     hint,
   })
-  .meta({ id: 'AppliedServer', description: 'What happened to a server of a project.' });
+  .meta({ id: 'AppliedServer', description: 'The result for a server of a project.' });
 export type AppliedServer = z.infer<typeof AppliedServer>;
 
 export const ProjectResult = z

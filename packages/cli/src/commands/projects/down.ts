@@ -22,7 +22,7 @@ export async function run({ arguments: [word], flags, out, client, signal }: Com
   const names = project.servers.map(({ workload }) => workload);
   if (names.length > 0 && !flags.has('yes')) {
     if (!canAsk()) {
-      throw invalid(`thv down removes ${names.join(', ')}, and there is no terminal to ask you`, {
+      throw invalid(`thv down removes ${names.join(', ')}, and needs your consent`, {
         hint: 'add --yes',
       });
     }

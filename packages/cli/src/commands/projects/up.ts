@@ -129,7 +129,7 @@ async function consent(plan: ProjectPlan, { flags, out, signal }: CommandCall): 
   const all = flags.has('accept-risks') ? [...riskNames] : [];
   if (flags.has('yes')) return all;
   if (!canAsk()) {
-    throw invalid('thv up changes workloads, and there is no terminal to ask you', {
+    throw invalid('thv up changes workloads, and needs your consent', {
       hint: 'see the changes with --dry-run, and then add --yes',
     });
   }
