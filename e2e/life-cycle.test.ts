@@ -349,7 +349,7 @@ describe('thv export', () => {
     expect(outcomes.map(({ stderr }) => stderr.split('\n')[0]).join('\n')).toMatchInlineSnapshot(`
       "Error: PATH is missing
       Error: workload unheard-of not found
-      Error: --format takes json, k8s, mcp-json, mcpb, not "toml"
+      Error: --format takes json, k8s, mcp-json, mcpb, project, not "toml"
       Error: /proc/x.json cannot be written: ENOENT: no such file or directory, open '/proc/x.json'"
     `);
   });

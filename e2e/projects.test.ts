@@ -7,6 +7,7 @@ import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
+import { openTerminal } from './testing/terminal.ts';
 import { makeUser, root, thvStart, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
@@ -305,6 +306,40 @@ test('a remote server gets variables and stored secrets in its headers, and its 
   });
   const own = await project(user, { 'mcp.json': JSON.stringify({ mcpServers: { own: { url: (await workloads(user))[0]?.url } } }) }, 'own'); // prettier-ignore
   expect((await json<ProjectPlan>(user, 'up', own, '--dry-run')).servers[0]?.problem).toContain('leads to a workload of this machine'); // prettier-ignore
+});
+
+test('at a terminal, each question is asked once, and nothing happens without consent', async () => {
+  await using user = await makeUser();
+  await mkdir(join(user.home, '.ssh'));
+  storeSecret(user, 'first', 'x'); // or the terminal asks for a password
+  const inputs = 'inputs:\n  - {id: pin, description: Your PIN, password: true}\n';
+  const both = ['one', 'two'].map((name) =>
+    server(name, '    env: {PIN: "${input:pin}"}\n    volumes: ["~/.ssh:/keys:ro"]\n'),
+  );
+  const path = await project(user, { 'toolhive.yaml': inputs + file(...both) });
+
+  const refused = openTerminal(user, ['up', path]);
+  await refused.shows('Your PIN (pin):');
+  refused.type('hunter2\r');
+  await refused.shows('give the dangerous access?');
+  refused.type('n\r');
+  const code = await refused.ended;
+  const nothing = await workloads(user);
+  const accepted = openTerminal(user, ['up', path]);
+  await accepted.shows('Your PIN (pin):');
+  accepted.type('hunter2\r');
+  await accepted.shows('give the dangerous access?');
+  accepted.type('y\r');
+  const done = await accepted.ended;
+
+  expect(code).not.toBe(0);
+  expect(nothing).toEqual([]);
+  expect(done).toBe(0);
+  expect(accepted.screen()).not.toContain('hunter2');
+  expect(accepted.screen().split('Your PIN (pin):').length).toBe(2);
+  expect(accepted.screen()).toContain('Danger: the server can access');
+  expect((await workloads(user)).map(({ status }) => status)).toEqual(['running', 'running']);
+  expect((await json<ProjectResult>(user, 'up', path)).servers).toMatchObject([{ action: 'keep' }, { action: 'keep' }]); // prettier-ignore
 });
 
 /** A server without dependencies, whose tool has a text. */
