@@ -88,6 +88,7 @@ async function serverOf(
     : details.secrets
         ?.filter(({ target: key }) => !inArgs.has(key))
         .map((secret) => [secret.target, secret.name]);
+  for (const word of inArgs) note(`a credential is not in the file. Set ${word} before thv up`);
   noteOmitted(runConfig, note);
   const object = (
     entries: readonly (readonly unknown[])[] | undefined,
