@@ -239,6 +239,8 @@ test('dangerous access, secrets, and files outside the project need consent', as
       server('notes', '    volumes: ["../notes:/notes"]\n'),
       '  program:\n    source: npx://../elsewhere\n',
       server('plain', '    env: {API_KEY: sk-abcdefghijklmnopqrstuvwxyz}\n'),
+      '  meta:\n    source: meta-mcp\n',
+      '  closed:\n    source: http://127.0.0.1:1/mcp\n',
     ),
   });
 
@@ -261,6 +263,8 @@ test('dangerous access, secrets, and files outside the project need consent', as
     hint: 'to accept that, add --accept-risks',
   });
   expect(results['wide']?.problem).toContain('dangerous access');
+  expect(results['meta']?.problem).toBe('meta-mcp is part of ToolHive');
+  expect(results['closed']).toMatchObject({ hint: 'fix the cause, and run thv up again' });
   expect((await workloads(user)).map(({ name }) => name)).toEqual(['first', 'notes']);
   const { status } = storeSecret(user, 'github-token', 'CaNaRy3x7Qz');
   expect(status).toBe(0);

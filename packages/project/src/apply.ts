@@ -285,6 +285,9 @@ export async function removeOwned(
 function explained(thrown: unknown): { problem: string; hint?: string } {
   const { problem, hint } = problemOf(thrown);
   const risks = risksIn(problem);
+  // A workload that failed is gone, or runs with its earlier settings.
+  const isGone = hint !== undefined && /thv (?:logs|restart|rm) /.test(hint);
+  if (isGone) return { problem, hint: 'fix the cause, and run thv up again' };
   if (risks.length === 0) return { problem, ...(hint === undefined ? {} : { hint }) };
   const [, texts = problem] = /^[^:]*: (.*)$/s.exec(problem) ?? [];
   return { problem: `it asks for dangerous access: ${texts}`, hint: 'to accept that, add --accept-risks' };

@@ -96,6 +96,7 @@ describe('a hostile or wrong file is refused', () => {
     ['accepted risks', withServer('    accepted_risks: [mount-home]\n'), 'unknown key "accepted_risks"'],
     ['the word of a client', withServer('    command: npx\n'), 'did you mean source?'],
     ['a misspelled key', withServer('    secret: {A: b}\n'), 'did you mean secrets?'],
+    ['a misspelled synonym', withServer('    enviroment: {A: b}\n'), 'did you mean env?'],
     ['a misspelled key at the top', 'version: 1\nserver: {}\n', 'did you mean servers?'],
     ['a list of servers', 'version: 1\nservers: [a]\n', 'servers'],
     ['an unknown profile', withServer('    permissions: everything\n'), 'servers.time.permissions'],

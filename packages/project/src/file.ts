@@ -160,24 +160,29 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return path[0] === 'servers' && path.length === 2 ? Object.keys(ProjectServer.shape) : [];
 }
 
+/** Other words for keys, from requests and from clients. */
+const synonyms: Readonly<Record<string, string>> = {
+  command: 'source',
+  image: 'source',
+  url: 'source',
+  package: 'source',
+  cmd_arguments: 'args',
+  arguments: 'args',
+  env_vars: 'env',
+  environment: 'env',
+  permission_profile: 'permissions',
+  tools_filter: 'tools',
+};
+
 /** The key that differs least, if the difference is small. */
 function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((key) => ({ key, far: distance(word.toLowerCase(), key.toLowerCase()) }));
-  const [best] = ranked.toSorted((one, other) => one.far - other.far);
-  const meanings: Readonly<Record<string, string>> = {
-    command: 'source',
-    image: 'source',
-    url: 'source',
-    package: 'source',
-    cmd_arguments: 'args',
-    arguments: 'args',
-    env_vars: 'env',
-    environment: 'env',
-    permission_profile: 'permissions',
-    tools_filter: 'tools',
-  };
-  const meant = Object.hasOwn(meanings, word) ? meanings[word] : undefined;
-  if (meant !== undefined && known.includes(meant)) return meant;
+  const words = [...known, ...Object.keys(synonyms)].map((key) => ({
+    key: Object.hasOwn(synonyms, key) ? synonyms[key] : key,
+    far: distance(word.toLowerCase(), key.toLowerCase()),
+  }));
+  const [best] = words
+    .filter(({ key = '' }) => known.includes(key))
+    .toSorted((one, other) => one.far - other.far);
   return best !== undefined && best.far <= Math.max(1, word.length / 3) ? best.key : undefined;
 }
 
