@@ -120,10 +120,19 @@ test('the file of a client is a project, and its keys become secrets', async () 
   expect(plan.servers[0]?.access).toEqual([
     'your environment variable GITHUB_TOKEN',
     'your environment variable REGION',
+    'your answer to pin',
   ]);
   expect(unasked.code).not.toBe(0);
   expect(unasked.stderr).toContain('needs your consent');
   expect(again.servers).toMatchObject([{ action: 'keep' }]);
+  // A stored value is named, too, for a server that has changed since.
+  const changed = { inputs, servers: { echo: { ...entry, args: [...entry.args, '--new'] } } };
+  await project(user, { '.vscode/mcp.json': JSON.stringify(changed) });
+  const env = { ...user.env, GITHUB_TOKEN: '' };
+  const { stdout } = spawnSync(process.execPath, [...thvStart, 'up', path, '--dry-run', '--format', 'json'], { env }); // prettier-ignore
+  expect((JSON.parse(stdout.toString()) as ProjectPlan).servers[0]?.access).toContain(
+    'your environment variable GITHUB_TOKEN, as stored by an earlier thv up',
+  );
   const [workload] = await workloads(user);
   await using client = await connectTo(workload?.url ?? '');
   const environment = JSON.parse((await client.call('environment')).text) as Record<string, string>;

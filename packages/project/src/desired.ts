@@ -45,6 +45,8 @@ interface SecretValue {
   value: string | undefined;
   /** The parts of the value: variables and inputs. */
   from: string[];
+  /** The IDs of the inputs that the value contains. */
+  inputs: string[];
   /** The variables and inputs that the value lacks. */
   lacks: { variables: string[]; inputs: string[] };
 }
@@ -86,6 +88,7 @@ export async function desiredOf(server: FileServer, from: DesiredFrom): Promise<
     target,
     value,
     from: originOf(value, from.answers),
+    inputs: [],
     lacks: { variables: [], inputs: [] },
   }));
   return {
@@ -374,6 +377,7 @@ function withValues(
         target,
         value,
         from: open.map((each) => sourceOf(each.token, each.name)),
+        inputs: open.filter((each) => isInput(each.token)).map(({ name }) => name),
         lacks: {
           variables: lacking.filter((each) => !isInput(each.token)).map(({ name }) => name),
           inputs: lacking.filter((each) => isInput(each.token)).map(({ name }) => name),
@@ -470,6 +474,8 @@ function accessOf(
   const mounts = [...(volumes ?? []), ...(profile?.read ?? []), ...(profile?.write ?? [])].map(
     (volume) => volume.split(':')[0] ?? '',
   );
+  const kept = [...new Set(values.flatMap(({ lacks }) => lacks.variables))];
+  const questions = [...new Set(values.flatMap(({ inputs: ids }) => ids))];
   const outside = mounts.filter((path) => !isInside(path, directory));
   const isProgram = image !== undefined && /^(?:npx|uvx|go|mcpb):\/\/\//.test(image);
   return [
@@ -478,6 +484,8 @@ function accessOf(
       ({ name, key }) => `your stored secret ${key}, in the header ${name} to ${URL.parse(url ?? '')?.host}`,
     ),
     ...given.map((name) => `your environment variable ${name}`),
+    ...kept.map((name) => `your environment variable ${name}, as stored by an earlier thv up`),
+    ...questions.map((id) => `your answer to ${id}`),
     ...outside.map((path) => `files outside the project: ${path}`),
     ...(isProgram ? [`a program in the project: ${portable({ image }, directory)}`] : []),
     ...(scripts ?? []).map((name) => `install scripts of the package ${name} run`),
