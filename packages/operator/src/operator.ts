@@ -14,6 +14,7 @@ import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
 import { SecretReads } from './controllers/secret-reads.ts';
+import { ListedToolsOfAll } from './controllers/listed-tools.ts';
 import { SessionKeyring } from './controllers/session-keys.ts';
 import { Passes, reportCorrection } from './controllers/reports.ts';
 import { SourceReader } from './controllers/source-process.ts';
@@ -28,7 +29,8 @@ import type { Namespace } from './runtime/scopes.ts';
 import { Spaced } from './runtime/spaced.ts';
 import { Reflector, keyOf } from './runtime/reflector.ts';
 import { listen } from './runtime/servers.ts';
-import { MANAGER } from './templates/names.ts';
+import { MANAGER, namesOf } from './templates/names.ts';
+import type { ProxiedKind } from './templates/names.ts';
 
 export interface OperatorOptions extends Settings {
   config: ClusterConfig;
@@ -195,6 +197,7 @@ class Work {
       configMaps,
       secrets: new SecretReads(client, () => new Date()),
       sessionKeys: new SessionKeyring(client, () => new Date()),
+      listedTools: new ListedToolsOfAll(client, configMaps),
       applier: new Applier(client, cache, (correction, signal) =>
         reportCorrection(correction, { recorder, log }, signal),
       ),
@@ -404,12 +407,19 @@ interface ConfigMapUser {
   oidcConfig?: { configMap?: { name?: string } };
   authzConfig?: { configMap?: { name?: string } };
   source?: { configmap?: { name?: string } };
+  sessionStorage?: { tls?: { caRef?: { kind?: string; name?: string } } };
+  toolPins?: { configMap?: { name?: string } };
 }
 
-/** The names of the ConfigMaps that a spec refers to. */
-function configMapsOf({ spec }: CustomResource): (string | undefined)[] {
-  const { permissionProfile, oidcConfig, authzConfig, source } = (spec ?? {}) as ConfigMapUser;
+/** The names of the ConfigMaps that a spec refers to, or whose content other programs write for the resource. */
+function configMapsOf({ kind, metadata, spec }: CustomResource): (string | undefined)[] {
+  const { permissionProfile, oidcConfig, authzConfig, source, sessionStorage, toolPins } = (spec ??
+    {}) as ConfigMapUser;
+  const { kind: caKind, name: ca } = sessionStorage?.tls?.caRef ?? {};
   return [
+    caKind === 'ConfigMap' ? ca : undefined,
+    toolPins?.configMap?.name,
+    toolPins === undefined ? undefined : namesOf(kind as ProxiedKind, metadata.name).listedTools,
     permissionProfile?.name,
     oidcConfig?.configMap?.name,
     authzConfig?.configMap?.name,

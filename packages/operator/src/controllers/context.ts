@@ -6,6 +6,7 @@ import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
 import type { SecretReads } from './secret-reads.ts';
+import type { ListedToolsOfAll } from './listed-tools.ts';
 import type { SessionKeyring } from './session-keys.ts';
 import type { RegistryImages } from './image-check.ts';
 import type { SourceReader } from './source-process.ts';
@@ -33,6 +34,7 @@ export interface Context {
   configMaps: Reflector;
   applier: Applier;
   sessionKeys: SessionKeyring;
+  listedTools: ListedToolsOfAll;
   secrets: SecretReads;
   images: RegistryImages;
   recorder: Recorder;
@@ -187,6 +189,8 @@ const ownConditions = new Set([
   'PermissionsEnforced',
   'ReplicasSupported',
   'SessionsShared',
+  'RateLimitsShared',
+  'ToolsPinned',
   'ObjectsAsWanted',
   'AuthConfigured',
   'RemoteAvailable',
