@@ -52,7 +52,11 @@ describeOperator('the pins of a custom resource', (world) => {
     const { port: _port, ...runConfig } = await world.runConfig(namespace, name);
     const target = Number(new URL(said.url).port);
     const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: namespace };
-    const runner = await startRunner({ ...runConfig, target_port: target }, env, ['--tool-pins', file, report]);
+    const runner = await startRunner({ ...runConfig, target_port: target }, env, [
+      '--tool-pins',
+      file,
+      report,
+    ]);
     await until(async () => (await runner.health()).status === 200);
     return runner;
   }
@@ -68,7 +72,8 @@ describeOperator('the pins of a custom resource', (world) => {
     return { url, [Symbol.asyncDispose]: close };
   }
 
-  const pinned = (namespace: string): Promise<string> => condition(namespace, 'mcpserver/math', 'ToolsPinned');
+  const pinned = (namespace: string): Promise<string> =>
+    condition(namespace, 'mcpserver/math', 'ToolsPinned');
 
   test('all proxies compare with them, changes become a condition and an event, and people pin what is listed', async () => {
     const namespace = await world.cluster.namespace();

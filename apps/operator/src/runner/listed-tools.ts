@@ -60,7 +60,8 @@ export class ListedToolsReport implements Disposable {
     this.#isWriting = true;
     this.#writeAll()
       .catch((error: unknown) => {
-        if (!this.#over.signal.aborted) this.#log.error({ err: error }, 'fault in the report of listed tools');
+        if (!this.#over.signal.aborted)
+          this.#log.error({ err: error }, 'fault in the report of listed tools');
       })
       .finally(() => (this.#isWriting = false));
   };
@@ -90,7 +91,7 @@ export class ListedToolsReport implements Disposable {
   async #writeAll(): Promise<void> {
     const { signal } = this.#over;
     await delay(collectMs, undefined, { signal });
-    for (let failures = 0; this.#hasNews; ) {
+    for (let failures = 0; this.#hasNews;) {
       this.#hasNews = false;
       try {
         await this.#write(signal);

@@ -57,7 +57,10 @@ test('refuses a changed tool until the server lists the pinned version again', a
 });
 
 test('a list with both versions of a tool counts as changed, in any order', async () => {
-  for (const items of [[add, changed], [changed, add]]) {
+  for (const items of [
+    [add, changed],
+    [changed, add],
+  ]) {
     const { pins } = pinsWith();
 
     const { shown } = await pins.review(listOf('tool', ...items));

@@ -41,10 +41,7 @@ export interface PinDifference {
 }
 
 /** Returns the listed items without a pin, and those with another version than the pinned ones. */
-export function differencesOf(
-  items: readonly ListedItem[],
-  pins: readonly ApprovedItem[],
-): PinDifference[] {
+export function differencesOf(items: readonly ListedItem[], pins: readonly ApprovedItem[]): PinDifference[] {
   const pinned = hashesOf(pins);
   const found = new Map<string, PinDifference>();
   for (const { kind, name, hash, isListed } of items) {

@@ -544,9 +544,7 @@ function deployment(plan: Plan): Child {
                 ? []
                 : [{ name: 'session-keys', secret: { secretName: sessionKeys } }]),
               ...storageParts(proxied, plan.owner).volumes,
-              ...(plan.toolPins === undefined
-                ? []
-                : [{ name: 'tool-pins', configMap: { name: toolPins } }]),
+              ...(plan.toolPins === undefined ? [] : [{ name: 'tool-pins', configMap: { name: toolPins } }]),
               ...(plan.authorization === undefined
                 ? []
                 : [{ name: 'authz', configMap: { name: authorization } }]),
@@ -621,9 +619,7 @@ function proxyContainer(plan: Plan): object {
       { name: 'tmp', mountPath: '/tmp' },
       ...(drains ? [{ name: 'session-keys', mountPath: SESSION_KEYS, readOnly: true }] : []),
       ...storage.mounts,
-      ...(plan.toolPins === undefined
-        ? []
-        : [{ name: 'tool-pins', mountPath: TOOL_PINS, readOnly: true }]),
+      ...(plan.toolPins === undefined ? [] : [{ name: 'tool-pins', mountPath: TOOL_PINS, readOnly: true }]),
       ...(plan.authorization === undefined
         ? []
         : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),

@@ -59,7 +59,8 @@ export async function run(call: CommandCall): Promise<void> {
     const isJson = flags.text('format') === 'json';
     const applies = flags.has('apply') && differences.length > 0;
     if (applies) {
-      if (!isJson) out.record(differences, (page) => differences.forEach((each) => showDifference(page, each)));
+      if (!isJson)
+        out.record(differences, (page) => differences.forEach((each) => showDifference(page, each)));
       if (!flags.has('yes')) {
         if (isJson || !canAsk())
           throw invalid('nothing was applied', {
@@ -220,18 +221,16 @@ function showDifference(page: Page, { kind, name, state, versions }: Difference,
   const line = (text: string): void => page.line(`${start}${text}`);
   line(`${kind === 'instructions' ? kind : `${kind} ${oneLine(name)}`}: ${state}`);
   for (const { hash, diff, findings } of versions) {
-    const lines = diff?.trimEnd().split('\n') ?? [`the text is too long to be shown, or is not that of ${hash}`];
+    const lines = diff?.trimEnd().split('\n') ?? [
+      `the text is too long to be shown, or is not that of ${hash}`,
+    ];
     for (const text of lines) line(`  ${escaped(text)}`);
     for (const { severity, message, rule } of findings) line(`  ${severity} ${oneLine(message)} [${rule}]`);
   }
 }
 
 /** Writes the pins where the resource has them. A resource that has changed in the meantime is a conflict. */
-async function apply(
-  client: KubernetesClient,
-  { server, pins }: Review,
-  signal: AbortSignal,
-): Promise<void> {
+async function apply(client: KubernetesClient, { server, pins }: Review, signal: AbortSignal): Promise<void> {
   const { metadata, spec, kind } = server;
   const { configMap, items = [] } = spec.toolPins ?? {};
   if (configMap !== undefined && items.length > 0)
