@@ -27,6 +27,7 @@ import { Queue } from './runtime/queue.ts';
 import { Scopes } from './runtime/scopes.ts';
 import type { Namespace } from './runtime/scopes.ts';
 import { Spaced } from './runtime/spaced.ts';
+import { Turns } from './runtime/turns.ts';
 import { Reflector, keyOf } from './runtime/reflector.ts';
 import { listen } from './runtime/servers.ts';
 import { MANAGER, namesOf } from './templates/names.ts';
@@ -75,6 +76,8 @@ const childTypes: readonly ResourceType[] = [
 
 /** Most of a pass is waiting for the API server, which limits its clients itself. */
 const CONCURRENCY = 16;
+/** With more lists at once, the API server refuses requests, also those for the Lease. */
+const LISTS = 16;
 /** The API server answers within this time, or the connection is dead. */
 const ANSWER_MS = 10_000;
 /** A write waits for admission webhooks, which have up to 30 s. */
@@ -155,6 +158,7 @@ class Work {
   readonly #caches = new Map<string, Reflector>();
   readonly #context: Context;
   readonly #scopes: Scopes;
+  readonly #turns = new Turns(LISTS);
 
   constructor(
     options: OperatorOptions,
@@ -282,6 +286,7 @@ class Work {
       client,
       type,
       namespaces,
+      turns: this.#turns,
       ...options,
       onRead: (namespace) => {
         reports.forget(`${name} ${namespace}`);
