@@ -202,9 +202,13 @@ class Work {
       secrets: new SecretReads(client, () => new Date()),
       sessionKeys: new SessionKeyring(client, () => new Date()),
       listedTools: new ListedToolsOfAll(client, configMaps),
-      applier: new Applier(client, cache, (correction, signal) =>
-        reportCorrection(correction, { recorder, log }, signal),
-      ),
+      applier: new Applier(client, cache, {
+        onCorrection(correction, signal) {
+          metrics.correction(correction.object.kind);
+          return reportCorrection(correction, { recorder, log }, signal);
+        },
+        onDispute: (kind) => metrics.dispute(kind),
+      }),
       images: new RegistryImages(cache),
       recorder,
       sources: new SourceReader(options.sourceReader),
