@@ -43,6 +43,8 @@ export interface OperatorOptions extends Settings {
   /** The name of this replica. */
   identity: string;
   leaderElection: boolean;
+  /** The name of the Lease that the replicas share. Another installation in the same namespace has another Lease. */
+  lease?: string;
   /** Addresses such as `:8080`. */
   metricsAddress: string;
   probeAddress: string;
@@ -50,7 +52,7 @@ export interface OperatorOptions extends Settings {
   sourceReader: URL;
 }
 
-/** The name of the Lease that the replicas share. */
+/** The name of the Lease of an installation without a name of its own. */
 export const LEASE = 'toolhive-operator-leader-election';
 
 const controllers: readonly Controller[] = [
@@ -111,11 +113,12 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     '/readyz': async () => readiness(),
   });
   log.info({ metricsPort: metricsServer.port, probePort: probeServer.port }, 'listening');
-  metrics.leads(LEASE, false);
+  const { lease = LEASE } = options;
+  metrics.leads(lease, false);
   await using electionClient = new KubernetesClient(config, clientOptions);
   const leadership = options.leaderElection ? await lead(options, electionClient, signal) : undefined;
   if (signal.aborted) return leadership?.release();
-  metrics.leads(LEASE, true);
+  metrics.leads(lease, true);
   log.info({ identity: options.identity }, 'leading');
   const ended = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
   await using client = new KubernetesClient(config, {
@@ -137,13 +140,13 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
 }
 
 async function lead(
-  { namespace, identity, log }: OperatorOptions,
+  { namespace, identity, log, lease = LEASE }: OperatorOptions,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<Leadership | undefined> {
   const onError = (error: unknown): void => log.warn({ err: error }, 'lease not available');
   try {
-    return await Leadership.acquire({ client, name: LEASE, namespace, identity, onError }, signal);
+    return await Leadership.acquire({ client, name: lease, namespace, identity, onError }, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
