@@ -339,17 +339,28 @@ describe('a storage with TLS', () => {
   });
 
   test.each([
-    ['another authority', () => certificates.wrong, /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/],
-    ['the authorities of the system', () => 'system', /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/],
-  ])('is not used with a certificate that %s did not sign, and clients are served', async (_, tls, reason) => {
-    await using installation = await startProxies(tlsPort, 1, ['--session-storage-tls', tls()]);
-    const client = await new RawClient(installation.url, version, 'distrusting').open();
+    [
+      'another authority',
+      () => certificates.wrong,
+      /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/,
+    ],
+    [
+      'the authorities of the system',
+      () => 'system',
+      /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/,
+    ],
+  ])(
+    'is not used with a certificate that %s did not sign, and clients are served',
+    async (_, tls, reason) => {
+      await using installation = await startProxies(tlsPort, 1, ['--session-storage-tls', tls()]);
+      const client = await new RawClient(installation.url, version, 'distrusting').open();
 
-    await until(() => reasons(installation).length > 0);
+      await until(() => reasons(installation).length > 0);
 
-    expect(reasons(installation)).toEqual([expect.stringMatching(reason)]);
-    expect(await client.told('whoami')).toMatchObject({ client: 'distrusting' });
-  });
+      expect(reasons(installation)).toEqual([expect.stringMatching(reason)]);
+      expect(await client.told('whoami')).toMatchObject({ client: 'distrusting' });
+    },
+  );
 
   test('that has no TLS, and TLS without the setting, are told apart from a storage that is down', async () => {
     await using plain = await startProxies(encrypted.port, 1, ['--session-storage-tls', certificates.ca]);

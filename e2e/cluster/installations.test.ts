@@ -29,7 +29,9 @@ describeCluster('two installations in one cluster', () => {
 
   /** The writes with a token, except those to Leases. */
   const writesOf = async (credential: string) =>
-    (await cluster.writes()).filter((write) => write.credential === credential && write.resource !== 'leases');
+    (await cluster.writes()).filter(
+      (write) => write.credential === credential && write.resource !== 'leases',
+    );
 
   const isLeading = async (operator: RunningOperator): Promise<boolean> =>
     /^leader_election_master_status\{[^}]*\} 1$/m.test((await askOperator(operator, '/metrics')).text);

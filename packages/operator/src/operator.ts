@@ -18,6 +18,7 @@ import { ListedToolsOfAll } from './controllers/listed-tools.ts';
 import { SessionKeyring } from './controllers/session-keys.ts';
 import { Passes, reportCorrection } from './controllers/reports.ts';
 import { SourceReader } from './controllers/source-process.ts';
+import { StatusFields } from './controllers/status-fields.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
@@ -213,6 +214,12 @@ class Work {
         onDispute: (kind) => metrics.dispute(kind),
       }),
       images: new RegistryImages(cache),
+      statusFields: new StatusFields((kind, field) =>
+        log.warn(
+          { kind, field },
+          `the installed CRD of ${kind} has no status field ${field}. Upgrade the chart toolhive-operator-crds.`,
+        ),
+      ),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,

@@ -155,7 +155,7 @@ export class SessionStorage implements SharedStorage, Disposable {
 async function readAuthority(path: string): Promise<string> {
   try {
     const text = await readFile(path, 'utf8');
-    new X509Certificate(text); // throws for a text without a certificate, which TLS would ignore
+    checkCertificate(text);
     return text;
   } catch (cause) {
     throw invalid(
@@ -166,6 +166,11 @@ async function readAuthority(path: string): Promise<string> {
       },
     );
   }
+}
+
+/** Throws for a text without a certificate, which TLS would ignore. */
+function checkCertificate(text: string): X509Certificate {
+  return new X509Certificate(text);
 }
 
 /** The codes of certificates without a known authority. */
@@ -186,7 +191,8 @@ function reasonOf(error: unknown, usesTls: boolean): string {
     return `the certificate of the session storage is not trusted (${message}): set sessionStorage.tls.caRef to the certificate authority that signed the certificate`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `the certificate of the session storage is for another name (${message}): use a name from the certificate in sessionStorage.address`;
-  if (code?.startsWith('CERT_') === true) return `the certificate of the session storage is invalid: ${message}`;
+  if (code?.startsWith('CERT_') === true)
+    return `the certificate of the session storage is invalid: ${message}`;
   const isSilent = ['ETIMEDOUT', 'ECONNRESET', 'EPROTO'].includes(code ?? '') || /clos/i.test(message);
   if (!isSilent) return message;
   return usesTls
