@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { versionOf } from '@toolhive/core/item-versions';
+import { versionOf } from '@toolhive/access/difference';
 import { says, serveChanging } from '@toolhive/core/testing/changing-server';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { maxApprovedVersions, maxPinnedItems } from '@toolhive/contract/tool-pins';
-import type { ListedVersion } from '@toolhive/core/fixed-pins';
+import type { ListedVersion } from '@toolhive/access/fixed-pins';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
@@ -8,7 +8,7 @@ import { itemKey, parseListed } from '@toolhive/operator/listed-tools';
 import type { ListedItem, ListedTools } from '@toolhive/operator/listed-tools';
 import type { Logger } from 'pino';
 
-/** How soon lists are written, so that one write contains the lists of a client. */
+/** How soon lists are written, so that one write contains several lists. */
 const collectMs = 1_000;
 /** The pause after a write, and the longest one after failures. */
 const pauseMs = 5_000;
@@ -26,14 +26,14 @@ interface ConfigMap extends KubernetesObject {
 
 export interface ListedToolsPlace {
   client: KubernetesClient;
-  /** The ConfigMap that the proxies of a server share. */
+  /** The shared ConfigMap. */
   configMap: { name: string; namespace: string };
-  /** The key of the lists that belong to the settings of this proxy. */
+  /** This proxy's key. */
   key: string;
 }
 
 /**
- * Tells the operator what a server lists. All proxies of a server add to the same lists, and nothing is removed, so that
+ * Tells the operator the server's lists. All proxies add to the same lists, and nothing is removed, so that
  * their writes end: a server can have a limited number of versions.
  */
 export class ListedToolsReport implements Disposable {
@@ -108,7 +108,7 @@ export class ListedToolsReport implements Disposable {
     }
   }
 
-  /** Adds to the lists of the other proxies. A change in the meantime is a conflict, after which this is repeated. */
+  /** Adds to the shared lists. A change in the meantime is a conflict, after which this is repeated. */
   async #write(signal: AbortSignal): Promise<void> {
     const { client, configMap, key } = this.#place;
     const { metadata, data = {} } = await client.get<ConfigMap>(types.configMap, configMap, { signal });

@@ -3,7 +3,7 @@ import { invalid, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { ApprovedItems, defaultToolPinning } from '@toolhive/contract/tool-pins';
 import type { ApprovedItem } from '@toolhive/contract/tool-pins';
-import { FixedPins } from '@toolhive/core/fixed-pins';
+import { FixedPins } from '@toolhive/access/fixed-pins';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import { ListedToolsReport } from './listed-tools.ts';
 export interface SharedPinsOptions {
   /** The file with the pins. */
   file: string;
-  /** The ConfigMap and its key for the server's lists, as NAME/KEY. Without, nobody learns of them. */
+  /** The ConfigMap and its key for the server's lists, as NAME/KEY. By default, they are not reported. */
   report: string | undefined;
   env: NodeJS.ProcessEnv;
   log: Logger;
@@ -23,7 +23,7 @@ export interface SharedPins extends AsyncDisposable {
   pins: FixedPins;
 }
 
-/** Opens the pins that all proxies of a server have. Throws `invalid` for a file that is not a list of pins. */
+/** Opens the shared pins. Throws `invalid` for a file that is not a list of pins. */
 export async function openSharedPins(
   { name, tool_pinning: mode = defaultToolPinning }: RunConfig,
   { file, report, env, log }: SharedPinsOptions,

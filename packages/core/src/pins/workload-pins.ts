@@ -5,12 +5,12 @@ import { maxApprovedVersions, maxPinnedItems } from '@toolhive/contract/tool-pin
 import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { ListedItem, Listing, Pins, Review } from '@toolhive/proxy/tool-pinning';
 import type { OfferedItems } from '@toolhive/access/policies';
-import { annotationsIn } from './annotations.ts';
-import type { Annotations } from './annotations.ts';
+import { annotationsIn } from '@toolhive/access/annotations';
+import type { Annotations } from '@toolhive/access/annotations';
 import { ChangeReports } from './change-reports.ts';
 import type { PinChange } from './change-reports.ts';
-import { versionOf } from './difference.ts';
-import { findingsIn } from './findings.ts';
+import { versionOf } from '@toolhive/access/difference';
+import { findingsIn } from '@toolhive/access/findings';
 import { refusalText } from './refusal.ts';
 import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';

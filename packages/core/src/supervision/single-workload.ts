@@ -121,7 +121,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
         // The server serves clients in the meantime, whose lists tell the same.
         listEverything({ host: runConfig.host, port: proxy.port, version, ended: ended.signal }).catch(
           (error: unknown) =>
-            log.debug({ err: error }, 'the tools of the server are not known before a client lists them'),
+            log.debug({ err: error }, 'the tools are not known before a client lists them'),
         );
     },
     signal: ended.signal,

@@ -36,7 +36,7 @@ type Comparison =
   | undefined;
 
 /**
- * The ConfigMaps to which the proxies of each server write what the server lists. Their metadata is watched, so a
+ * The ConfigMaps with the lists that proxies have received from their servers. Their metadata is watched, so a
  * ConfigMap is read only after a change.
  */
 export class ListedToolsOfAll {
@@ -50,7 +50,7 @@ export class ListedToolsOfAll {
   }
 
   /**
-   * Creates the ConfigMap if it is missing, and compares what the proxies have written with the pins. Without pins, removes
+   * Creates the ConfigMap if it is missing, and compares the reported lists with the pins. Without pins, removes
    * the ConfigMap. Throws `NameClash` for a ConfigMap of another owner.
    */
   async compare(
@@ -86,7 +86,7 @@ export class ListedToolsOfAll {
     signal: AbortSignal,
   ): Promise<void> {
     const { apiVersion, kind } = types.configMap;
-    // Without the label of the operator's objects, whose content other programs may not change.
+    // Without the operator's label, because other programs may not change labeled objects.
     const metadata = { ...place, ownerReferences: [owner] };
     try {
       await this.#client.create(types.configMap, { apiVersion, kind, metadata }, signal);

@@ -228,7 +228,7 @@ export const proxySpec = {
   ).optional(),
   toolPins: say(
     ToolPins,
-    'The approved tools, prompts, resources, and instructions of the server. All proxies compare what the server lists with these pins.',
+    'The approved tools, prompts, resources, and instructions. All proxies compare the server with these pins.',
   ).optional(),
   sessionStorage: say(
     SessionStorage,

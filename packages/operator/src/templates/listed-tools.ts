@@ -1,7 +1,7 @@
 import { ApprovedItem, maxPinnedItems } from '@toolhive/contract/tool-pins';
 import * as z from 'zod';
 
-/** A version of an item that a proxy has seen, in the ConfigMap that the proxies of a server share. */
+/** An item version that a proxy has received, in the shared ConfigMap. */
 export const ListedItem = z.object({
   kind: ApprovedItem.shape.kind,
   name: ApprovedItem.shape.name,
@@ -20,7 +20,7 @@ export const ListedTools = z.object({
 });
 export type ListedTools = z.infer<typeof ListedTools>;
 
-/** The lists in the text of a ConfigMap. Undefined for a text that no proxy writes. */
+/** Parses a report. Undefined for a text that no proxy writes. */
 export function parseListed(text: string | undefined): ListedTools | undefined {
   if (text === undefined) return undefined;
   try {

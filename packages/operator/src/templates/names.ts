@@ -26,7 +26,7 @@ export function namesOf(kind: ProxiedKind, name: string) {
     runConfig: `${name}-runconfig`,
     authorization: `${name}-authz-inline`,
     toolPins: `${name}-tool-pins`,
-    /** The ConfigMap to which the proxies write what the server lists. */
+    /** The ConfigMap with the server's lists, which the proxies write. */
     listedTools: `${name}-listed-tools`,
     /** The Secret with the keys for session IDs. */
     sessionKeys: isRemote ? `mcp-${name}-remote-session-keys` : `mcp-${name}-session-keys`,

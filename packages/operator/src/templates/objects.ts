@@ -605,7 +605,7 @@ function proxyContainer(plan: Plan): object {
       periodSeconds: 5,
       timeoutSeconds: 3,
     },
-    // The proxy must not be restarted while the image of its server is being pulled.
+    // The proxy must not be restarted while its server's image is being pulled.
     startupProbe: {
       ...probeOf('/livez'),
       failureThreshold: 30,

@@ -2,8 +2,8 @@ import { invalid, notFound } from '@toolhive/contract/failure';
 import { escaped } from '@toolhive/contract/printable';
 import { ApprovedItems, maxApprovedVersions } from '@toolhive/contract/tool-pins';
 import type { ApprovedItem, PinFinding } from '@toolhive/contract/tool-pins';
-import { findingsIn } from '@toolhive/core/findings';
-import { unifiedDiff, versionOf } from '@toolhive/core/item-versions';
+import { findingsIn } from '@toolhive/access/findings';
+import { unifiedDiff, versionOf } from '@toolhive/access/difference';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
@@ -45,7 +45,7 @@ interface Review {
   differences: Difference[];
 }
 
-/** Shows how the listed tools of a server differ from its pins, and prints or applies the pins of the listed ones. */
+/** Shows the differences between a server's lists and its pins, and prints or applies new pins. */
 export async function run(call: CommandCall): Promise<void> {
   const {
     arguments: [name = ''],
@@ -206,7 +206,7 @@ function describeVersion(
   return { hash, ...(diff === undefined ? {} : { diff }), findings };
 }
 
-/** The text of a version. A text with another hash could hide what the user approves. */
+/** The text of a version. A text with another hash could mislead the user. */
 function contentOf({ content, hash }: ListedItem): string | undefined {
   if (content === undefined) return undefined;
   try {

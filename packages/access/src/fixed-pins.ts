@@ -40,7 +40,7 @@ interface Pin {
 }
 
 /**
- * Pins that somebody else decides, so that all proxies of a server have the same. Nothing is approved at its first use:
+ * Pins from outside, so that all proxies have the same. Nothing is approved at its first use:
  * an item without a pin is like a changed one.
  */
 export class FixedPins implements Pins {
