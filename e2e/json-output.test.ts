@@ -22,6 +22,7 @@ const elsewhere = [
   'service install',
   'service uninstall',
   'cluster migrate',
+  'cluster pins',
   'cluster verify-audit',
 ];
 

@@ -6,11 +6,15 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { versionOf } from '@toolhive/access/difference';
+import { says, serveChanging } from '@toolhive/core/testing/changing-server';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { minimal, program, startRunner, startServer } from './testing/proxy-runner.ts';
 import { until } from './testing/thv.ts';
+
+const tool = (name: string) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } });
 
 describe('the proxy runner', () => {
   test('proxies a server, and is healthy only while the server answers', async () => {
@@ -88,6 +92,32 @@ describe('the proxy runner', () => {
       outcome: 'success',
       target: { name: 'repeat' },
     });
+  });
+
+  test('compares tools with mounted pins, which a restart keeps', async () => {
+    const said = says({ tools: [tool('kept'), tool('changed'), tool('new')] });
+    const server = await serveChanging(said, 0);
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-pins-'));
+    const file = join(folder.path, 'tool-pins.json');
+    const pinOf = (content: { name: string }, hash = versionOf(content).hash): object => ({ kind: 'tool', name: content.name, hashes: [hash] }); // prettier-ignore
+    await writeFile(file, JSON.stringify([pinOf(tool('kept')), pinOf(tool('changed'), '0'.repeat(64))]));
+    const config = { target_port: Number(new URL(server.url).port), tool_pinning: 'block' };
+    const toolsOf = async (): Promise<string[]> => {
+      await using runner = await startRunner(config, {}, ['--tool-pins', file]);
+      await until(async () => (await runner.health()).status === 200);
+      await using client = await connectTo(runner.url);
+      await expect(client.call('new', {})).rejects.toThrow(
+        'the tool "new" is not pinned, and cannot be used; ask the user to review it with thv cluster pins echo',
+      );
+      return await client.tools();
+    };
+
+    const first = await toolsOf();
+    const second = await toolsOf();
+
+    await server.close();
+    expect([first, second]).toEqual([['kept'], ['kept']]);
+    expect(said.used).toEqual([]);
   });
 
   test('requires tokens of clients, but not of probes', async () => {

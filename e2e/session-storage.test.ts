@@ -1,3 +1,9 @@
+import { execFile } from 'node:child_process';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from '@toolhive/runtime/free-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient, startInstallation } from './testing/replicas.ts';
 import type { Installation, Reply } from './testing/replicas.ts';
@@ -15,14 +21,26 @@ beforeAll(async () => {
 afterAll(() => storage[Symbol.asyncDispose]());
 
 /** Proxies that translate for a server of the newest protocol version, so that they hold the sessions of their clients. */
-function startProxies(port = storage.port, proxies = 2): Promise<Installation> {
+function startProxies(port = storage.port, proxies = 2, more: string[] = []): Promise<Installation> {
   return startInstallation({
     mode: 'modern',
     proxies,
     servers: 1,
-    flags: ['--session-storage', `127.0.0.1:${port}`, '--session-storage-prefix', prefix],
+    flags: ['--session-storage', `127.0.0.1:${port}`, '--session-storage-prefix', prefix, ...more],
     env: { TOOLHIVE_SESSION_STORAGE_PASSWORD: storage.password },
   });
+}
+
+/** Certificates of two authorities. The first one has signed that of the storage. */
+async function makeCertificates(folder: string): Promise<{ ca: string; wrong: string; flags: string[] }> {
+  const openssl = (...words: string[]) => promisify(execFile)('openssl', words, { cwd: folder });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  for (const name of ['ca', 'wrong'])
+    await openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`); // prettier-ignore
+  await openssl('req', '-x509', '-CA', 'ca.crt', '-CAkey', 'ca.key', ...key, '-subj', '/CN=storage', '-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE', '-keyout', 'tls.key', '-out', 'tls.crt'); // prettier-ignore
+  const at = (name: string): string => join(folder, name);
+  const flags = ['--tls-cert-file', at('tls.crt'), '--tls-key-file', at('tls.key'), '--tls-ca-cert-file', at('ca.crt'), '--tls-auth-clients', 'no']; // prettier-ignore
+  return { ca: at('ca.crt'), wrong: at('wrong.crt'), flags };
 }
 
 /** Calls a tool that reports progress and answers after some time, and stops reading after its first event. */
@@ -41,10 +59,11 @@ const resume = (client: RawClient, last: string): Promise<Reply> =>
   client.send('GET', undefined, { 'last-event-id': last });
 
 /** How many values the storage has of all streams. */
-const stored = async (): Promise<number> =>
+const stored = (): Promise<number> => storedIn(storage);
+const storedIn = async (server: StorageServer): Promise<number> =>
   Number(
     (
-      await storage.script(
+      await server.script(
         `local n = 0 for _, key in ipairs(redis.call('KEYS', '${prefix}*')) do n = n + redis.call('LLEN', key) end return n`,
       )
     ).slice(1),
@@ -280,5 +299,76 @@ describe('rate limits', () => {
       expect(proxy.lines().some(({ msg }) => String(msg).startsWith('session storage does not answer'))).toBe(
         true,
       );
+  });
+});
+
+describe('a storage with TLS', () => {
+  let folder: Awaited<ReturnType<typeof mkdtempDisposable>>;
+  let encrypted: StorageServer;
+  let certificates: Awaited<ReturnType<typeof makeCertificates>>;
+  let tlsPort: number;
+  beforeAll(async () => {
+    folder = await mkdtempDisposable(join(tmpdir(), 'thv-storage-tls-'));
+    certificates = await makeCertificates(folder.path);
+    tlsPort = await freePort();
+    encrypted = await startStorage(undefined, ['--tls-port', String(tlsPort), ...certificates.flags]);
+  });
+  afterAll(async () => {
+    await encrypted?.[Symbol.asyncDispose]();
+    await folder?.[Symbol.asyncDispose]();
+  });
+  const reasons = ({ proxies }: Installation): unknown[] =>
+    (proxies[0]?.lines() ?? [])
+      .filter(({ msg }) => String(msg).startsWith('session storage does not answer'))
+      .map(({ reason }) => reason);
+
+  test('keeps the events of sessions if its certificate is from the given authority', async () => {
+    await using installation = await startProxies(tlsPort, 2, ['--session-storage-tls', certificates.ca]);
+    const { balancer, proxies, url } = installation;
+    balancer.choose(0);
+    const client = await new RawClient(url, version, 'encrypted').open();
+    const first = await callAndDisconnect(client, 9, 50);
+    await until(async () => (await storedIn(encrypted)) === 3);
+    proxies[0]?.child.kill('SIGKILL');
+    balancer.choose(1);
+
+    const missed = await resume(client, first);
+
+    expect(missed.messages).toMatchObject([{ id: 9, result: { content: [{ type: 'text' }] } }]);
+    expect(reasons(installation)).toEqual([]);
+  });
+
+  test.each([
+    [
+      'another authority',
+      () => certificates.wrong,
+      /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/,
+    ],
+    [
+      'the authorities of the system',
+      () => 'system',
+      /certificate of the session storage is not trusted .*: set sessionStorage\.tls\.caRef/,
+    ],
+  ])(
+    'is not used with a certificate that %s did not sign, and clients are served',
+    async (_, tls, reason) => {
+      await using installation = await startProxies(tlsPort, 1, ['--session-storage-tls', tls()]);
+      const client = await new RawClient(installation.url, version, 'distrusting').open();
+
+      await until(() => reasons(installation).length > 0);
+
+      expect(reasons(installation)).toEqual([expect.stringMatching(reason)]);
+      expect(await client.told('whoami')).toMatchObject({ client: 'distrusting' });
+    },
+  );
+
+  test('that has no TLS, and TLS without the setting, are told apart from a storage that is down', async () => {
+    await using plain = await startProxies(encrypted.port, 1, ['--session-storage-tls', certificates.ca]);
+    await using without = await startProxies(tlsPort, 1);
+
+    await until(() => reasons(plain).length > 0 && reasons(without).length > 0);
+
+    expect(reasons(plain)).toEqual([expect.stringMatching(/does not speak TLS/)]);
+    expect(reasons(without)).toEqual([expect.stringMatching(/requires TLS \(sessionStorage\.tls\)/)]);
   });
 });

@@ -137,8 +137,8 @@ export const exceptions: Record<string, { allowed: readonly string[]; why: strin
     why: 'MCP clients, which need no daemon, and the server of the tools of ToolHive',
   },
   'packages/cli/src/commands/cluster/': {
-    allowed: ['kubernetes', 'operator', 'audit'],
-    why: 'uses the kubeconfig of the user, which the daemon must not use, and files of proxies without a daemon',
+    allowed: ['kubernetes', 'operator', 'audit', 'access'],
+    why: 'uses the kubeconfig of the user, which the daemon must not use, and files and lists of proxies without a daemon',
   },
   'packages/cli/src/daemon.ts': {
     allowed: ['state'],

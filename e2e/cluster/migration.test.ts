@@ -4,7 +4,7 @@ import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { makeUser } from '../testing/thv.ts';
+import { makeUser, root } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
 import { objectsOf, manifest, server } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
@@ -133,6 +133,77 @@ describeCluster('a migration from the original operator', () => {
     expect(await field(namespace, 'statefulset/fetch', template)).toBe('mcpserver-backend');
     await cluster.kubectl(['delete', '-n', namespace, 'mcpserver/fetch', '--wait']);
     await expect.poll(() => field(namespace, 'statefulset/fetch', '{.metadata.name}')).toBe('');
+  });
+
+  /** Writes an object as the original does: it replaces its objects, and applies those of servers. */
+  async function writeAsOriginal(
+    namespace: string,
+    { manager, object }: ReturnType<typeof originalObjects>[number],
+  ): Promise<void> {
+    const { kind, metadata, ...content } = object as {
+      kind: string;
+      metadata: { name: string; labels?: object };
+    };
+    const live = await cluster
+      .kubectl(['get', '-n', namespace, kind, metadata.name, '-o', 'json'])
+      .catch(() => '');
+    if (live === '' || manager === 'toolhive-container-manager') {
+      await cluster.kubectl(['apply', '-n', namespace, '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'], JSON.stringify(object)); // prettier-ignore
+      return;
+    }
+    const stored = JSON.parse(live) as { metadata: { labels?: object }; spec?: object };
+    const { spec } = content as { spec?: object };
+    const wanted = { ...stored, ...content, ...(spec === undefined ? {} : { spec: { ...stored.spec, ...spec } }), metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, ...metadata.labels } } }; // prettier-ignore
+    await cluster.kubectl(['replace', '-n', namespace, `--field-manager=${manager}`, '-f', '-'], JSON.stringify(wanted)); // prettier-ignore
+  }
+
+  test('on the way back, the original can write all its objects, its pods are not isolated, and nothing stays', async () => {
+    const { apply, waitFor, field } = objectsOf(cluster);
+    const namespace = await cluster.namespace({ 'pod-security.kubernetes.io/enforce': 'privileged' });
+    const http = { transport: 'streamable-http', targetPort: 8080 };
+    await apply(
+      namespace,
+      manifest('MCPToolConfig', 'tools', { toolsFilter: ['one'] }),
+      server('fetch', { ...http, toolConfigRef: { name: 'tools' }, toolPins: {} }),
+      server('talk'),
+    );
+    {
+      await using operator = await startOperator(cluster);
+      for (const name of ['fetch', 'talk']) await waitFor(namespace, `mcpserver/${name}`);
+      await operator.stop();
+    }
+    const steps = await readFile(
+      join(root, 'apps/docs/docs/toolhive/guides-k8s/migrate-operator.mdx'),
+      'utf8',
+    );
+    const [, removal = ''] = /`kubectl (delete statefulset,deployment [^`]+)`/.exec(steps) ?? [];
+
+    await apply(namespace, server('fetch', { ...http, toolConfigRef: { name: 'tools' } }));
+    await cluster.kubectl([...removal.split(' '), '-n', namespace]);
+    const objects = ['fetch', 'talk'].flatMap((name) => originalObjects(name));
+    for (const object of objects) await writeAsOriginal(namespace, object);
+    await cluster.kubectl(['rollout', 'status', '-n', namespace, 'statefulset/fetch', '--timeout=60s']);
+
+    const policies = JSON.parse(await cluster.kubectl(['get', 'networkpolicy', '-n', namespace, '-o', 'json'])) as { items: { spec: { podSelector: { matchLabels: Record<string, string> }; policyTypes: string[] } }[] }; // prettier-ignore
+    const isolated = await Promise.all(
+      policies.items
+        .filter(({ spec }) => spec.policyTypes.includes('Egress'))
+        .map(({ spec }) => cluster.kubectl(['get', 'pods', '-n', namespace, '-o', 'name', '-l', Object.entries(spec.podSelector.matchLabels).map((pair) => pair.join('=')).join()])), // prettier-ignore
+    );
+    expect(policies.items.length).toBeGreaterThan(0);
+    expect(isolated.filter((pods) => pods !== '')).toEqual([]);
+    expect(await field(namespace, 'mcpservers', '{.items[*].metadata.finalizers}')).toBe('');
+    // Both operators use the same finalizer, so that the original lets the object go.
+    expect(await field(namespace, 'mcptoolconfig/tools', '{.metadata.finalizers[*]}')).toBe('toolhive.stacklok.dev/toolconfig-finalizer'); // prettier-ignore
+    await cluster.kubectl(['delete', '-n', namespace, 'mcpserver', '--all', '--timeout=30s']);
+    // The original deletes the objects without an owner itself.
+    await cluster.kubectl(['delete', '-n', namespace, 'statefulset/fetch', 'statefulset/talk', 'service/mcp-fetch-headless', 'service/mcp-talk-headless', '--ignore-not-found']); // prettier-ignore
+    const kinds =
+      'deployment,statefulset,service,configmap,secret,networkpolicy,role,rolebinding,serviceaccount';
+    const left = async (): Promise<string[]> =>
+      (await cluster.kubectl(['get', kinds, '-n', namespace, '-o', 'name'])).split('\n').filter((name) => /fetch|talk/.test(name)); // prettier-ignore
+    const ownerless = ['deployment.apps/fetch', 'deployment.apps/talk'];
+    await expect.poll(async () => (await left()).filter((name) => !ownerless.includes(name))).toEqual([]);
   });
 
   test('leaves objects of other programs and of other owners alone', async () => {

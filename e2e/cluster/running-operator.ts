@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { operatorFlags } from '../../scripts/build-operator.ts';
 import { grantPermissions, operatorAccount } from './operator-account.ts';
 
 /** An operator as a process. Disposing kills the process if it still runs. */
@@ -21,17 +22,24 @@ export interface RunningOperator extends AsyncDisposable {
 }
 
 const main = new URL('../../apps/operator/src/operator-main.ts', import.meta.url).pathname;
+const built = new URL('../../apps/operator/dist/operator.js', import.meta.url).pathname;
 
 /** Starts an operator with the permissions of the Helm chart, as the service account of the chart. */
 export async function startOperator(
   cluster: ControlPlane,
-  options: { env?: Record<string, string>; args?: readonly string[]; kubeconfig?: string } = {},
+  options: {
+    env?: Record<string, string>;
+    args?: readonly string[];
+    kubeconfig?: string;
+    /** Runs the program of the image, with its flags, instead of the source. */
+    isBuilt?: boolean;
+  } = {},
 ): Promise<RunningOperator> {
   const kubeconfig = options.kubeconfig ?? (await accountOf(cluster));
   const child = spawn(
     process.execPath,
     [
-      main,
+      ...(options.isBuilt === true ? [...operatorFlags, built] : [main]),
       '--metrics-bind-address=127.0.0.1:0',
       '--health-probe-bind-address=127.0.0.1:0',
       ...(options.args ?? []),

@@ -60,6 +60,6 @@ export async function startStorage(given?: number, flags: string[] = []): Promis
       await folder[Symbol.asyncDispose]();
     },
   };
-  if (!flags.includes('--tls-port')) await until(isUp);
+  await until(isUp);
   return server;
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { messageOf } from '@toolhive/contract/failure';
 import { loadConfig } from '@toolhive/kubernetes/config';
-import { runOperator } from '@toolhive/operator/operator';
+import { LEASE, runOperator } from '@toolhive/operator/operator';
 import { pino } from 'pino';
 
 const { values } = parseArgs({
@@ -10,6 +10,7 @@ const { values } = parseArgs({
     'metrics-bind-address': { type: 'string', default: ':8080' },
     'health-probe-bind-address': { type: 'string', default: ':8081' },
     'leader-elect': { type: 'boolean', default: false },
+    'leader-election-id': { type: 'string', default: LEASE },
   },
 });
 const { env } = process;
@@ -44,6 +45,7 @@ try {
       namespace: env['POD_NAMESPACE'] ?? config.namespace,
       identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
       leaderElection: values['leader-elect'],
+      lease: values['leader-election-id'],
       metricsAddress: values['metrics-bind-address'],
       probeAddress: values['health-probe-bind-address'],
       sourceReader: new URL(isBundled ? 'source-reader.js' : 'source-reader-main.ts', import.meta.url),

@@ -352,3 +352,86 @@ describe('a policy with the name of a resource', () => {
     ]);
   });
 });
+
+describe('a forbidden skill', () => {
+  const policies = [
+    permitAll,
+    'forbid(principal, action == Action::"get_skill", resource == Skill::"skill://acme/refunds/SKILL.md");',
+  ];
+
+  test.each([
+    'skill://acme/refunds/SKILL.md',
+    'SKILL://acme/refunds/SKILL.md',
+    'Skill://acme/refunds/SKILL.md',
+    'skill://acme/refunds/./SKILL.md',
+    'skill://acme/./refunds/SKILL.md',
+    'skill://acme/refunds/%53KILL.md',
+    'skill://acme/refunds/SKILL%2Emd',
+    'skill://acme/%72efunds/SKILL.md',
+    'skill://acme/refund%73/SKILL.md',
+    'skill://%61cme/refunds/SKILL.md',
+    'skill://ACME/refunds/SKILL.md',
+    'skill://Acme/refunds/SKILL.md',
+    'skill://acme//refunds/SKILL.md',
+    'skill://acme/refunds//SKILL.md',
+    'skill://acme/refunds/SKILL.md/',
+    'skill://acme/refunds/SKILL.md?',
+    'skill://acme/refunds/SKILL.md#',
+    'skill://acme/refunds/SKILL.md?version=1',
+    'skill://acme/refunds/SKILL.md#usage',
+    'skill://acme/x/../refunds/SKILL.md',
+    'skill://acme/refunds/x/../SKILL.md',
+    'skill://acme/%2e%2e/acme/refunds/SKILL.md',
+    'skill://acme/refunds%2FSKILL.md',
+    'skill://acme%2Frefunds/SKILL.md',
+    'skill://acme/refunds%5CSKILL.md',
+    'skill://acme\\refunds\\SKILL.md',
+    'skill:///acme/refunds/SKILL.md',
+    'skill:/acme/refunds/SKILL.md',
+    'skill:acme/refunds/SKILL.md',
+    'skill:////acme/refunds/SKILL.md',
+    ' skill://acme/refunds/SKILL.md',
+    'skill://acme/refunds/SKILL.md ',
+    'skill://acme/refunds/SKILL.md%20',
+    'skill://acme/refunds/SKILL.md%00',
+    'skill://acme/refunds/SK\tILL.md',
+    'skill://acme/refunds/\u200bSKILL.md',
+    'skill://acme/refunds/SKILL%252Emd',
+    'skill://acme/%2572efunds/SKILL.md',
+    'skill://user@acme/refunds/SKILL.md',
+    'skill://acme:80/refunds/SKILL.md',
+    'skill://acme./refunds/SKILL.md',
+  ])('cannot be had, nor read as a resource, as %j', async (target) => {
+    expect(await isAllowed(policies, { action: 'get_skill', target })).toBe(false);
+    expect(await isAllowed(policies, { action: 'read_resource', target })).toBe(false);
+  });
+
+  test.each([
+    'skill://acme/refunds',
+    'skill://acme/refunds/',
+    'skill://acme/refunds/examples/email.md',
+    'skill://acme/refunds/inner/SKILL.md',
+    'SKILL://ACME/refunds/scripts/run.py',
+    'skill:acme/refunds/examples/email.md',
+    `skill://acme/refunds/${'a/'.repeat(40)}b.md`,
+  ])('keeps its files to itself: %s', async (target) => {
+    expect(await isAllowed(policies, { action: 'read_resource', target })).toBe(false);
+  });
+
+  test.each([
+    'skill://acme/SKILL.md',
+    'skill://acme/billing/SKILL.md',
+    'skill://acme/refunds2/SKILL.md',
+    'file:///refunds',
+  ])('does not affect %s', async (target) => {
+    expect(await isAllowed(policies, { action: 'read_resource', target })).toBe(true);
+    expect(await isAllowed(policies, { action: 'get_skill', target })).toBe(true);
+  });
+
+  test('needs a permit of its own', async () => {
+    const resources = ['permit(principal, action == Action::"read_resource", resource);'];
+
+    expect(await isAllowed(resources, { action: 'get_skill', target: 'skill://a/SKILL.md' })).toBe(false);
+    expect(await isAllowed(resources, { action: 'read_resource', target: 'skill://a/SKILL.md' })).toBe(true);
+  });
+});

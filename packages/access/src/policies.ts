@@ -1,5 +1,5 @@
 import type { AuthzConfig } from '@toolhive/contract/authorization';
-import { shortNameOf } from '@toolhive/proxy/authorization';
+import { isAboutUri, shortNameOf } from '@toolhive/proxy/authorization';
 import type { AccessAction, AccessQuestion, Authorizer } from '@toolhive/proxy/authorization';
 import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
 import { defaultHints } from './hints.ts';
@@ -13,6 +13,7 @@ const resourceTypes: Record<AccessAction, string> = {
   call_tool: 'Tool',
   get_prompt: 'Prompt',
   read_resource: 'Resource',
+  get_skill: 'Skill',
 };
 
 /** What policies can be about. */
@@ -20,14 +21,16 @@ const action = (resource: string) => ({
   appliesTo: { principalTypes: ['Client'], resourceTypes: [resource] },
 });
 const schema = {
-  entityTypes: { Client: {}, Tool: {}, Prompt: {}, Resource: {}, FeatureType: {} },
+  entityTypes: { Client: {}, Tool: {}, Prompt: {}, Resource: {}, Skill: {}, FeatureType: {} },
   actions: {
     call_tool: action('Tool'),
     get_prompt: action('Prompt'),
     read_resource: action('Resource'),
+    get_skill: action('Skill'),
     list_tools: action('FeatureType'),
     list_prompts: action('FeatureType'),
     list_resources: action('FeatureType'),
+    list_skills: action('FeatureType'),
   },
 };
 
@@ -103,7 +106,7 @@ export class Policies implements Authorizer, Disposable {
       {
         action,
         resourceType: resourceTypes[action],
-        resourceId: action === 'read_resource' ? undefined : target,
+        resourceId: isAboutUri(action) ? undefined : target,
       },
     );
     if (problem !== undefined) return deniedFor(problem);
@@ -128,12 +131,12 @@ export class Policies implements Authorizer, Disposable {
     const subject = question.principal.claims?.['sub'];
     // A caller without a name cannot be allowed anything.
     if (typeof subject !== 'string' || subject === '') return deniedFor('the token has no subject (sub)');
-    if (question.action === 'read_resource') return this.#decideAboutResource(question, subject);
+    if (isAboutUri(question.action)) return this.#decideAboutUri(question, subject);
     return this.#decideAs(question, subject, question.target);
   }
 
   /** A policy that forbids any reading of the URI counts. A policy must permit the URI as written, and its canonical form. */
-  #decideAboutResource(question: AccessQuestion, subject: string): PolicyDecision {
+  #decideAboutUri(question: AccessQuestion, subject: string): PolicyDecision {
     const { target, listed } = question;
     const { canonical, others } = readingsOf(target);
     if (canonical.length === 0 && listed?.has(target) !== true) return deniedFor(withoutCanonicalForm);
@@ -143,7 +146,9 @@ export class Policies implements Authorizer, Disposable {
         this.#decideAboutSpelling({ ...question, target: uri }, subject),
       ]),
     );
-    const against = [...decisions.values()].find(isAgainst);
+    const against =
+      [...decisions.values()].find(isAgainst) ??
+      this.#decisionAgainstSkill(question, subject, [...decisions.keys()]);
     if (against !== undefined) return against;
     const asWritten = decisions.get(target) ?? deniedFor('the URI was not decided');
     const isCanonicalAllowed = canonical.some((uri) => decisions.get(uri)?.isAllowed === true);
@@ -151,9 +156,29 @@ export class Policies implements Authorizer, Disposable {
     return deniedFor(`no policy permits the canonical form ${JSON.stringify(canonical[0])}`);
   }
 
+  /** The files of a skill are forbidden with it, whatever policies say about resources. */
+  #decisionAgainstSkill(
+    question: AccessQuestion,
+    subject: string,
+    uris: readonly string[],
+  ): PolicyDecision | undefined {
+    if (question.action !== 'read_resource') return undefined;
+    const skills = new Set<string>();
+    for (const uri of uris) {
+      const around = skillsAround(uri);
+      if (around === undefined) return deniedFor('the URI has more segments than the URI of any skill');
+      for (const skill of around) skills.add(skill);
+    }
+    const asked = [...skills].map((target) =>
+      this.#decideAs({ ...question, action: 'get_skill', target }, subject, target),
+    );
+    return asked.find(isAgainst);
+  }
+
   /** Policies name a resource by its URI, or by the short name of the original, which several URIs have. */
   #decideAboutSpelling(question: AccessQuestion, subject: string): PolicyDecision {
     const { target, listed } = question;
+    if (question.action === 'get_skill') return this.#decideAs(question, subject, target);
     const shortName = shortNameOf(target);
     const byShortName = this.#decideAs(question, subject, shortName);
     if (!this.#namesResources || isAgainst(byShortName)) return byShortName;
@@ -222,6 +247,7 @@ function resourceAttributes({
   annotations = {},
 }: AccessQuestion): Record<string, CedarValueJson> {
   const feature = resourceTypes[operation].toLowerCase();
+  if (operation === 'get_skill') return { name: skillName(target), operation, feature, uri: target };
   if (operation === 'read_resource') return { name: shortNameOf(target), operation, feature, uri: target };
   const common = { name: target, operation, feature };
   if (operation !== 'call_tool') return common;
@@ -230,6 +256,23 @@ function resourceAttributes({
     return [name, typeof said === 'boolean' ? said : value];
   });
   return { ...common, ...(Object.fromEntries(hints) as Record<string, boolean>) };
+}
+
+/** The skills that the file with a URI can belong to (SEP-2640, Resource Mapping), or undefined if there are too many. */
+function skillsAround(uri: string): string[] | undefined {
+  const [, start = '', path = ''] = /^(skill:\/*)([^?#]*)/i.exec(uri) ?? [];
+  if (start === '') return [];
+  const segments = path.split('/');
+  if (segments.length > maxSkillDepth) return undefined;
+  return segments.map((_, index) => `${start}${[...segments.slice(0, index + 1), skillFile].join('/')}`);
+}
+
+const skillFile = 'SKILL.md';
+const maxSkillDepth = 32;
+
+/** The name of a skill is the last segment of its directory (SEP-2640, Resource Mapping). */
+function skillName(uri: string): string {
+  return uri.split('/').at(-2) ?? uri;
 }
 
 /** Policies see only the presence of arguments that are not scalars. */

@@ -72,6 +72,7 @@ function partsOf(uri: string, kept: string): Parts {
 /** Schemes whose URIs every reader understands in the same way. */
 const schemes = new Map([
   ['file', fileUri],
+  ['skill', skillUri],
   ...['http', 'https', 'ws', 'wss', 'ftp'].map((scheme) => [scheme, webUri] as const),
 ]);
 
@@ -92,6 +93,14 @@ function webUri({ scheme, authority, path, query }: Parts): Parts {
   if (url === null || host === '') throw new Ambiguous();
   const port = url.port === '' ? '' : `:${url.port}`;
   return { scheme, authority: `//${host}${port}`, path: path === '' ? '/' : path, query, fragment: '' };
+}
+
+/** A file of a skill (SEP-2640, Resource Mapping). The authority is the first segment of its path, and nothing else. */
+function skillUri(parts: Parts): Parts {
+  const { authority, path } = otherScheme(parts);
+  const isSegment = /^\/\/[^@:]*[^@:.]$/.test(authority);
+  if (!isSegment || path.split('/').some((segment) => segment.trim() !== segment)) throw new Ambiguous();
+  return { ...parts, authority };
 }
 
 /** A URI that only its server understands. Many servers cut off the scheme and use the rest as a path. */

@@ -72,7 +72,7 @@ export type Resources = Record<ResourceName, number>;
 
 export const resourceNames = Object.keys(resourceRules) as ResourceName[]; // the keys of a constant
 
-/** Returns the limits of a server: the requested limits and the defaults of the others. Throws `invalid`. */
+/** Returns a server's limits: the requested limits and the defaults of the others. Throws `invalid`. */
 export function resourcesOf(requested: RequestedResources | null | undefined): Resources {
   const limits = resourceNames.map((name) => {
     const value = requested?.[name];

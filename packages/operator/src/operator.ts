@@ -14,9 +14,11 @@ import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
 import { SecretReads } from './controllers/secret-reads.ts';
+import { ListedToolsOfAll } from './controllers/listed-tools.ts';
 import { SessionKeyring } from './controllers/session-keys.ts';
 import { Passes, reportCorrection } from './controllers/reports.ts';
 import { SourceReader } from './controllers/source-process.ts';
+import { StatusFields } from './controllers/status-fields.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
@@ -26,9 +28,11 @@ import { Queue } from './runtime/queue.ts';
 import { Scopes } from './runtime/scopes.ts';
 import type { Namespace } from './runtime/scopes.ts';
 import { Spaced } from './runtime/spaced.ts';
+import { Turns } from './runtime/turns.ts';
 import { Reflector, keyOf } from './runtime/reflector.ts';
 import { listen } from './runtime/servers.ts';
-import { MANAGER } from './templates/names.ts';
+import { MANAGER, namesOf } from './templates/names.ts';
+import type { ProxiedKind } from './templates/names.ts';
 
 export interface OperatorOptions extends Settings {
   config: ClusterConfig;
@@ -40,6 +44,8 @@ export interface OperatorOptions extends Settings {
   /** The name of this replica. */
   identity: string;
   leaderElection: boolean;
+  /** The name of the Lease that the replicas share. Another installation in the same namespace has another Lease. */
+  lease?: string;
   /** Addresses such as `:8080`. */
   metricsAddress: string;
   probeAddress: string;
@@ -47,7 +53,7 @@ export interface OperatorOptions extends Settings {
   sourceReader: URL;
 }
 
-/** The name of the Lease that the replicas share. */
+/** The name of the Lease of an installation without a name of its own. */
 export const LEASE = 'toolhive-operator-leader-election';
 
 const controllers: readonly Controller[] = [
@@ -73,6 +79,8 @@ const childTypes: readonly ResourceType[] = [
 
 /** Most of a pass is waiting for the API server, which limits its clients itself. */
 const CONCURRENCY = 16;
+/** With more lists at once, the API server refuses requests, also those for the Lease. */
+const LISTS = 16;
 /** The API server answers within this time, or the connection is dead. */
 const ANSWER_MS = 10_000;
 /** A write waits for admission webhooks, which have up to 30 s. */
@@ -106,11 +114,12 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     '/readyz': async () => readiness(),
   });
   log.info({ metricsPort: metricsServer.port, probePort: probeServer.port }, 'listening');
-  metrics.leads(LEASE, false);
+  const { lease = LEASE } = options;
+  metrics.leads(lease, false);
   await using electionClient = new KubernetesClient(config, clientOptions);
   const leadership = options.leaderElection ? await lead(options, electionClient, signal) : undefined;
   if (signal.aborted) return leadership?.release();
-  metrics.leads(LEASE, true);
+  metrics.leads(lease, true);
   log.info({ identity: options.identity }, 'leading');
   const ended = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
   await using client = new KubernetesClient(config, {
@@ -132,13 +141,13 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
 }
 
 async function lead(
-  { namespace, identity, log }: OperatorOptions,
+  { namespace, identity, log, lease = LEASE }: OperatorOptions,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<Leadership | undefined> {
   const onError = (error: unknown): void => log.warn({ err: error }, 'lease not available');
   try {
-    return await Leadership.acquire({ client, name: LEASE, namespace, identity, onError }, signal);
+    return await Leadership.acquire({ client, name: lease, namespace, identity, onError }, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
@@ -153,6 +162,7 @@ class Work {
   readonly #caches = new Map<string, Reflector>();
   readonly #context: Context;
   readonly #scopes: Scopes;
+  readonly #turns = new Turns(LISTS);
 
   constructor(
     options: OperatorOptions,
@@ -195,10 +205,21 @@ class Work {
       configMaps,
       secrets: new SecretReads(client, () => new Date()),
       sessionKeys: new SessionKeyring(client, () => new Date()),
-      applier: new Applier(client, cache, (correction, signal) =>
-        reportCorrection(correction, { recorder, log }, signal),
-      ),
+      listedTools: new ListedToolsOfAll(client, configMaps),
+      applier: new Applier(client, cache, {
+        onCorrection(correction, signal) {
+          metrics.correction(correction.object.kind);
+          return reportCorrection(correction, { recorder, log }, signal);
+        },
+        onDispute: (kind) => metrics.dispute(kind),
+      }),
       images: new RegistryImages(cache),
+      statusFields: new StatusFields((kind, field) =>
+        log.warn(
+          { kind, field },
+          `the installed CRD of ${kind} has no status field ${field}. Upgrade the chart toolhive-operator-crds.`,
+        ),
+      ),
       recorder,
       sources: new SourceReader(options.sourceReader),
       settings: options,
@@ -279,6 +300,7 @@ class Work {
       client,
       type,
       namespaces,
+      turns: this.#turns,
       ...options,
       onRead: (namespace) => {
         reports.forget(`${name} ${namespace}`);
@@ -404,12 +426,19 @@ interface ConfigMapUser {
   oidcConfig?: { configMap?: { name?: string } };
   authzConfig?: { configMap?: { name?: string } };
   source?: { configmap?: { name?: string } };
+  sessionStorage?: { tls?: { caRef?: { kind?: string; name?: string } } };
+  toolPins?: { configMap?: { name?: string } };
 }
 
-/** The names of the ConfigMaps that a spec refers to. */
-function configMapsOf({ spec }: CustomResource): (string | undefined)[] {
-  const { permissionProfile, oidcConfig, authzConfig, source } = (spec ?? {}) as ConfigMapUser;
+/** The names of the ConfigMaps that a spec refers to, or whose content other programs write for the resource. */
+function configMapsOf({ kind, metadata, spec }: CustomResource): (string | undefined)[] {
+  const { permissionProfile, oidcConfig, authzConfig, source, sessionStorage, toolPins } = (spec ??
+    {}) as ConfigMapUser;
+  const { kind: caKind, name: ca } = sessionStorage?.tls?.caRef ?? {};
   return [
+    caKind === 'ConfigMap' ? ca : undefined,
+    toolPins?.configMap?.name,
+    toolPins === undefined ? undefined : namesOf(kind as ProxiedKind, metadata.name).listedTools,
     permissionProfile?.name,
     oidcConfig?.configMap?.name,
     authzConfig?.configMap?.name,

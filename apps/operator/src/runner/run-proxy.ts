@@ -22,6 +22,8 @@ import { podsAt, podsOf, reachServerPods } from './server-pods.ts';
 import { SessionKeys } from './session-keys.ts';
 import type { SessionStorage } from './session-storage.ts';
 import { readRunConfig } from './run-config-file.ts';
+import { openSharedPins } from './shared-pins.ts';
+import type { SharedPins } from './shared-pins.ts';
 
 /** The port of the egress gateway. The operator sets the proxy variables of servers to this port. */
 const egressPort = 3128;
@@ -41,14 +43,16 @@ const options = {
   'session-storage-prefix': { type: 'string' },
   'session-storage-tls': { type: 'string' },
   'rate-limits': { type: 'string' },
+  'tool-pins': { type: 'string' },
+  'listed-tools': { type: 'string' },
   'drain-delay': { type: 'string' },
   'drain-timeout': { type: 'string' },
 } as const;
 
 /**
  * Runs the command line of the proxy runner until the signal aborts: `run [--run-config FILE] [--server-host HOST]
- * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]... [--session-storage HOST:PORT]] [--rate-limits JSON] [--drain-delay
- * SECONDS] [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
+ * [--egress-port PORT] [--session-keys DIRECTORY [--peer-port PORT] [--server-pod HOST:PORT]... [--session-storage HOST:PORT]] [--rate-limits JSON] [--tool-pins FILE
+ * [--listed-tools CONFIGMAP/KEY]] [--drain-delay SECONDS] [--drain-timeout SECONDS]`. With session keys, the proxy shares the sessions of clients with other proxies that have
  * the keys, and reaches each server pod by itself. Throws `invalid` for a command line or a run config that cannot run with all of its rules.
  */
 export async function runProxy(
@@ -69,6 +73,7 @@ export async function runProxy(
   const log = openLog({ debug: runConfig.debug === true || env['TOOLHIVE_DEBUG'] === 'true' });
   await using _egress = await openEgress(runConfig, log, portOf(flags['egress-port']));
   using replicas = await replicasOf(flags, runConfig, { env, log });
+  await using shared = await sharedPinsOf(flags, runConfig, { env, log });
   await runSingleWorkload(runConfig, {
     version,
     env,
@@ -88,6 +93,7 @@ export async function runProxy(
     },
     replicas,
     rateLimits: rateLimitsFrom(flags),
+    pins: shared?.pins,
     drain: drainFrom(flags),
     signal,
   });
@@ -160,6 +166,17 @@ async function replicasOf(
       : { peers: { host, port: portOf(peerPort, '--peer-port'), advertised } };
   const kept = opened.move();
   return { keys: keys.keys, storage, ...peers, [Symbol.dispose]: () => kept.dispose() };
+}
+
+async function sharedPinsOf(
+  { 'tool-pins': file, 'listed-tools': report }: Flags,
+  runConfig: RunConfig,
+  { env, log }: { env: NodeJS.ProcessEnv; log: Logger },
+): Promise<SharedPins | undefined> {
+  if (file !== undefined) return openSharedPins(runConfig, { file, report, env, log });
+  if (report !== undefined)
+    throw invalid('--listed-tools needs --tool-pins', { hint: 'name the file with the pins' });
+  return undefined;
 }
 
 const Limit = z.strictObject({ maxTokens: z.int().min(1), refillMs: z.number().min(1) }).optional();

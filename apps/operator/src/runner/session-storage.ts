@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 import type { ReplicaOptions } from '@toolhive/core/single-workload';
@@ -75,11 +76,13 @@ export class SessionStorage implements SharedStorage, Disposable {
   readonly #redis: Redis;
   readonly #prefix: string;
   readonly #log: Logger;
+  readonly #usesTls: boolean;
   #answers: boolean | undefined;
 
-  private constructor(redis: Redis, prefix: string, log: Logger) {
+  private constructor(redis: Redis, prefix: string, usesTls: boolean, log: Logger) {
     this.#redis = redis;
     this.#prefix = prefix;
+    this.#usesTls = usesTls;
     this.#log = log;
     redis.on('ready', () => this.#report(true));
     redis.on('error', (error: unknown) => this.#report(false, error));
@@ -98,7 +101,7 @@ export class SessionStorage implements SharedStorage, Disposable {
       enableOfflineQueue: false,
       retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, maxRetryMs),
     });
-    return new SessionStorage(redis, keyPrefix, log);
+    return new SessionStorage(redis, keyPrefix, tls !== undefined, log);
   }
 
   async append(
@@ -143,7 +146,7 @@ export class SessionStorage implements SharedStorage, Disposable {
     if (answers) this.#log.info('session storage answers');
     else
       this.#log.warn(
-        { reason: messageOf(error) },
+        { reason: reasonOf(error, this.#usesTls) },
         'session storage does not answer, and sessions do not survive their proxy',
       );
   }
@@ -151,14 +154,48 @@ export class SessionStorage implements SharedStorage, Disposable {
 
 async function readAuthority(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    const text = await readFile(path, 'utf8');
+    checkCertificate(text);
+    return text;
   } catch (cause) {
     throw invalid(
       `cannot read the certificate authority of the session storage ${path}: ${messageOf(cause)}`,
       {
-        hint: 'mount the file, or correct the path',
+        hint: 'mount a file with certificates in PEM format, or correct the path',
         cause,
       },
     );
   }
+}
+
+/** Throws for a text without a certificate, which TLS would ignore. */
+function checkCertificate(text: string): X509Certificate {
+  return new X509Certificate(text);
+}
+
+/** The codes of certificates without a known authority. */
+const untrusted: ReadonlySet<string | undefined> = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
+/** Why the storage does not answer, with the setting to correct if the connection itself fails. */
+function reasonOf(error: unknown, usesTls: boolean): string {
+  const message = messageOf(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (untrusted.has(code))
+    return `the certificate of the session storage is not trusted (${message}): set sessionStorage.tls.caRef to the certificate authority that signed the certificate`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `the certificate of the session storage is for another name (${message}): use a name from the certificate in sessionStorage.address`;
+  if (code?.startsWith('CERT_') === true)
+    return `the certificate of the session storage is invalid: ${message}`;
+  const isSilent = ['ETIMEDOUT', 'ECONNRESET', 'EPROTO'].includes(code ?? '') || /clos/i.test(message);
+  if (!isSilent) return message;
+  return usesTls
+    ? `${message}: the storage cannot be reached, or does not speak TLS at this port`
+    : `${message}: the storage cannot be reached, or requires TLS (sessionStorage.tls)`;
 }

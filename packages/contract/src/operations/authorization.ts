@@ -12,7 +12,7 @@ export const authorizationOperations = {
     command: 'none',
     summary: 'Check the authorization policies of a workload',
     description:
-      'Returns the decision of the proxy for a client with these claims, and the policies that determine the decision. Name one tool, prompt, or resource.',
+      'Returns the decision of the proxy for a client with these claims, and the policies that determine the decision. Name one tool, prompt, resource, or skill.',
     params: z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) }),
     body: AuthorizationQuestion,
     success: { status: 200, description: 'The decision.', body: AuthorizationDecision },

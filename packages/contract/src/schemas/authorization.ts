@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Cedar policies that control the use of tools, prompts, and resources of a server. */
+/** Cedar policies that control the use of tools, prompts, resources, and skills of a server. */
 export const AuthzConfig = z
   .looseObject({
     version: z.string().optional(),
@@ -18,7 +18,7 @@ export const AuthzConfig = z
   })
   .meta({
     id: 'AuthzConfig',
-    description: 'Cedar policies that control the use of tools, prompts, and resources.',
+    description: 'Cedar policies that control the use of tools, prompts, resources, and skills.',
   });
 export type AuthzConfig = z.infer<typeof AuthzConfig>;
 
@@ -48,6 +48,7 @@ export const AuthorizationQuestion = z
     tool: z.string().max(256).optional(),
     prompt: z.string().max(256).optional(),
     resource: z.string().max(4096).optional().meta({ description: 'The URI of a resource.' }),
+    skill: z.string().max(4096).optional().meta({ description: 'The URI of a skill.' }),
     arguments: z
       .record(z.string(), z.unknown())
       .nullish()
@@ -59,7 +60,7 @@ export const AuthorizationQuestion = z
   })
   .meta({
     id: 'AuthorizationQuestion',
-    description: 'Whether a principal may use a tool, a prompt, or a resource.',
+    description: 'Whether a principal may use a tool, a prompt, a resource, or a skill.',
     examples: [{ principal: 'ada', tool: 'echo', arguments: { message: 'hello' } }],
   });
 export type AuthorizationQuestion = z.infer<typeof AuthorizationQuestion>;

@@ -36,6 +36,30 @@ const hash = z
   .max(64)
   .meta({ description: 'The SHA-256 hash of the canonical JSON (RFC 8785), in hexadecimal digits.' });
 
+/** How many versions of an item can be approved: a server may show its clients different ones. */
+export const maxApprovedVersions = 8;
+
+/** The approved versions of an item, for all proxies that share pins. */
+export const ApprovedItem = z.strictObject({
+  kind: PinnedKind,
+  name,
+  hashes: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/))
+    .min(1)
+    .max(maxApprovedVersions)
+    .meta({
+      description:
+        'The SHA-256 hashes of the approved versions. Several are possible, because a server can show its clients different versions.',
+    }),
+});
+export type ApprovedItem = z.infer<typeof ApprovedItem>;
+
+/** How many items can be pinned. */
+export const maxPinnedItems = 5_000;
+
+/** The pins of a server. */
+export const ApprovedItems = z.array(ApprovedItem).max(maxPinnedItems);
+
 export const PinnedItem = z
   .object({
     kind: PinnedKind,

@@ -7,7 +7,6 @@ import type {
 } from '@toolhive/contract/capabilities';
 import { messageOf } from '@toolhive/contract/failure';
 import { tokensOfTool } from '@toolhive/contract/tokens';
-import { McpClient } from '@toolhive/proxy/client';
 import type { Greeting } from '@toolhive/proxy/listing-capture';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { toolView } from '@toolhive/proxy/tool-filter';
@@ -17,15 +16,13 @@ import type { StateWing } from '../wings/state.ts';
 import type { GovernanceWing } from '../wings/governance.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { ItemPin } from '../pins/views.ts';
+import { listEverything } from '../supervision/list-everything.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import { pinningModeOf } from '../pins/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 type Item = Record<string, unknown>;
 type PinOf = (kind: PinnedKind, name: string) => { pin?: ItemPin };
-
-/** How long a server may take to list everything. */
-const listingMs = 20_000;
 
 /**
  * A server's latest lists. Asks a running server through its proxy, like a client, if the lists are missing or a
@@ -74,21 +71,12 @@ const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
 function ask(core: StateWing, supervisor: Supervisor): Promise<string | undefined> {
   const known = asking.get(supervisor);
   if (known !== undefined) return known;
-  const listing = listEverything(core, supervisor)
+  const { host, port } = supervisor.runConfig;
+  const listing = listEverything({ host, port, version: core.version })
     .then(() => undefined, messageOf)
     .finally(() => asking.delete(supervisor));
   asking.set(supervisor, listing);
   return listing;
-}
-
-async function listEverything({ version }: StateWing, { runConfig }: Supervisor): Promise<void> {
-  const signal = AbortSignal.timeout(listingMs);
-  const { host, port } = runConfig;
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/mcp`;
-  await using client = await McpClient.connect({ url, transport: 'streamable-http', version, signal });
-  for (const list of ['tools', 'prompts', 'resources', 'resourceTemplates'] as const)
-    await client.list(list, signal);
 }
 
 function described(

@@ -1,7 +1,7 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
 import type { Lookup } from '@toolhive/outgoing/way-out';
-import { findingsIn } from '../pins/findings.ts';
+import { findingsIn } from '@toolhive/access/findings';
 import { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import type { MetaSettings } from '@toolhive/tool-search/settings';
 import type { FoundTool, MatchReason, ToolIndex } from '@toolhive/tool-search/tool-index';

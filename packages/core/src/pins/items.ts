@@ -1,6 +1,6 @@
 import type { PinnedItem } from '@toolhive/contract/tool-pins';
-import type { Annotations } from './annotations.ts';
-import { changedMembers, unifiedDiff } from './difference.ts';
+import type { Annotations } from '@toolhive/access/annotations';
+import { changedMembers, unifiedDiff } from '@toolhive/access/difference';
 import type { PinnedKind, StoredVersion } from './pin-store.ts';
 
 /** An item of a server, as far as it is recorded. */

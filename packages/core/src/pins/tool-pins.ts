@@ -5,7 +5,7 @@ import type { OfferSource } from '@toolhive/access/policy-doubts';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import type { Annotations } from './annotations.ts';
+import type { Annotations } from '@toolhive/access/annotations';
 import type { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';
 import type { PinChange } from './change-reports.ts';

@@ -1,15 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
+import { maxApprovedVersions, maxPinnedItems } from '@toolhive/contract/tool-pins';
 import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { ListedItem, Listing, Pins, Review } from '@toolhive/proxy/tool-pinning';
 import type { OfferedItems } from '@toolhive/access/policies';
-import { annotationsIn } from './annotations.ts';
-import type { Annotations } from './annotations.ts';
+import { annotationsIn } from '@toolhive/access/annotations';
+import type { Annotations } from '@toolhive/access/annotations';
 import { ChangeReports } from './change-reports.ts';
 import type { PinChange } from './change-reports.ts';
-import { versionOf } from './difference.ts';
-import { findingsIn } from './findings.ts';
+import { versionOf } from '@toolhive/access/difference';
+import { findingsIn } from '@toolhive/access/findings';
 import { refusalText } from './refusal.ts';
 import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
@@ -32,11 +33,11 @@ export interface WorkloadPinsOptions extends PinRecordsOptions {
 }
 
 /** How many items are recorded of one server, over all kinds. */
-const maxItems = 5_000;
+const maxItems = maxPinnedItems;
 /** The longest name that is recorded. */
 const maxName = 1_000;
 /** How many versions of an item are approved at the same time: a server may show its clients different ones. */
-const maxApproved = 8;
+const maxApproved = maxApprovedVersions;
 /** How many workloads with a tool of the same name a finding names. */
 const maxNamed = 3;
 /** How long items are examined before everything else gets its turn. */

@@ -4,9 +4,11 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import { StdoutAudit } from '@toolhive/audit/stdout-audit';
+import type { Pins } from '@toolhive/proxy/tool-pinning';
 import { openUnkeptRemote } from '@toolhive/remote/open';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import type { RateLimits, ReplicaOptions } from '@toolhive/proxy/proxy';
+import { listEverything } from './list-everything.ts';
 import { openProxy } from './open-proxy.ts';
 import { proxyOptionsOf } from '../parts/part.ts';
 import { accessPart, auditPart, builtInPart, telemetryPart } from './proxy-parts.ts';
@@ -32,6 +34,8 @@ export interface SingleWorkloadOptions {
   replicas?: ReplicaOptions | undefined;
   /** How many tools callers may call in a time. The limits are for all proxies with the same storage together. */
   rateLimits?: RateLimits | undefined;
+  /** The approved tools. The proxy lists the server's tools whenever the server has started. */
+  pins?: Pins | undefined;
   /** How the proxy ends: how long requests may still arrive, and how long calls may take. */
   drain?: { settleMs: number; maxMs: number } | undefined;
   /** Names this process in its audit records. */
@@ -81,6 +85,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
     publicHosts: [...(settings.publicHosts ?? []), ...options.publicHosts],
     answersProbes: true,
     replicas: options.replicas,
+    pins: options.pins,
     ...(options.rateLimits === undefined
       ? {}
       : { rateLimits: { limits: options.rateLimits, shared: options.replicas?.storage } }),
@@ -110,7 +115,14 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
     startServer: (report, over) =>
       runConfig.remote_url ? reachRemote(runConfig, options, over) : options.reachServer(report, over),
     report: (message) => log.debug({ message }, 'progress'),
-    onEvent: async (event) => logEvent(log, event),
+    onEvent: async (event) => {
+      logEvent(log, event);
+      if (event.kind === 'running' && options.pins !== undefined)
+        // The server serves clients in the meantime, whose lists tell the same.
+        listEverything({ host: runConfig.host, port: proxy.port, version, ended: ended.signal }).catch(
+          (error: unknown) => log.debug({ err: error }, 'the tools are not known before a client lists them'),
+        );
+    },
     signal: ended.signal,
   });
 }

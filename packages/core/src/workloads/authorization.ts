@@ -37,7 +37,12 @@ export async function checkAuthorization(
   };
 }
 
-function targetOf({ tool, prompt, resource }: Pick<AuthorizationQuestion, 'tool' | 'prompt' | 'resource'>): {
+function targetOf({
+  tool,
+  prompt,
+  resource,
+  skill,
+}: Pick<AuthorizationQuestion, 'tool' | 'prompt' | 'resource' | 'skill'>): {
   action: AccessAction;
   target: string;
 } {
@@ -45,11 +50,12 @@ function targetOf({ tool, prompt, resource }: Pick<AuthorizationQuestion, 'tool'
     { action: 'call_tool', target: tool },
     { action: 'get_prompt', target: prompt },
     { action: 'read_resource', target: resource },
+    { action: 'get_skill', target: skill },
   ] as const;
   const [found, other] = asked.flatMap(({ action, target }) =>
     target === undefined ? [] : [{ action, target }],
   );
   if (found === undefined || other !== undefined)
-    throw invalid('specify exactly one of tool, prompt, and resource', { hint: 'for example a tool' });
+    throw invalid('specify exactly one of tool, prompt, resource, and skill', { hint: 'for example a tool' });
   return found;
 }

@@ -6,9 +6,11 @@ import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
 import type { SecretReads } from './secret-reads.ts';
+import type { ListedToolsOfAll } from './listed-tools.ts';
 import type { SessionKeyring } from './session-keys.ts';
 import type { RegistryImages } from './image-check.ts';
 import type { SourceReader } from './source-process.ts';
+import type { StatusFields } from './status-fields.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import type { Reflector } from '../runtime/reflector.ts';
@@ -33,8 +35,10 @@ export interface Context {
   configMaps: Reflector;
   applier: Applier;
   sessionKeys: SessionKeyring;
+  listedTools: ListedToolsOfAll;
   secrets: SecretReads;
   images: RegistryImages;
+  statusFields: StatusFields;
   recorder: Recorder;
   sources: SourceReader;
   settings: Settings;
@@ -128,7 +132,8 @@ export async function writeStatus(
   const findings = [...outcome, ...progressOf(outcome, status)];
   const generation = metadata.generation ?? 1;
   const conditions = conditionsOf(findings, live.conditions, generation, context.now());
-  const wanted = { ...status, observedGeneration: generation, conditions };
+  const all = { ...status, observedGeneration: generation, conditions };
+  const wanted = context.statusFields.known(kind, all);
   await tell({ context, resource, signal }, findings);
   if (canonicalJson(comparable(live, findings)) === canonicalJson(comparable(wanted, findings))) return;
   try {
@@ -147,7 +152,9 @@ export async function writeStatus(
     );
     context.cache(customType(kind)).observe(stored);
   } catch (error) {
-    if (!isNotFound(error)) throw error; // deleted meanwhile
+    if (isNotFound(error)) return; // deleted meanwhile
+    if (!context.statusFields.learn(kind, wanted, error)) throw error;
+    await writeStatus({ context, resource, signal }, status, outcome);
   }
 }
 
@@ -187,6 +194,8 @@ const ownConditions = new Set([
   'PermissionsEnforced',
   'ReplicasSupported',
   'SessionsShared',
+  'RateLimitsShared',
+  'ToolsPinned',
   'ObjectsAsWanted',
   'AuthConfigured',
   'RemoteAvailable',

@@ -28,7 +28,7 @@ const Images = z.looseObject({
     .optional(),
 });
 
-/** Checks that an enforcing registry of the namespace contains the image of a server. */
+/** Checks that an enforcing registry of the namespace contains a server's image. */
 export function checkImage(context: Context, server: CustomResource, image: string): Finding {
   const only = server.metadata.labels?.[ONLY];
   const enforcing = context
@@ -75,7 +75,7 @@ export class RegistryImages {
     this.#cacheOf = cacheOf;
   }
 
-  /** The images of a registry, or undefined if its content is missing or was changed by another program. */
+  /** A registry's images, or undefined if its content is missing or was changed by another program. */
   of(registry: CustomResource): ReadonlySet<string> | undefined {
     const key = besideOf(registry, storageOf(registry.metadata.name));
     const cache = this.#cacheOf(types.configMap);

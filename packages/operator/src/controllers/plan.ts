@@ -175,7 +175,8 @@ export function planOf(
   { spec, references }: { spec: ServerSpec | RemoteProxySpec; references: References },
 ): { plan: Plan; access: Finding } {
   const { kind, metadata } = resource;
-  const { tools, exchange, oidcData, authorization, profile, secretVersions, storageVersions } = references;
+  const { tools, exchange, oidcData, authorization, profile, secretVersions, storageVersions, toolPins } =
+    references;
   const proxied = {
     kind,
     name: metadata.name,
@@ -202,6 +203,7 @@ export function planOf(
     secretVersions,
     ...oidcVersionOf(oidcData),
     ...(storageVersions === undefined ? {} : { storageVersions }),
+    ...(toolPins === undefined ? {} : { toolPins }),
     imagePullSecrets: settings.imagePullSecrets,
     restartedAt: restartOf(resource),
     ...(authorization === undefined ? {} : { authorization }),

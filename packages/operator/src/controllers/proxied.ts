@@ -6,7 +6,13 @@ import type { Finding } from '../runtime/conditions.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import { checkRunConfig } from '../templates/check.ts';
 import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
-import { childrenOf, egressService, optionalChildren, sessionKeysOf } from '../templates/objects.ts';
+import {
+  childrenOf,
+  egressService,
+  optionalChildren,
+  sessionKeysOf,
+  toolPinsHash,
+} from '../templates/objects.ts';
 import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
@@ -141,6 +147,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
   const applied = await applyAll(context, plan, pass.signal);
   yield { status: { url: urlOf(plan.proxied.kind, metadata.name, plan.proxied.namespace, spec.port) } };
   const ready = await readinessOf(context, applied, pass.signal);
+  yield { findings: await pinFindings(pass, plan, ready.isReady), status: pinStatus(plan) };
   const remote = server === undefined ? await remoteFinding(pass, applied.deployment) : undefined;
   if (remote !== undefined) yield { findings: [remote] };
   if (server !== undefined) await replaceBrokenPod(context, applied.statefulSet, pass.signal);
@@ -161,6 +168,27 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
       sessionKeysOf(plan) === undefined ? undefined : KEY_CHECK_MS,
     ),
   };
+}
+
+/** Compares the listed tools with the pins, and tells of a change for the worse. */
+async function pinFindings(
+  { context, resource, signal }: Pass,
+  plan: Plan,
+  isRolledOut: boolean,
+): Promise<Finding[]> {
+  const findings = await context.listedTools.compare(plan, { isRolledOut, signal });
+  const differing = findings.find(({ status }) => status === 'False');
+  const before = resource.status?.conditions?.find(({ type }) => type === differing?.type);
+  if (differing !== undefined && before?.message !== differing.message) {
+    const { reason, message: note } = differing;
+    await context.recorder.record(resource, { type: 'Warning', reason, action: 'ComparePins', note }, signal);
+  }
+  return findings;
+}
+
+function pinStatus(plan: Plan): Record<string, unknown> {
+  const hash = toolPinsHash(plan);
+  return hash === undefined ? {} : { toolPinsHash: hash };
 }
 
 function shortest(...delays: (number | undefined)[]): number | undefined {

@@ -1,6 +1,8 @@
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import { AuthzConfig } from '@toolhive/contract/authorization';
 import { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { ApprovedItems } from '@toolhive/contract/tool-pins';
+import type { ApprovedItem } from '@toolhive/contract/tool-pins';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isNotFound } from '@toolhive/kubernetes/status';
@@ -40,6 +42,8 @@ export interface References {
   oidcData?: Record<string, string>;
   authorization?: string;
   profile: PermissionProfile;
+  /** The pins of the spec and of its ConfigMap. Absent if nothing is compared. */
+  toolPins?: readonly ApprovedItem[];
   /** The versions of all referenced Secrets, as one text. Empty without Secrets. */
   secretVersions: string;
   /** The versions of the credentials for the session storage, as one text. */
@@ -74,7 +78,9 @@ export async function resolveReferences(pass: Pass, spec: ServerSpec | RemotePro
       : undefined;
   const authorization = await authorizationOf(spec, read);
   const storageVersions = await storageVersionsOf(spec, read);
+  const toolPins = await toolPinsOf(spec, read);
   return {
+    ...(toolPins === undefined ? {} : { toolPins }),
     ...(storageVersions === undefined ? {} : { storageVersions }),
     ...(tools === undefined
       ? {}
@@ -190,6 +196,22 @@ async function profileOf({ permissionProfile }: ServerSpec, read: Reader): Promi
   throw new UnresolvedReference(
     'InvalidPermissionProfile',
     `key ${key} of ConfigMap ${name} is not a permission profile: ${z.prettifyError(parsed.error)}`,
+  );
+}
+
+async function toolPinsOf(
+  { toolPins }: ServerSpec | RemoteProxySpec,
+  read: Reader,
+): Promise<readonly ApprovedItem[] | undefined> {
+  if (toolPins === undefined || toolPins.mode === 'off') return undefined;
+  const { items = [], configMap } = toolPins;
+  if (configMap === undefined) return items;
+  const { name, key } = configMap;
+  const parsed = ApprovedItems.safeParse(await parsedKey(read, name, key));
+  if (parsed.success) return [...items, ...parsed.data];
+  throw new UnresolvedReference(
+    'InvalidToolPins',
+    `key ${key} of ConfigMap ${name} is not a list of pins: ${z.prettifyError(parsed.error)}`,
   );
 }
 

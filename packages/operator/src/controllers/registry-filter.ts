@@ -1,6 +1,6 @@
 import type { Registry } from '@toolhive/contract/registry';
 
-/** Which entries of a registry to take. Patterns of names know `*` and `?`. Exclusion has precedence. */
+/** Which registry entries to take. Patterns of names know `*` and `?`. Exclusion has precedence. */
 export interface RegistryFilter {
   names?: Selection | undefined;
   tags?: Selection | undefined;

@@ -6,8 +6,8 @@ import { isConflict, isNotFound } from '@toolhive/kubernetes/status';
 import { NameClash } from '../runtime/applier.ts';
 import { managed } from '../templates/names.ts';
 
-/** How often the Secret of a server is looked at. */
-export const KEY_CHECK_MS = 60 * 60_000;
+/** How often the Secret of a server is looked at. With thousands of servers, these are most requests of an idle operator. */
+export const KEY_CHECK_MS = 12 * 60 * 60_000;
 /** The same while pods of the server do not become ready, which cannot start without the Secret. */
 const WAITING_CHECK_MS = 2_000;
 /** How long a key seals. It unseals for as long again. */

@@ -30,8 +30,8 @@ const pairs = original.kinds.map((theirs) => ({
   resource: resources.find(({ kind }) => kind === theirs.kind),
 }));
 
-/** The columns of the original count fields of the spec, which shows nothing. */
-const ownCounts = ['filterCount', 'overrideCount'];
+/** Status fields that the original does not have: counts, because its columns show nothing, and the pins in use. */
+const ownFields = ['filterCount', 'overrideCount', 'toolPinsHash'];
 
 describe('compared with the original', () => {
   test('there are the same kinds', () => {
@@ -67,7 +67,7 @@ describe('compared with the original', () => {
     // Every kind has conditions with the generation that they are about. Some kinds of the original lack them.
     const properties = (status as Schema).properties ?? {};
     const { conditions, observedGeneration, ...more } = properties;
-    const others = Object.fromEntries(Object.entries(more).filter(([name]) => !ownCounts.includes(name)));
+    const others = Object.fromEntries(Object.entries(more).filter(([name]) => !ownFields.includes(name)));
     expect(conditions).toMatchObject({ 'x-kubernetes-list-map-keys': ['type'] });
     expect(observedGeneration).toMatchObject({ type: 'integer' });
     const { fields: theirFields = {}, ...theirStatus } = fields.status;
@@ -126,6 +126,7 @@ const ours = [
   'backendReplicas',
   'sessionStorage',
   'rateLimiting',
+  'toolPins',
   'remote groupRef',
   'imagePullSecrets',
 ];
@@ -201,7 +202,7 @@ function mapValues<From, To>(record: Record<string, From>, change: (value: From)
 
 /** All that a structural schema may say (the reference of Kubernetes, "Specifying a structural schema"). */
 const allowed = new Set(
-  'type properties additionalProperties items required enum default description format pattern minimum maximum minLength maxLength minItems x-kubernetes-preserve-unknown-fields x-kubernetes-list-type x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-validations'.split(
+  'type properties additionalProperties items required enum default description format pattern minimum maximum minLength maxLength minItems maxItems x-kubernetes-preserve-unknown-fields x-kubernetes-list-type x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-validations'.split(
     ' ',
   ),
 );

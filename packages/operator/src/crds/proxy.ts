@@ -1,3 +1,4 @@
+import { ApprovedItem, ToolPinningMode, defaultToolPinning } from '@toolhive/contract/tool-pins';
 import * as z from 'zod';
 import { PortNumber, Reference, Replicas, Texts, Variable, off, say } from './values.ts';
 
@@ -196,6 +197,24 @@ const SessionStorage = z.object({
   ).optional(),
 });
 
+const ToolPins = z.object({
+  mode: say(
+    z.enum(ToolPinningMode.options).default(defaultToolPinning),
+    'The reaction to items that differ from their pins. warn: clients get them, and the condition ToolsPinned names them. block: clients cannot see or use them. off: nothing is compared.',
+  ),
+  items: say(
+    z.array(ApprovedItem).max(2_000),
+    'The approved versions. `thv cluster pins` writes this list.',
+  ).optional(),
+  configMap: say(
+    z.object({
+      name: say(z.string(), 'The name of the ConfigMap.'),
+      key: say(z.string().default('tool-pins.json'), 'The key with a list of items, as JSON or YAML.'),
+    }),
+    'A ConfigMap in this namespace with further approved versions.',
+  ).optional(),
+});
+
 /** The proxy settings for every kind of server. */
 export const proxySpec = {
   port: say(PortNumber.default(8080), 'The proxy port for clients.'),
@@ -206,6 +225,10 @@ export const proxySpec = {
   rateLimiting: say(
     RateLimiting,
     'Limits on tool calls. With a session storage, they count the calls of all proxies, otherwise those of each proxy.',
+  ).optional(),
+  toolPins: say(
+    ToolPins,
+    'The approved tools, prompts, resources, and instructions. All proxies compare the server with these pins.',
   ).optional(),
   sessionStorage: say(
     SessionStorage,
@@ -235,5 +258,9 @@ export const proxyStatus = {
   message: say(z.string(), 'The reason for the phase.').optional(),
   url: say(z.string(), 'The proxy URL for clients in the cluster.').optional(),
   toolConfigHash: say(z.string(), 'The hash of the MCPToolConfig in use.').optional(),
+  toolPinsHash: say(
+    z.string(),
+    'The hash of the tool pins in use, which is the key of the listed tools in the ConfigMap NAME-listed-tools.',
+  ).optional(),
   externalAuthConfigHash: say(z.string(), 'The hash of the MCPExternalAuthConfig in use.').optional(),
 };

@@ -56,8 +56,12 @@ export interface Correction {
   fields: string;
 }
 
-/** Reports a correction. Never rejects. */
-type OnCorrection = (correction: Correction, signal: AbortSignal) => Promise<void>;
+export interface ApplierObserver {
+  /** Reports a correction. Never rejects. */
+  onCorrection: (correction: Correction, signal: AbortSignal) => Promise<void>;
+  /** Told once before each wait. */
+  onDispute: (kind: string) => void;
+}
 
 /**
  * Writes the children of custom resources by server-side apply. The API server records who set each field, so a foreign
@@ -66,19 +70,19 @@ type OnCorrection = (correction: Correction, signal: AbortSignal) => Promise<voi
 export class Applier {
   readonly #client: KubernetesClient;
   readonly #cacheOf: (type: ResourceType) => Reflector;
-  readonly #onCorrection: OnCorrection;
+  readonly #observer: ApplierObserver;
   /** What the API server recorded where it dropped wanted fields, such as those of a disabled feature. */
   readonly #incomplete = new Map<string, string>();
-  readonly #corrections = new Map<string, { count: number; at: number }>();
+  readonly #corrections = new Map<string, { count: number; at: number; isTold: boolean }>();
 
   constructor(
     client: KubernetesClient,
     cacheOf: (type: ResourceType) => Reflector,
-    onCorrection: OnCorrection,
+    observer: ApplierObserver,
   ) {
     this.#client = client;
     this.#cacheOf = cacheOf;
-    this.#onCorrection = onCorrection;
+    this.#observer = observer;
   }
 
   /**
@@ -172,7 +176,7 @@ export class Applier {
       await this.#takeOver(change);
       stored = await this.#writeOrReplace(change, live);
     }
-    if (correction !== undefined) await this.#onCorrection(correction, change.signal);
+    if (correction !== undefined) await this.#observer.onCorrection(correction, change.signal);
     return stored;
   }
 
@@ -240,7 +244,7 @@ export class Applier {
       if (!isRefused(error) || !(await this.#canCreate(change))) throw refusal ?? error;
       await this.#client.delete(type, wanted.metadata, { uid: live.metadata.uid, signal });
       this.#cacheOf(type).forget(keyOf(wanted));
-      await this.#onCorrection({ object: live, managers: [], fields: 'immutable fields' }, signal);
+      await this.#observer.onCorrection({ object: live, managers: [], fields: 'immutable fields' }, signal);
       const created = await this.#create(change);
       if (created === undefined) throw refusal ?? error; // a finalizer holds the old object, whose end leads to a pass
       return created;
@@ -266,17 +270,20 @@ export class Applier {
     const { metadata: _metadata, ...content } = object;
     const place = `${object.kind}:${keyOf(object)} ${hashOf(withoutNumbers(canonicalJson(content)))}`;
     const now = performance.now();
-    const { count, at } = this.#corrections.get(place) ?? { count: 0, at: 0 };
+    const known = this.#corrections.get(place) ?? { count: 0, at: 0, isTold: false };
+    const { count, at } = known;
     const isCalm = count === 0 || now - at > PEACE_MS;
     const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (count - PROMPT_CORRECTIONS), LAST_WAIT_MS);
     if (!isCalm && count >= PROMPT_CORRECTIONS && now - at < waitMs) {
+      if (!known.isTold) this.#observer.onDispute(object.kind);
+      known.isTold = true;
       throw new Dispute(
-        `${managers.join(', ')} repeatedly changes ${fields} of ${object.kind} ${object.metadata.name}`,
+        `${managers.join(', ')} repeatedly changes ${fields} of ${object.kind} ${object.metadata.name}. The change was reverted ${count} times`,
         waitMs - (now - at),
       );
     }
     this.#corrections.delete(place);
-    this.#corrections.set(place, { count: isCalm ? 1 : count + 1, at: now });
+    this.#corrections.set(place, { count: isCalm ? 1 : count + 1, at: now, isTold: false });
     const [oldest] = this.#corrections.keys();
     if (this.#corrections.size > MAX_REMEMBERED && oldest !== undefined) this.#corrections.delete(oldest);
   }

@@ -34,6 +34,16 @@ export class OperatorMetrics {
     'host',
     'method',
   ]);
+  readonly #corrections = this.#counter(
+    'toolhive_operator_corrections_total',
+    'Changes of generated objects by other programs that were reverted',
+    ['kind'],
+  );
+  readonly #disputes = this.#counter(
+    'toolhive_operator_disputes_total',
+    'Waits because another program repeats its change of a generated object',
+    ['kind'],
+  );
   readonly #leader = this.#gauge('leader_election_master_status', 'Whether this replica is the leader', [
     'name',
   ]);
@@ -45,6 +55,16 @@ export class OperatorMetrics {
   /** Counts one request to the API server. */
   request({ code, host, method }: { code: string; host: string; method: string }): void {
     this.#requests.inc({ code, host, method });
+  }
+
+  /** Counts a reverted change of an object. */
+  correction(kind: string): void {
+    this.#corrections.inc({ kind });
+  }
+
+  /** Counts a wait before the same change of an object is reverted again. */
+  dispute(kind: string): void {
+    this.#disputes.inc({ kind });
   }
 
   /** Measures which namespaces can be read. */

@@ -3,6 +3,7 @@ import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import { ApiStatus, isGone } from '@toolhive/kubernetes/status';
 import { decisive } from './managed-fields.ts';
+import type { Turns } from './turns.ts';
 
 export interface ReflectorOptions {
   client: KubernetesClient;
@@ -10,6 +11,8 @@ export interface ReflectorOptions {
   /** The namespaces to follow. Undefined means all namespaces. */
   namespaces: readonly (string | undefined)[];
   labelSelector?: string;
+  /** Limits how many lists are read at once. */
+  turns?: Turns;
   /** Keep metadata only. */
   metadataOnly?: boolean;
   /** Keep the records of who set which field, which are half of an object. */
@@ -185,13 +188,9 @@ export class Reflector {
   }
 
   async #list(namespace: string | undefined, signal: AbortSignal): Promise<string> {
-    const { client, type, labelSelector, metadataOnly = false } = this.#options;
-    const { resourceVersion, items } = await client.list(type, {
-      namespace,
-      labelSelector,
-      metadataOnly,
-      signal,
-    });
+    const { client, type, labelSelector, metadataOnly = false, turns } = this.#options;
+    const list = () => client.list(type, { namespace, labelSelector, metadataOnly, signal });
+    const { resourceVersion, items } = await (turns === undefined ? list() : turns.run(list));
     this.#lastContact = performance.now();
     const keys = new Set(items.map(keyOf));
     for (const [key, entry] of this.#entries) {

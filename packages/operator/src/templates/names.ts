@@ -25,6 +25,9 @@ export function namesOf(kind: ProxiedKind, name: string) {
     serverAccount: `${name}-sa`,
     runConfig: `${name}-runconfig`,
     authorization: `${name}-authz-inline`,
+    toolPins: `${name}-tool-pins`,
+    /** The ConfigMap with the server's lists, which the proxies write. */
+    listedTools: `${name}-listed-tools`,
     /** The Secret with the keys for session IDs. */
     sessionKeys: isRemote ? `mcp-${name}-remote-session-keys` : `mcp-${name}-session-keys`,
     serverPolicy: name,

@@ -1,6 +1,7 @@
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, OwnerReference, ResourceType } from '@toolhive/kubernetes/object';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { ApprovedItem } from '@toolhive/contract/tool-pins';
 import { canonicalJson, hashOf } from '../runtime/canonical.ts';
 import { mergeTemplate, repeatedItems } from './merge.ts';
 import { EGRESS_PORT, managed, namesOf, peerPortOf, proxyLabels, serverLabels } from './names.ts';
@@ -27,6 +28,8 @@ export interface Plan {
   isOpenShift?: boolean;
   /** The policies of `authzConfig`, from the spec or from a ConfigMap, as JSON. */
   authorization?: string;
+  /** The pins of the server's tools, if they are compared. */
+  toolPins?: readonly ApprovedItem[];
   /** Changes whenever a referenced Secret changes. */
   secretVersions: string;
   /** Changes whenever the client secret for token introspection changes. */
@@ -129,6 +132,7 @@ export function optionalChildren(
   const wanted = new Set(children.map(({ type, object }) => `${type.kind}/${object.metadata.name}`));
   return [
     { type: types.configMap, name: names.authorization },
+    { type: types.configMap, name: names.toolPins },
     { type: types.role, name: names.proxyAccount },
     { type: types.roleBinding, name: names.proxyAccount },
     { type: types.serviceAccount, name: names.serverAccount },
@@ -146,16 +150,16 @@ function isAttached({ proxied }: Plan): boolean {
   return proxied.kind === 'MCPServer' && proxied.spec.transport === 'stdio';
 }
 
-/** Whether the proxy sends the token of its service account to the API server, for keys or an attach. */
+/** Whether the proxy sends the token of its service account to the API server, for keys, an attach, or listed tools. */
 function needsToken(plan: Plan): boolean {
   const { oidcConfig: oidc } = plan.proxied.spec;
   const usesCluster = oidc?.type === 'kubernetes' && (oidc.kubernetes?.useClusterAuth ?? true);
-  return isAttached(plan) || usesCluster;
+  return isAttached(plan) || usesCluster || plan.toolPins !== undefined;
 }
 
 function accounts(plan: Plan): Child[] {
   const { proxied } = plan;
-  const { proxyAccount, serverAccount, workload } = namesFor(plan);
+  const { proxyAccount, serverAccount, workload, listedTools } = namesFor(plan);
   const labels = proxyLabelsFor(plan);
   const account = child(types.serviceAccount, plan, proxyAccount, labels, {
     automountServiceAccountToken: false,
@@ -164,17 +168,15 @@ function accounts(plan: Plan): Child[] {
     proxied.kind === 'MCPServer' && proxied.spec.serviceAccount === undefined
       ? [child(types.serviceAccount, plan, serverAccount, labels, { automountServiceAccountToken: false })]
       : [];
-  if (!isAttached(plan)) return [account, ...server];
-  const pod = `${workload}-0`;
+  const rules = [
+    ...(isAttached(plan) ? attachRules(`${workload}-0`) : []),
+    ...(plan.toolPins === undefined ? [] : listedToolsRules(listedTools)),
+  ];
+  if (rules.length === 0) return [account, ...server];
   return [
     account,
     ...server,
-    child(types.role, plan, proxyAccount, labels, {
-      rules: [
-        { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'], resourceNames: [pod] },
-        { apiGroups: [''], resources: ['pods/attach'], verbs: ['create', 'get'], resourceNames: [pod] },
-      ],
-    }),
+    child(types.role, plan, proxyAccount, labels, { rules }),
     child(types.roleBinding, plan, proxyAccount, labels, {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: proxyAccount },
       subjects: [{ kind: 'ServiceAccount', name: proxyAccount, namespace: proxied.namespace }],
@@ -182,8 +184,22 @@ function accounts(plan: Plan): Child[] {
   ];
 }
 
+function attachRules(pod: string): object[] {
+  return [
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'], resourceNames: [pod] },
+    { apiGroups: [''], resources: ['pods/attach'], verbs: ['create', 'get'], resourceNames: [pod] },
+  ];
+}
+
+/** The pins themselves are not in this ConfigMap, so no proxy decides them. */
+function listedToolsRules(configMap: string): object[] {
+  return [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'patch'], resourceNames: [configMap] },
+  ];
+}
+
 function configMaps(plan: Plan): Child[] {
-  const { proxied, runConfig, authorization } = plan;
+  const { proxied, runConfig, authorization, toolPins } = plan;
   const { name } = proxied;
   const labels = {
     'toolhive.stacklok.io/component': 'run-config',
@@ -194,17 +210,28 @@ function configMaps(plan: Plan): Child[] {
     data: { 'runconfig.json': `${JSON.stringify(runConfig, null, 2)}\n` },
   });
   config.object.metadata.annotations = { 'toolhive.stacklok.dev/content-checksum': hashOf(runConfig) };
-  if (authorization === undefined) return [config];
-  return [
-    config,
-    child(
-      types.configMap,
-      plan,
-      namesFor(plan).authorization,
-      { ...labels, 'toolhive.stacklok.io/component': 'authz', 'toolhive.stacklok.io/authz': 'inline' },
-      { data: { 'authz.json': authorization } },
-    ),
-  ];
+  const more: Child[] = [];
+  if (authorization !== undefined)
+    more.push(
+      child(
+        types.configMap,
+        plan,
+        namesFor(plan).authorization,
+        { ...labels, 'toolhive.stacklok.io/component': 'authz', 'toolhive.stacklok.io/authz': 'inline' },
+        { data: { 'authz.json': authorization } },
+      ),
+    );
+  if (toolPins !== undefined)
+    more.push(
+      child(
+        types.configMap,
+        plan,
+        namesFor(plan).toolPins,
+        { ...labels, 'toolhive.stacklok.io/component': 'tool-pins' },
+        { data: { [PINS_FILE]: canonicalJson(toolPins) } },
+      ),
+    );
+  return [config, ...more];
 }
 
 function networkPolicies(plan: Plan): Child[] {
@@ -384,6 +411,15 @@ function statefulSet(plan: Plan): Child {
  */
 const serverEnding = { preStop: { sleep: { seconds: 20 } } };
 
+/** Where the proxy finds the pins. */
+const TOOL_PINS = '/etc/toolhive/tool-pins';
+const PINS_FILE = 'tool-pins.json';
+
+/** Identifies the settings under which a server lists its tools. */
+export function toolPinsHash({ runConfig, toolPins }: Plan): string | undefined {
+  return toolPins === undefined ? undefined : hashOf([runConfig, toolPins]);
+}
+
 /** Where the proxy finds the session keys. */
 const SESSION_KEYS = '/etc/toolhive/session-keys';
 
@@ -457,7 +493,7 @@ function serverEnv({ proxied, enforcement, egressAddress }: Plan): Entry[] {
 function deployment(plan: Plan): Child {
   const { proxied, runConfig, restartedAt, secretVersions } = plan;
   const { spec } = proxied;
-  const { runConfig: configName, authorization, proxyAccount, workload } = namesFor(plan);
+  const { runConfig: configName, authorization, toolPins, proxyAccount, workload } = namesFor(plan);
   const labels = proxyLabelsFor(plan);
   const overrides = spec.resourceOverrides?.proxyDeployment;
   const pod = overrides?.podTemplateMetadataOverrides;
@@ -508,6 +544,7 @@ function deployment(plan: Plan): Child {
                 ? []
                 : [{ name: 'session-keys', secret: { secretName: sessionKeys } }]),
               ...storageParts(proxied, plan.owner).volumes,
+              ...(plan.toolPins === undefined ? [] : [{ name: 'tool-pins', configMap: { name: toolPins } }]),
               ...(plan.authorization === undefined
                 ? []
                 : [{ name: 'authz', configMap: { name: authorization } }]),
@@ -543,6 +580,12 @@ function proxyContainer(plan: Plan): object {
       `--drain-timeout=${DRAIN_TIMEOUT}`,
       ...sharing,
       ...rateLimitArgs(spec),
+      ...(plan.toolPins === undefined
+        ? []
+        : [
+            `--tool-pins=${TOOL_PINS}/${PINS_FILE}`,
+            `--listed-tools=${namesFor(plan).listedTools}/${toolPinsHash(plan)}`,
+          ]),
     ],
     ports: [
       { name: 'http', containerPort: spec.port, protocol: 'TCP' },
@@ -562,7 +605,7 @@ function proxyContainer(plan: Plan): object {
       periodSeconds: 5,
       timeoutSeconds: 3,
     },
-    // The proxy must not be restarted while the image of its server is being pulled.
+    // The proxy must not be restarted while its server's image is being pulled.
     startupProbe: {
       ...probeOf('/livez'),
       failureThreshold: 30,
@@ -576,6 +619,7 @@ function proxyContainer(plan: Plan): object {
       { name: 'tmp', mountPath: '/tmp' },
       ...(drains ? [{ name: 'session-keys', mountPath: SESSION_KEYS, readOnly: true }] : []),
       ...storage.mounts,
+      ...(plan.toolPins === undefined ? [] : [{ name: 'tool-pins', mountPath: TOOL_PINS, readOnly: true }]),
       ...(plan.authorization === undefined
         ? []
         : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),

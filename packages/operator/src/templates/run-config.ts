@@ -56,6 +56,7 @@ export function runConfigOf(proxied: Proxied): RunConfig {
     token_exchange_config: exchangeOf(proxied),
     tools_filter: tools?.toolsFilter ?? (kind === 'MCPServer' ? proxied.spec.tools : undefined),
     tools_override: tools?.toolsOverride,
+    tool_pinning: spec.toolPins?.mode,
     trust_proxy_headers: spec.trustProxyHeaders ? true : undefined,
     runtime: 'kubernetes',
   };

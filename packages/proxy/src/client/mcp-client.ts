@@ -36,7 +36,7 @@ export interface ToolProgress {
   message?: string;
 }
 
-/** The kinds of lists, and the result member that contains each list. */
+/** The kinds of lists, the result member that contains each list, and the capability or extension that offers it. */
 const lists = {
   tools: { method: 'tools/list', member: 'tools', capability: 'tools' },
   prompts: { method: 'prompts/list', member: 'prompts', capability: 'prompts' },
@@ -46,6 +46,7 @@ const lists = {
     member: 'resourceTemplates',
     capability: 'resources',
   },
+  skills: { method: 'skills/list', member: 'skills', capability: 'io.modelcontextprotocol/skills' },
 } as const;
 
 export type ListName = keyof typeof lists;
@@ -110,7 +111,11 @@ export class McpClient implements AsyncDisposable {
   /** Returns a complete list, empty if the server has none. Throws if the list has too many pages or items. */
   async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
     const { method, member, capability } = lists[name];
-    if (this.server.capabilities[capability] === undefined) return [];
+    const { extensions } = this.server.capabilities;
+    const isOffered =
+      this.server.capabilities[capability] !== undefined ||
+      (isObject(extensions) && extensions[capability] !== undefined);
+    if (!isOffered) return [];
     const described = this.generation === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
     const found: Record<string, unknown>[] = [];
     const cursors = new Set<unknown>();

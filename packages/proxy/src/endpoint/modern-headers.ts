@@ -3,7 +3,7 @@ import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusal } from '../middleware/message-pipeline.ts';
 import type { Refusal } from '../middleware/middleware.ts';
-import { decoded, namedBy } from '../protocol/header-values.ts';
+import { decoded, nameParameter, namedBy } from '../protocol/header-values.ts';
 import { mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
@@ -57,10 +57,11 @@ function wrongName(
   const asked = headers['mcp-method'];
   if (asked === undefined) return mismatch('the header Mcp-Method is missing');
   if (asked !== method) return mismatch(`Mcp-Method is ${String(asked)}, but the method is ${method}`);
-  const member = namedBy[method];
+  const member = nameParameter(method);
   if (member === undefined) return undefined;
   const name = params?.[member];
   const inHeader = headers['mcp-name'];
+  if (inHeader === undefined && namedBy[method] === undefined) return undefined;
   if (typeof inHeader !== 'string') return mismatch('the header Mcp-Name is missing');
   if (decoded(inHeader) !== name)
     return mismatch(`Mcp-Name is ${inHeader}, but ${member} is ${String(name)}`);

@@ -109,9 +109,15 @@ describe('requests', () => {
       'refused -32602',
     ],
     ['the task of no caller', 'tasks/result', { taskId: 'one' }, 'refused 403'],
-    ['a method that is not known', 'tools/execute', { name: 'open' }, 'refused -32601'],
-    ['a method in another case', 'Tools/Call', { name: 'open' }, 'refused -32601'],
-    ['a method of the language', 'constructor', { name: 'open' }, 'refused -32601'],
+    ['a method that is not known', 'tools/execute', { name: 'open' }, 'refused 403'],
+    ['a method in another case', 'Tools/Call', { name: 'open' }, 'refused 403'],
+    ['a method of the language', 'constructor', { name: 'open' }, 'refused 403'],
+    ['a skill', 'skills/get', { uri: 'skill://open/SKILL.md' }, 'passed'],
+    ['another skill', 'skills/get', { uri: 'skill://shut/SKILL.md' }, 'refused 403'],
+    ['a skill without a URI', 'skills/get', { name: 'open' }, 'refused -32602'],
+    ['a directory', 'resources/directory/read', { uri: 'skill://open' }, 'passed'],
+    ['another directory', 'resources/directory/read', { uri: 'skill://shut' }, 'refused 403'],
+    ['all skills', 'skills/list', {}, 'passed'],
     ['a ping', 'ping', {}, 'passed'],
     ['a list', 'tools/list', {}, 'passed'],
   ])('for %s are decided', (_what, method, params, expected) => {
@@ -259,7 +265,14 @@ test('a denied call is answered with an error that leaves the session of every c
   expect(await denied.json()).toEqual({
     jsonrpc: '2.0',
     id: 7,
-    error: { code: 403, message: 'not authorized: no policy allows call_tool "crash"' },
+    error: {
+      code: 403,
+      message: 'not authorized: no policy allows call_tool "crash"',
+      data: {
+        authorization: { reason: 'insufficient_authorization' },
+        _meta: { 'io.toolhive/denial': { reason: 'policy', action: 'call_tool', target: 'crash' } },
+      },
+    },
   });
   expect(allowed).toContain('hello');
 });
@@ -324,4 +337,49 @@ test('a denied tool stays denied under the name that the workload gives it', asy
     { error: { code: -32602 } },
     { result: { content: [{ text: 'hello' }] } },
   ]);
+});
+
+describe('extensions', () => {
+  const skills = 'io.modelcontextprotocol/skills';
+
+  test.each(['initialize', 'server/discover'])('that no policy can cover are not offered: %s', (method) => {
+    const { answer } = open();
+
+    const result = answer(method, {
+      serverInfo: { name: 'x' },
+      capabilities: {
+        tools: {},
+        extensions: { [skills]: { directoryRead: true }, 'com.example/payments': {} },
+      },
+    });
+
+    expect(result).toEqual({
+      serverInfo: { name: 'x' },
+      capabilities: { tools: {}, extensions: { [skills]: { directoryRead: true } } },
+    });
+  });
+
+  test('their lists contain what the caller may use', () => {
+    const { answer } = open();
+
+    expect(
+      answer('skills/list', { skills: [{ uri: 'skill://open/SKILL.md' }, { uri: 'skill://shut/SKILL.md' }] }),
+    ).toEqual({ skills: [{ uri: 'skill://open/SKILL.md' }] });
+    expect(
+      answer('resources/directory/read', {
+        resources: [{ uri: 'skill://open/a.md' }, { uri: 'skill://shut/a.md' }],
+      }),
+    ).toEqual({ resources: [{ uri: 'skill://open/a.md' }] });
+  });
+
+  test('their unknown methods are refused with a reason', () => {
+    const outcome = open().pass({ id: 1, method: 'payments/start', params: {} });
+
+    expect(outcome).toMatchObject({
+      kind: 'refusal',
+      code: 403,
+      message: 'not authorized: no policy can cover the method payments/start',
+      data: { _meta: { 'io.toolhive/denial': { reason: 'unknown_method' } } },
+    });
+  });
 });

@@ -2,21 +2,22 @@ import { isOtherSpelling } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { withExactNumbers } from '../jsonrpc/exact-numbers.ts';
+import { extensionNotifications, extensionRequests, isKnownExtension } from '../protocol/extensions.ts';
+import type { AccessAction } from '../protocol/extensions.ts';
 import { ListedResources } from './listed-resources.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
 import type { Pins } from './tool-pinning.ts';
 
 export { ListedResources, shortNameOf } from './listed-resources.ts';
-
-/** What a principal does to a thing of the server. The names are those of Cedar actions. */
-export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource';
+export { extensions } from '../protocol/extensions.ts';
+export type { AccessAction } from '../protocol/extensions.ts';
 
 /** Whether a principal may do something, as a question to policies. */
 export interface AccessQuestion {
   principal: Principal;
   action: AccessAction;
-  /** The name of a tool or a prompt, or the URI of a resource. */
+  /** The name of a tool or a prompt, or the URI of a resource or of a skill. */
   target: string;
   /** The arguments of a call. Absent for an item of a list. */
   arguments?: Readonly<Record<string, unknown>> | undefined;
@@ -36,15 +37,24 @@ const deniedCode = 403;
 /** How many tools and tasks of a server are remembered. */
 const maxKnown = 10_000;
 
+type TargetReader = (params: Params, text: string) => Target | undefined;
+
 /** The thing that a request is about, for each method that is governed by policies. */
-const governed: Readonly<Record<string, (params: Params, text: string) => Target | undefined>> = {
-  'tools/call': (params, text) => target('call_tool', params['name'], argumentsIn(params, text)),
-  'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
-  'resources/read': (params) => target('read_resource', params['uri']),
-  'resources/subscribe': (params) => target('read_resource', params['uri']),
-  'completion/complete': (params) =>
-    isObject(params['ref']) ? completionTarget(params['ref'], params) : undefined,
-};
+const governed: ReadonlyMap<string, TargetReader> = new Map<string, TargetReader>([
+  ...[...extensionRequests].flatMap(([method, { about }]) =>
+    about === undefined
+      ? []
+      : [[method, (params: Params) => target(about.action, params[about.parameter])] as const],
+  ),
+  ...Object.entries<TargetReader>({
+    'tools/call': (params, text) => target('call_tool', params['name'], argumentsIn(params, text)),
+    'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
+    'resources/read': (params) => target('read_resource', params['uri']),
+    'resources/subscribe': (params) => target('read_resource', params['uri']),
+    'completion/complete': (params) =>
+      isObject(params['ref']) ? completionTarget(params['ref'], params) : undefined,
+  }),
+]);
 
 /** Requests without any server object that a policy could name. */
 const free: ReadonlySet<string> = new Set([
@@ -55,21 +65,22 @@ const free: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
-/** Requests about a task, which belongs to the principal that started it. */
-const taskMethods: ReadonlySet<string> = new Set([
-  'tasks/get',
-  'tasks/result',
-  'tasks/cancel',
-  'tasks/update',
-]);
+interface GovernedList {
+  member: string;
+  action: AccessAction;
+  name: string;
+}
 
 /** How the items of each list are governed: the member of the result, the action, and the name of an item. */
-const lists: Readonly<Record<string, { member: string; action: AccessAction; name: string }>> = {
-  'tools/list': { member: 'tools', action: 'call_tool', name: 'name' },
-  'prompts/list': { member: 'prompts', action: 'get_prompt', name: 'name' },
-  'resources/list': { member: 'resources', action: 'read_resource', name: 'uri' },
-  'resources/templates/list': { member: 'resourceTemplates', action: 'read_resource', name: 'uriTemplate' },
-};
+const lists: ReadonlyMap<string, GovernedList> = new Map<string, GovernedList>([
+  ['tools/list', { member: 'tools', action: 'call_tool', name: 'name' }],
+  ['prompts/list', { member: 'prompts', action: 'get_prompt', name: 'name' }],
+  ['resources/list', { member: 'resources', action: 'read_resource', name: 'uri' }],
+  ['resources/templates/list', { member: 'resourceTemplates', action: 'read_resource', name: 'uriTemplate' }],
+  ...[...extensionRequests].flatMap(([method, { lists: list }]) =>
+    list === undefined ? [] : [[method, list] as const],
+  ),
+]);
 
 const clientNotifications: ReadonlySet<string> = new Set([
   'notifications/initialized',
@@ -77,7 +88,7 @@ const clientNotifications: ReadonlySet<string> = new Set([
   'notifications/progress',
   'notifications/roots/list_changed',
   'notifications/elicitation/complete',
-  'notifications/tasks/status',
+  ...extensionNotifications,
 ]);
 
 type Params = Readonly<Record<string, unknown>>;
@@ -131,16 +142,19 @@ class Authorization implements Middleware {
 
   #request({ message, principal }: CallContext): Outcome {
     const { method = '', params = {} } = message.value;
-    if (free.has(method) || Object.hasOwn(lists, method) || method === 'tasks/list') return message;
-    if (taskMethods.has(method))
-      return this.#ownsTask(principal, params['taskId']) ? message : denied(method);
+    if (free.has(method) || method === 'tasks/list') return message;
+    const task = extensionRequests.get(method)?.task;
+    if (task !== undefined) return this.#ownsTask(principal, params[task]) ? message : denied(method);
     if (method === 'subscriptions/listen') return this.#subscription(message, principal);
-    if (!Object.hasOwn(governed, method))
-      return refusal(errorCodes.methodNotFound, `not authorized: the method ${method} is not known`);
-    const asked = governed[method]?.(params, message.text);
+    const read = governed.get(method);
+    if (read === undefined)
+      return lists.has(method)
+        ? message
+        : refusedFor('unknown_method', `no policy can cover the method ${method}`);
+    const asked = read(params, message.text);
     if (asked === undefined)
       return refusal(errorCodes.invalidParams, `the parameters of ${method} are invalid`);
-    return this.#isAllowed(principal, asked) ? message : denied(described(asked));
+    return this.#isAllowed(principal, asked) ? message : denied(described(asked), asked);
   }
 
   /** A subscription reveals resources to its principal, so the principal must be allowed to read each of them. */
@@ -177,18 +191,24 @@ class Authorization implements Middleware {
     const { method = '' } = request?.value ?? {};
     const { result } = message.value;
     if (!isObject(result)) return message;
-    if (Object.hasOwn(lists, method)) return this.#list(message, method, result, principal);
+    const list = lists.get(method);
+    if (list !== undefined) return this.#list(message, list, result, principal);
+    if (method === 'initialize' || method === 'server/discover')
+      return withoutOtherExtensions(message, result);
     if (method === 'tasks/list') return this.#taskList(message, result, principal);
     if (method === 'tools/call') this.#rememberTask(result, principal);
     return message;
   }
 
   /** Rebuilt, so that clients read only the filtered list. */
-  #list(message: Message, method: string, result: Params, principal: Principal): Outcome {
-    const { member, action, name } = lists[method] ?? { member: '', action: 'call_tool', name: '' };
+  #list(
+    message: Message,
+    { member, action, name }: GovernedList,
+    result: Params,
+    principal: Principal,
+  ): Outcome {
     const listed = membersOf(result, member);
-    if (action === 'read_resource')
-      for (const item of listed) if (isObject(item)) this.#listed.add(item[name]);
+    if (isAboutUri(action)) for (const item of listed) if (isObject(item)) this.#listed.add(item[name]);
     const items = listed.flatMap((item) => {
       const named = isObject(item) ? item[name] : undefined;
       if (!isObject(item) || typeof named !== 'string') return [];
@@ -207,7 +227,7 @@ class Authorization implements Middleware {
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
     const annotations = action === 'call_tool' ? this.#annotationsOf(name) : undefined;
-    const listed = action === 'read_resource' ? this.#listed : undefined;
+    const listed = isAboutUri(action) ? this.#listed : undefined;
     return this.#authorizer.isAllowed({
       principal,
       action,
@@ -281,7 +301,36 @@ function withoutMember(result: Params, member: string): Params {
 
 const described = ({ action, name }: Target): string => `${action} ${JSON.stringify(name)}`;
 
-/** A JSON-RPC error with the HTTP status 200: the Python SDK 1 ends the whole session at any other status. */
-function denied(what: string): Refusal {
-  return refusal(deniedCode, `not authorized: no policy allows ${what}`);
+/** Whether the thing of an action has a URI. */
+export function isAboutUri(action: AccessAction): boolean {
+  return action === 'read_resource' || action === 'get_skill';
 }
+
+/** Clients see no extension that no policy can cover, because each of its requests would be refused. */
+function withoutOtherExtensions(message: Message, result: Params): Outcome {
+  const { capabilities } = result;
+  const offered = isObject(capabilities) ? capabilities['extensions'] : undefined;
+  if (!isObject(capabilities) || !isObject(offered) || Object.keys(offered).every(isKnownExtension))
+    return message;
+  const extensions = Object.fromEntries(Object.entries(offered).filter(([id]) => isKnownExtension(id)));
+  return resultMessage(idText(message), { ...result, capabilities: { ...capabilities, extensions } });
+}
+
+function denied(what: string, asked?: Target): Refusal {
+  return refusedFor('policy', `no policy allows ${what}`, asked);
+}
+
+/**
+ * A JSON-RPC error with the HTTP status 200: the Python SDK 1 ends the whole session at any other status. Programs find
+ * the reason in `data`, in the form of SEP-2643 (Structured Authorization Denials), without the text of any policy.
+ */
+function refusedFor(reason: 'policy' | 'unknown_method', why: string, asked?: Target): Refusal {
+  const about = asked === undefined ? {} : { action: asked.action, target: asked.name };
+  return refusal(deniedCode, `not authorized: ${why}`, {
+    authorization: { reason: 'insufficient_authorization' },
+    _meta: { [denialKey]: { reason, ...about } },
+  });
+}
+
+/** The member of `_meta` with the reason for a denial. */
+const denialKey = 'io.toolhive/denial';

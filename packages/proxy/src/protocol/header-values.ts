@@ -1,9 +1,18 @@
-/** The parameter that the header `Mcp-Name` repeats, by method (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
+import { extensionRequests } from './extensions.ts';
+
+/**
+ * The parameter that the header `Mcp-Name` must repeat, by method (MCP 2026-07-28, Streamable HTTP, Request Metadata).
+ */
 export const namedBy: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
 };
+
+/** The parameter that `Mcp-Name` repeats, also in requests of extensions, whose clients may leave the header out. */
+export function nameParameter(method: string): string | undefined {
+  return namedBy[method] ?? extensionRequests.get(method)?.namedBy;
+}
 
 const sentinel = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 

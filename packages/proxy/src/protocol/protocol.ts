@@ -1,3 +1,5 @@
+import { extensionNotifications, extensionRequests } from './extensions.ts';
+
 /**
  * The two generations of protocol versions. `legacy`: a session starts with `initialize`, and both sides send
  * requests. `modern`: every request is independent, and only clients send requests (MCP 2026-07-28, Versioning,
@@ -66,6 +68,7 @@ export const askingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompt
 
 /** The requests whose results state how long they may be cached (MCP 2026-07-28, Caching). */
 export const cacheableMethods: ReadonlySet<string> = new Set([
+  ...[...extensionRequests].flatMap(([method, { isCacheable }]) => (isCacheable === true ? [method] : [])),
   'server/discover',
   'tools/list',
   'prompts/list',
@@ -107,7 +110,7 @@ const clientRequests: ReadonlySet<string> = new Set([
   'completion/complete',
   'subscriptions/listen',
   ...taskRequests,
-  'tasks/update',
+  ...extensionRequests.keys(),
 ]);
 
 /** Whether any protocol version defines this method for clients. */
@@ -120,6 +123,7 @@ const clientNotifications: ReadonlySet<string> = new Set([
   'notifications/initialized',
   'notifications/progress',
   'notifications/roots/list_changed',
+  ...extensionNotifications,
 ]);
 
 /** The capability that a client must declare to receive this request. */

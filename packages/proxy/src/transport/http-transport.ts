@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
-import { encoded, namedBy } from '../protocol/header-values.ts';
+import { encoded, nameParameter } from '../protocol/header-values.ts';
 import { isMirrorable, mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
@@ -209,7 +209,7 @@ export class HttpTransport implements Transport {
   async #described({ value }: Message): Promise<Record<string, string>> {
     const { method, params } = value;
     if (method === undefined) return {};
-    const name = params?.[namedBy[method] ?? ''];
+    const name = params?.[nameParameter(method) ?? ''];
     const mirrored =
       method === 'tools/call' && typeof name === 'string' ? await this.#options.mirrored(name) : [];
     const parameters = mirrored.flatMap(({ header, path }) => {

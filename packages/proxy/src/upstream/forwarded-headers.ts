@@ -1,5 +1,5 @@
 import type { Message } from '../jsonrpc/message.ts';
-import { encoded, namedBy } from '../protocol/header-values.ts';
+import { encoded, nameParameter } from '../protocol/header-values.ts';
 import type { ForwardedRequest } from './forwarder.ts';
 
 /** The proxy reads replies, so the server must not compress them. The forwarded body may have another length. */
@@ -12,7 +12,7 @@ export const replacedHeaders = (isAuthenticated: boolean): ForwardedRequest['rep
 
 /** Returns the value of the header `Mcp-Name` for a message. */
 export function nameOf({ value: { method = '', params } }: Message): string | undefined {
-  const name = params?.[namedBy[method] ?? ''];
+  const name = params?.[nameParameter(method) ?? ''];
   return typeof name === 'string' ? encoded(name) : undefined;
 }
 

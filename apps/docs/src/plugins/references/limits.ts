@@ -1,7 +1,7 @@
 import { resourceRules } from '@toolhive/contract/resources';
 import { code, table, textOf } from './markdown.ts';
 
-/** Returns the table of the resource limits of servers, to be included in a page. */
+/** Returns the table with the resource limits, to be included in a page. */
 export function limitReference(): string {
   const rows = Object.values(resourceRules).map(({ flag, unit, summary, default: usual, min, max }) => [
     code(`--${flag}`),

@@ -20,6 +20,7 @@ export const authorizationCommands: readonly Command[] = [
       { name: 'tool', kind: 'string', value: 'NAME', description: 'The tool to call' },
       { name: 'prompt', kind: 'string', value: 'NAME', description: 'The prompt to get' },
       { name: 'resource', kind: 'string', value: 'URI', description: 'The resource to read' },
+      { name: 'skill', kind: 'string', value: 'URI', description: 'The skill to get' },
       {
         name: 'argument',
         kind: 'list',

@@ -27,6 +27,7 @@ export async function run({
         tool: flags.text('tool'),
         prompt: flags.text('prompt'),
         resource: flags.text('resource'),
+        skill: flags.text('skill'),
         claims: valuesOf(flags, 'claim'),
         arguments: valuesOf(flags, 'argument'),
         annotations: valuesOf(flags, 'annotation') as Record<string, boolean>, // the daemon validates the value

@@ -38,6 +38,20 @@ export const clusterCommands: readonly Command[] = [
     load: () => import('./migrate.ts'),
   },
   {
+    path: 'cluster pins',
+    summary: 'Pin the tools of a server in a cluster',
+    description:
+      'Shows how the tools, prompts, resources, and instructions that the server lists differ from spec.toolPins, and prints the pins of the listed versions. With --apply, writes these pins to the MCPServer or MCPRemoteProxy, or to the ConfigMap in spec.toolPins.configMap.',
+    arguments: [{ name: 'name', description: 'The MCPServer or MCPRemoteProxy', required: true }],
+    flags: [
+      ...connectionFlags,
+      { ...apply, description: 'Write the pins. By default, only print them' },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
+    ],
+    examples: ['thv cluster pins weather --namespace tools', 'thv cluster pins weather --apply'],
+    load: () => import('./pins.ts'),
+  },
+  {
     path: 'cluster translate-values',
     summary: 'Translate the chart values of the original operator',
     description:

@@ -20,6 +20,12 @@ export const serverKind = {
   plural: 'mcpservers',
 } as const;
 
+/** The kinds of custom resources that have a proxy. */
+export const owners = [
+  serverKind,
+  { ...serverKind, kind: 'MCPRemoteProxy', plural: 'mcpremoteproxies' },
+] as const;
+
 /** An MCPServer, as far as the command reads one. */
 export interface ServerObject extends KubernetesObject {
   spec: Record<string, unknown>;

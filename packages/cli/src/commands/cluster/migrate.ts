@@ -5,13 +5,7 @@ import { isConflict, isNotFound } from '@toolhive/kubernetes/status';
 import { namesOf } from '@toolhive/operator/names';
 import type { ProxiedKind } from '@toolhive/operator/names';
 import type { CommandCall } from '../../command.ts';
-import { inCluster, serverKind } from './connection.ts';
-
-/** The kinds of custom resources that own other objects. */
-const owners: readonly (ResourceType & { kind: ProxiedKind })[] = [
-  serverKind,
-  { ...serverKind, kind: 'MCPRemoteProxy', plural: 'mcpremoteproxies' },
-];
+import { inCluster, owners } from './connection.ts';
 
 /** The programs of the original that write objects, by the names of their field managers. */
 const writers: ReadonlySet<string | undefined> = new Set([

@@ -37,7 +37,11 @@ export async function listOffers(call: CommandCall, wanted: readonly Offer[]): P
       }),
   );
   out.result(Object.fromEntries(lists), (page) => {
-    for (const [index, offer] of wanted.entries()) {
+    // Few servers have skills, so an empty list of them says nothing.
+    const shown = wanted.filter(
+      (offer) => offer !== 'skills' || wanted.length === 1 || lists.get('skills')?.length !== 0,
+    );
+    for (const [index, offer] of shown.entries()) {
       if (index > 0) page.line('');
       sections[offer](page, (name) => lists.get(name) ?? []);
     }
@@ -61,6 +65,7 @@ const listsOf: Record<Offer, readonly ListName[]> = {
   tools: ['tools'],
   resources: ['resources', 'resourceTemplates'],
   prompts: ['prompts'],
+  skills: ['skills'],
 };
 
 type Lists = (name: ListName) => Listed[];
@@ -84,6 +89,13 @@ const sections: Record<Offer, (page: Page, lists: Lists) => void> = {
       argumentsIn(taken),
     ]);
     section(page, 'Prompts', ['NAME', 'DESCRIPTION', 'ARGUMENTS'], rows);
+  },
+  skills(page, lists) {
+    const rows = lists('skills').map(({ uri, frontmatter }) => {
+      const { name, description } = (frontmatter ?? {}) as Listed;
+      return [name, uri, description].map(cell);
+    });
+    section(page, 'Skills', ['NAME', 'URI', 'DESCRIPTION'], rows);
   },
 };
 

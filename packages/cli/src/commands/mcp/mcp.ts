@@ -30,7 +30,7 @@ const listFlags: readonly Flag[] = [
 ];
 
 /** What a server has: each can be listed alone. */
-export const offers = ['tools', 'resources', 'prompts'] as const;
+export const offers = ['tools', 'resources', 'prompts', 'skills'] as const;
 
 export type Offer = (typeof offers)[number];
 
@@ -38,9 +38,9 @@ export type Offer = (typeof offers)[number];
 export const mcpCommands: readonly Command[] = [
   {
     path: 'mcp list',
-    summary: 'List the tools, resources, and prompts of a server',
+    summary: 'List the tools, resources, prompts, and skills of a server',
     description:
-      "Lists a server's tools, resources, and prompts, including all pages, with any MCP protocol version.",
+      "Lists a server's tools, resources, prompts, and skills, including all pages, with any MCP protocol version.",
     arguments: [{ name: 'what', description: `One of ${offers.join(', ')}`, choices: offers }],
     flags: listFlags,
     examples: [

@@ -1,4 +1,4 @@
-import { defaultHints } from '@toolhive/access/hints';
+import { defaultHints } from './hints.ts';
 
 export type Annotations = Readonly<Record<string, unknown>>;
 

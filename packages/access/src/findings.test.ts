@@ -204,7 +204,7 @@ describe('ordinary text', () => {
 
   test('of the catalog has no findings', async () => {
     const catalog = JSON.parse(
-      await readFile(new URL('../../../registry/src/catalog.json', import.meta.url), 'utf8'),
+      await readFile(new URL('../../registry/src/catalog.json', import.meta.url), 'utf8'),
     ) as { servers: Record<string, { description: string; tools?: string[] }> };
     const entries = Object.values(catalog.servers);
 

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { RawSession, answerOf, postModern } from './testing/test-proxy.ts';
+import { type Said, type ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
+
+const skills = 'io.modelcontextprotocol/skills';
+const uris = ['skill://open/SKILL.md', 'skill://shut/SKILL.md'];
+const skillAt = (uri: string) => ({
+  uri,
+  frontmatter: { name: uri.split('/')[2], description: 'does something' },
+  resources: [{ uri, digest: `sha256:${'0'.repeat(64)}` }],
+});
+const offered = { resources: {}, extensions: { [skills]: { directoryRead: true } } };
+
+const answers = {
+  'skills/list': () => ({ skills: uris.map(skillAt) }),
+  'skills/get': (_server: ScriptedServer, { params }: Said) => ({ skill: skillAt(String(params?.['uri'])) }),
+  'resources/directory/read': () => ({ resources: uris.map((uri) => ({ uri, name: 'SKILL.md' })) }),
+};
+const legacy = {
+  ...answers,
+  initialize: () => ({
+    protocolVersion: '2025-11-25',
+    capabilities: offered,
+    serverInfo: { name: 'teacher', version: '1' },
+  }),
+};
+const modern = {
+  ...answers,
+  'server/discover': () => ({
+    supportedVersions: ['2026-07-28'],
+    capabilities: offered,
+    serverInfo: { name: 'teacher', version: '1' },
+    ttlMs: 0,
+    cacheScope: 'private',
+  }),
+  initialize: (server: ScriptedServer, { id }: Said) => {
+    server.send({ id, error: { code: -32_601, message: 'no initialize' } });
+    return undefined;
+  },
+};
+const servers = { legacy, modern };
+
+/** What a test looks at in an answer. */
+interface Answered {
+  result: { skills?: unknown; skill?: unknown; resources?: unknown; id?: unknown };
+  error: { code?: number };
+}
+
+/** Asks as a client of one version does. */
+async function client(
+  url: string,
+  version: string,
+): Promise<(method: string, params?: object) => Promise<Answered>> {
+  const session =
+    version === '2026-07-28' ? undefined : await RawSession.open(url, { protocolVersion: version });
+  return async (method, params = {}) => {
+    const response = session?.post({ id: 7, method, params }) ?? postModern(url, method, { ...params });
+    return (await answerOf(await response)) as unknown as Answered;
+  };
+}
+
+describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'])(
+  'a client of %s',
+  (version) => {
+    describe.each(['legacy', 'modern'] as const)('of a %s server', (generation) => {
+      test('has its skills', async () => {
+        await using proxy = await openScriptedProxy({}, servers[generation]);
+        const ask = await client(proxy.url, version);
+
+        expect((await ask('skills/list')).result.skills).toEqual(uris.map(skillAt));
+        expect((await ask('skills/get', { uri: uris[1] })).result.skill).toEqual(skillAt(uris[1]!));
+        expect(
+          (await ask('resources/directory/read', { uri: 'skill://shut' })).result.resources,
+        ).toHaveLength(2);
+      });
+
+      test('has the skills that a policy allows', async () => {
+        const authorizer = { isAllowed: ({ target }: { target: string }) => target.includes('open') };
+        await using proxy = await openScriptedProxy({ authorizer }, servers[generation]);
+        const ask = await client(proxy.url, version);
+
+        expect((await ask('skills/list')).result.skills).toEqual([skillAt(uris[0]!)]);
+        expect((await ask('skills/get', { uri: uris[0] })).result.skill).toEqual(skillAt(uris[0]!));
+        expect((await ask('skills/get', { uri: uris[1] })).error).toMatchObject({
+          code: 403,
+          data: {
+            _meta: { 'io.toolhive/denial': { reason: 'policy', action: 'get_skill', target: uris[1] } },
+          },
+        });
+        expect((await ask('resources/directory/read', { uri: 'skill://shut' })).error.code).toBe(403);
+        const listed = await ask('resources/directory/read', { uri: 'skill://open' });
+        expect(listed.result.resources).toEqual([{ uri: uris[0], name: 'SKILL.md' }]);
+      });
+
+      test('passes unknown methods if there is no policy', async () => {
+        const own = {
+          ...servers[generation],
+          'payments/start': () => ({ resultType: 'complete', id: 'p1' }),
+        };
+        await using proxy = await openScriptedProxy({}, own);
+        const ask = await client(proxy.url, version);
+
+        expect((await ask('payments/start')).result).toMatchObject({ id: 'p1' });
+      });
+    });
+  },
+);
+
+test('a modern client learns how long a list of skills of a legacy server may be kept', async () => {
+  await using proxy = await openScriptedProxy({}, legacy);
+
+  const { result } = await answerOf(await postModern(proxy.url, 'skills/list'));
+
+  expect(result).toMatchObject({ ttlMs: 0, cacheScope: 'private', resultType: 'complete' });
+});
+
+test.each([
+  [{}, undefined],
+  [{ 'mcp-name': 'skill://open/SKILL.md' }, undefined],
+  [{ 'mcp-name': 'skill://shut/SKILL.md' }, -32_020],
+])('Mcp-Name may be missing in requests of extensions, but not wrong: %j', async (headers, code) => {
+  await using proxy = await openScriptedProxy({}, modern);
+
+  const params = { uri: 'skill://open/SKILL.md' };
+  const { error } = await answerOf(await postModern(proxy.url, 'skills/get', params, { headers }));
+
+  expect(error?.code).toBe(code);
+});
