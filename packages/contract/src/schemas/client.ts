@@ -83,6 +83,20 @@ export interface ClientApplication {
   moves: readonly Move[];
   /** If this path exists, the client is installed. */
   detection: { kind: 'file' | 'directory'; path: SystemPaths };
+  /** For its own page in the documentation, and for users after an adoption. Undefined for clients without a page. */
+  guide: ClientGuide | undefined;
+}
+
+/** How users of a client notice a change of its configuration file. In Markdown without links. */
+export interface ClientGuide {
+  /** Its name in sentences. */
+  name: string;
+  /** What makes the client read the file again. One sentence. */
+  apply: string;
+  /** Why its servers could still be missing, in a sentence. */
+  note?: string;
+  /** The same, for the servers of a project. */
+  projectNote?: string;
 }
 
 /** A row contains only the differences from the defaults in `application`. */
@@ -115,6 +129,7 @@ interface Row {
   detectedBy?: 'file';
   /** The directory that shows that the client is installed, if it is not that of the file. */
   detectedAt?: SystemPaths;
+  guide?: ClientGuide;
 }
 
 const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
@@ -202,6 +217,11 @@ const rows = [
     file: 'mcp.json',
     moves: movedEditor,
     pointer: ['servers'],
+    guide: {
+      name: 'VS Code',
+      apply: 'Run the command **MCP: List Servers** and start the server, or reload the window.',
+      note: 'VS Code asks whether you trust a new or changed server before its first start.',
+    },
   },
   {
     id: 'cursor',
@@ -210,6 +230,10 @@ const rows = [
     projectFiles: ['.cursor/mcp.json'],
     directory: everywhere('.cursor'),
     file: 'mcp.json',
+    guide: {
+      name: 'Cursor',
+      apply: 'Restart Cursor, or switch the server off and on in its settings.',
+    },
   },
   {
     id: 'claude-code',
@@ -221,6 +245,12 @@ const rows = [
     file: '.claude.json',
     moves: [{ variable: 'CLAUDE_CONFIG_DIR', replaces: everywhere('') }],
     detectedBy: 'file',
+    guide: {
+      name: 'Claude Code',
+      apply: 'Start a new session.',
+      projectNote:
+        'Claude Code asks for your approval before it uses a server in the `.mcp.json` of a project.',
+    },
   },
   {
     id: 'windsurf',
@@ -228,6 +258,10 @@ const rows = [
     directory: everywhere('.codeium/windsurf'),
     file: 'mcp_config.json',
     urlKey: 'serverUrl',
+    guide: {
+      name: 'Windsurf',
+      apply: 'Restart Windsurf, or refresh the list of MCP servers in Cascade.',
+    },
   },
   {
     id: 'windsurf-jetbrains',
@@ -324,6 +358,11 @@ const rows = [
     directory: everywhere('.codex'),
     moves: [{ variable: 'CODEX_HOME', replaces: everywhere('.codex') }],
     ...codex,
+    guide: {
+      name: 'Codex',
+      apply: 'Start a new session.',
+      projectNote: 'Codex ignores the `.codex/config.toml` of a project that you do not trust.',
+    },
   },
   {
     id: 'claude-desktop',
@@ -336,6 +375,11 @@ const rows = [
     file: 'claude_desktop_config.json',
     urlKey: {},
     streamableHttp: false,
+    guide: {
+      name: 'Claude Desktop',
+      apply: 'Quit Claude Desktop completely, and then start the application again.',
+      note: 'Claude Desktop only starts commands, so its entries start `thv proxy stdio`.',
+    },
   },
   {
     id: 'gemini-cli',
@@ -346,6 +390,11 @@ const rows = [
     file: 'settings.json',
     urlKey: { sse: 'url', 'streamable-http': 'httpUrl' },
     streamableHttp: false,
+    guide: {
+      name: 'Gemini CLI',
+      apply: 'Start a new session.',
+      note: 'Gemini CLI disables all servers in a folder that you do not trust.',
+    },
   },
   {
     id: 'qwen-code',
@@ -365,6 +414,10 @@ const rows = [
     pointer: ['context_servers'],
     urlKey: { 'streamable-http': 'url' },
     streamableHttp: false,
+    guide: {
+      name: 'Zed',
+      apply: 'Restart Zed.',
+    },
   },
   {
     id: 'opencode',
@@ -380,6 +433,10 @@ const rows = [
     stdio: 'local',
     hasCommandList: true,
     extra: { enabled: true },
+    guide: {
+      name: 'OpenCode',
+      apply: 'Start a new session.',
+    },
   },
   {
     id: 'kiro',
@@ -416,6 +473,11 @@ const rows = [
     file: 'mcp-config.json',
     stdio: 'local',
     extra: { tools: ['*'] },
+    guide: {
+      name: 'Copilot CLI',
+      apply: 'Start a new session.',
+      note: '`copilot mcp list` shows all configured servers, also those that do not work.',
+    },
   },
   {
     id: 'factory',
@@ -547,6 +609,7 @@ function application(id: ClientName, row: Row): ClientApplication {
       row.detectedBy === 'file'
         ? { kind: 'file', path: config }
         : { kind: 'directory', path: row.detectedAt ?? row.directory },
+    guide: row.guide,
   };
 }
 
