@@ -75,8 +75,10 @@ export interface ClientApplication {
   nameKey: string | undefined;
   /** Additional fields of every new entry. */
   extra: Readonly<Record<string, boolean | number | readonly string[]>>;
-  /** Its files in a project, relative to the directory of the project. */
-  projectFiles: readonly string[];
+  /** Its files in a project. */
+  projectFiles: readonly ProjectFile[];
+  /** Other files with servers beside that of the user. ToolHive writes none there. */
+  otherSections: readonly ProjectFile[];
   /** The path of keys to a map of directories, whose values contain the servers of one project each. */
   projects: readonly string[] | undefined;
   /** The variables that move its files. */
@@ -85,6 +87,14 @@ export interface ClientApplication {
   detection: { kind: 'file' | 'directory'; path: SystemPaths };
   /** For its own page in the documentation, and for users after an adoption. Undefined for clients without a page. */
   guide: ClientGuide | undefined;
+}
+
+/** A section with servers in another file of a client. */
+export interface ProjectFile {
+  /** Relative to the project, or to the directory of the user's file. `*` at the start of its name stands for any name. */
+  file: string;
+  /** See `ClientApplication.pointer`. */
+  pointer: readonly string[];
 }
 
 /** How users of a client notice a change of its configuration file. In Markdown without links. */
@@ -123,7 +133,9 @@ interface Row {
   hasCommandList?: true;
   nameKey?: string;
   extra?: ClientApplication['extra'];
-  projectFiles?: readonly string[];
+  /** Files with the pointer of the user's file are only named. */
+  projectFiles?: readonly (string | ProjectFile)[];
+  otherSections?: readonly ProjectFile[];
   projects?: readonly string[];
   moves?: readonly Move[];
   detectedBy?: 'file';
@@ -170,6 +182,16 @@ const dotConfig = (name: string, windows: string): SystemPaths => ({
   windows,
 });
 
+/** The settings of editors based on Visual Studio Code, in a project. */
+const settingsFiles = (...pointer: string[]): ProjectFile[] => [
+  { file: '.vscode/settings.json', pointer },
+  { file: '*.code-workspace', pointer: ['settings', ...pointer] },
+];
+
+/** Before version 1.102, servers were in the settings. A key can contain the next one. */
+const earlierServers = [['mcp', 'servers'], ['mcp.servers']] as const;
+const earlierSections = earlierServers.map((pointer) => ({ file: 'settings.json', pointer }));
+
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
 const ampSettings = dotConfig('amp/settings.json', 'AppData/Roaming/amp/settings.json');
 
@@ -203,6 +225,7 @@ const rows = [
   {
     id: 'vscode-insider',
     product: 'Visual Studio Code Insiders',
+    otherSections: earlierSections,
     directory: userFolder('Code - Insiders'),
     file: 'mcp.json',
     moves: movedEditor,
@@ -211,7 +234,8 @@ const rows = [
   {
     id: 'vscode',
     product: 'Visual Studio Code',
-    projectFiles: ['.vscode/mcp.json'],
+    projectFiles: ['.vscode/mcp.json', ...earlierServers.flatMap((pointer) => settingsFiles(...pointer))],
+    otherSections: earlierSections,
     since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
@@ -281,6 +305,7 @@ const rows = [
   {
     id: 'amp-vscode',
     product: 'Sourcegraph Amp for VS Code',
+    projectFiles: settingsFiles('amp.mcpServers'),
     directory: userFolder('Code'),
     ...amp,
     moves: movedEditor,
@@ -343,6 +368,10 @@ const rows = [
   {
     id: 'continue',
     product: 'Continue.dev IDE plugins',
+    projectFiles: [
+      { file: '.continue/mcpServers/*.yaml', pointer: ['mcpServers'] },
+      { file: '.continue/mcpServers/*.yml', pointer: ['mcpServers'] },
+    ],
     since: '1.0.14 (VS Code), 1.0.23 (JetBrains)',
     directory: everywhere('.continue'),
     moves: [{ variable: 'CONTINUE_GLOBAL_DIR', replaces: everywhere('.continue') }],
@@ -535,6 +564,7 @@ const rows = [
   {
     id: 'vscode-server',
     product: 'Visual Studio Code Server, on the remote machine',
+    otherSections: earlierSections,
     directory: everywhere('.vscode-server/data/User'),
     file: 'mcp.json',
     pointer: ['servers'],
@@ -584,6 +614,7 @@ export const clientApplications: readonly ClientApplication[] = rows.map((row) =
 
 function application(id: ClientName, row: Row): ClientApplication {
   const config = mapPaths(row.directory, (directory) => [directory, row.file].filter(Boolean).join('/'));
+  const pointer = row.pointer ?? ['mcpServers'];
   const { streamableHttp = 'http', sse = 'sse', stdio, urlKey = 'url' } = row;
   return {
     id,
@@ -591,8 +622,8 @@ function application(id: ClientName, row: Row): ClientApplication {
     since: row.since,
     config,
     otherFile: row.otherFile,
-    format: formatOf(row.file),
-    pointer: row.pointer ?? ['mcpServers'],
+    format: formatOf(row.file) ?? 'json',
+    pointer,
     laterPointer: row.laterPointer,
     storage: row.storage ?? 'map',
     urlKeys: typeof urlKey === 'string' ? { sse: urlKey, 'streamable-http': urlKey } : urlKey,
@@ -602,7 +633,10 @@ function application(id: ClientName, row: Row): ClientApplication {
     hasCommandList: row.hasCommandList ?? false,
     nameKey: row.nameKey,
     extra: row.extra ?? {},
-    projectFiles: row.projectFiles ?? [],
+    projectFiles: (row.projectFiles ?? []).map((file) =>
+      typeof file === 'string' ? { file, pointer } : file,
+    ),
+    otherSections: row.otherSections ?? [],
     projects: row.projects,
     moves: row.moves ?? [],
     detection:
@@ -613,8 +647,11 @@ function application(id: ClientName, row: Row): ClientApplication {
   };
 }
 
-function formatOf(file: string): ClientApplication['format'] {
-  return file.endsWith('.yaml') ? 'yaml' : file.endsWith('.toml') ? 'toml' : 'json';
+/** The format of a file. Undefined if its name does not tell. */
+export function formatOf(file: string): ClientApplication['format'] | undefined {
+  if (/\.ya?ml$/.test(file)) return 'yaml';
+  if (file.endsWith('.toml')) return 'toml';
+  return /\.(?:jsonc?|code-workspace)$/.test(file) ? 'json' : undefined;
 }
 
 function mapPaths(paths: SystemPaths, change: (path: string) => string): SystemPaths {

@@ -13,6 +13,9 @@ const example = {
   env: { DEMO_API_KEY: 'sk-demo-1234567890' },
 } as const;
 
+/** Begins what another page has, too, so that readers of a search result do not download it. */
+const unsearched = '<div data-unsearched>';
+
 type Guided = ClientApplication & { guide: ClientGuide };
 
 const guided = clientApplications.filter(
@@ -48,12 +51,13 @@ function pageOf(application: Guided): string {
   return `${[
     `---
 title: ${JSON.stringify(name)}
-description: ${JSON.stringify(`Move the MCP servers of ${name} to ToolHive with one command, and restore its configuration file with another one.`)}
+description: ${JSON.stringify(`Move the MCP servers of ${name} to ToolHive, and back.`)}
 keywords: ${JSON.stringify([name, id, file, 'adopt', 'migrate'])}
 custom_edit_url: null
 ---`,
     `One command moves the MCP servers of ${name} behind ToolHive, and another command restores every byte of its file.`,
     '## Move your servers',
+    unsearched,
     `For example, ${code(`~/${path}`)} contains a server with an API key:`,
     fence(format, before, `title="${file}" file`),
     ...(folder === '' ? [] : [`{/* run: mkdir -p ~/${folder} && mv ${file} ~/${path} */}`]),
@@ -62,13 +66,15 @@ custom_edit_url: null
     fence('text', `…\nadopted ${example.name}, used by ${id}\n…`, 'title="Output"'),
     'The server now runs in isolation, and its key is in the [secrets](../guides-cli/secrets-management.mdx):',
     ...shown(application, after),
-    guide.apply,
+    '</div>',
+    [guide.apply, guide.note, guide.projectNote].filter(Boolean).join(' '),
+    unsearched,
     '## Restore the file',
     fence('bash', `thv adopt --undo ${id} --yes`, 'run'),
     `{/* run: cmp ~/${path} ~/original */}`,
     '## Configuration files',
     table(`The files of ${name}`, ['Place', 'File'], factsOf(application)),
-    ...[guide.note, guide.projectNote].filter((note) => note !== undefined),
+    '</div>',
     `## Next steps
 
 - [See the plan before any change](../guides-cli/adopt-servers.mdx)
@@ -96,7 +102,7 @@ function factsOf({ config, moves, projectFiles, projects, otherFile }: Guided): 
     ...filesOf(config),
     ...(otherFile === undefined ? [] : [['If only that file exists', code(otherFile)]]),
     ...moves.map(({ variable }) => ['Moved by the environment variable', code(variable)]),
-    ...projectFiles.map((file) => ['In a project', code(file)]),
+    ...[...new Set(projectFiles.map((one) => one.file))].map((one) => ['In a project', code(one)]),
     ...(projects === undefined
       ? []
       : [
