@@ -339,6 +339,44 @@ test('a key in the URL of a remote server moves to the secrets, and the server s
   server.close();
 });
 
+test('a name that is taken during an adoption leaves the entry and the workload of the user as they are', async () => {
+  await using user = await makeUser();
+  // The adoption waits for the first server until the test lets it fail.
+  const asked = Promise.withResolvers<() => void>();
+  const server = createServer((_request, response) => {
+    asked.resolve(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    response.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const text = JSON.stringify({ mcpServers: { first: { url: `http://127.0.0.1:${port}/mcp` }, echo } });
+  await write(user, { '.cursor/mcp.json': text });
+
+  const adoption = user.start('adopt', '--yes', '--format', 'json');
+  const fail = await asked.promise;
+  await user.mustThv(
+    'run',
+    'npx://toolhive-test-servers',
+    '--name',
+    'echo',
+    '--label',
+    'of=user',
+    '--',
+    'echo',
+  );
+  fail();
+  await adoption.ended;
+
+  const { servers } = JSON.parse(adoption.stdout()) as AdoptionResult;
+  expect(servers.find(({ workload }) => workload === 'echo')?.problem).toContain('echo already exists');
+  expect(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')).toBe(text);
+  const listed = await json<{ name: string; status: string; labels: object }[]>(user, 'list', '--all');
+  expect(listed).toMatchObject([{ name: 'echo', status: 'running', labels: { of: 'user' } }]);
+});
+
 test('what a killed daemon left of an adoption is removed, and a workload of the user with that name stays', async () => {
   await using user = await makeUser();
   await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { echo } }) });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
 import { cancelled, conflict, invalid, notFound, tooLarge } from '@toolhive/contract/failure';
 import { type BundleArchive, bundleLimits, openArchive } from './archive.ts';
@@ -77,6 +77,20 @@ export class BundleStore {
     const manifest = await manifestIn(archive, title);
     const resources = undo.move();
     return Object.assign(archive, { manifest, [Symbol.asyncDispose]: () => resources.disposeAsync() });
+  }
+
+  /**
+   * Removes the content that is not used, and the remains of a killed daemon. Not while workloads can be created, because
+   * a new workload uses its bundle before others know.
+   */
+  async removeUnused(isUsed: (sha256: string) => boolean): Promise<void> {
+    const names = await readdir(this.#directory).catch(() => []); // no bundle was stored yet
+    for (const name of names) {
+      const [, sha256] = /^([0-9a-f]{64})\.mcpb$/.exec(name) ?? [];
+      const isLeft = /^\..*\.new$/.test(name);
+      if (isLeft || (sha256 !== undefined && !isUsed(sha256)))
+        await rm(join(this.#directory, name), { force: true });
+    }
   }
 
   path(sha256: string): string {
