@@ -93,6 +93,20 @@ describe('a pasted command', () => {
     expect(request).toMatchObject({ image: absolute, cmd_arguments: args });
   });
 
+  test.each([
+    'uvx --from server-tools python -m server_tools.main --flag',
+    'uv run --with server-tools python -m server_tools.main --flag',
+    'uv run --with=server-tools -m server_tools.main --flag',
+  ])('starts a module of a package: %s', async (text) => {
+    const { request } = await read(text);
+
+    expect(request).toMatchObject({
+      image: 'uvx://server-tools#program=python',
+      cmd_arguments: ['-m', 'server_tools.main', '--flag'],
+    });
+    expect(request.python_with).toBeUndefined();
+  });
+
   test('runs a Python script with the dependencies of its project', async () => {
     const { request } = await read('uv run --with rich --python 3.12 --project python python/tools/other.py');
 

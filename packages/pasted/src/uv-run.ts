@@ -85,7 +85,17 @@ async function readProgram(
   if (program === '') throw invalid('the program for uv run is missing');
   const project = valuesOf([...given], '--project').at(-1);
   const isPython = /^python(?:3(?:\.\d+)?)?$/.test(program);
-  if (isPython && args[0] === '-m') return readModule(args.slice(1), placeOf(project, from), from);
+  const own = placeOf(project, from);
+  if (isPython && args[0] === '-m') {
+    const [carrier] = settings.python_with ?? [];
+    const isIn = own !== undefined && findModule(args[1] ?? '', own) !== undefined;
+    if (carrier === undefined || isIn) return readModule(args.slice(1), own, from);
+    return {
+      request: { image: packageImage('uvx', carrier, 'python'), cmd_arguments: args },
+      notes: [],
+      source: carrier,
+    };
+  }
   if (isPython) return readPython(args, from);
   if ((program === 'mcp' || program === 'fastmcp') && args[0] === 'run')
     return readMcpRun(program, args.slice(1), from);
@@ -93,7 +103,6 @@ async function readProgram(
   const others = settings.python_with ?? [];
   const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
   const isIsolated = given.some(([flag]) => flag === '--no-project' || flag === '--isolated');
-  const own = placeOf(project, from);
   const place = named === undefined ? own : isIsolated ? undefined : projectAt(own);
   // Without a project that has the program, the program comes from one of the packages.
   const isOwn = place !== undefined && named !== undefined && hasProgram(place, program);

@@ -248,6 +248,13 @@ test.each([
     "ImportError: cannot import name 'url_quote' from 'werkzeug.urls' (/x/site-packages/werkzeug/urls.py)",
     {},
   ],
+  ['a package that another one brought along', "ModuleNotFoundError: No module named 'aiohttp'", {}],
+  [
+    'what came with the SDK, if version 1 is chosen already',
+    "ModuleNotFoundError: No module named 'httpx'",
+    { pythonWith: ['mcp<2'] },
+  ],
+  ['a part of FastMCP', "ModuleNotFoundError: No module named 'fastmcp.tools.tool'", {}],
 ])('a server that lacks %s gets the dependencies of its time', (_what, line, known) => {
   const cause = causeOf(`Traceback (most recent call last):\n${line}`, {
     publishedAt: '2025-01-20T06:32:59Z',
@@ -259,6 +266,18 @@ test.each([
     fix: 'run it with --exclude-newer 2025-01-21, because its dependencies have changed since it was published',
   });
 });
+
+test.each(["No module named 'aiohttp'", "No module named 'fastmcp.tools.tool'"])(
+  'is not told to choose the same day again: %s',
+  (line) => {
+    const cause = causeOf(`ModuleNotFoundError: ${line}`, {
+      publishedAt: '2025-01-20T06:32:59Z',
+      pythonExcludeNewer: '2025-01-21',
+    });
+
+    expect(cause?.fix).toMatch(/^run it with --with /);
+  },
+);
 
 test('a missing package of a shared name is added instead', () => {
   const cause = causeOf("ModuleNotFoundError: No module named 'google.generativeai'", {
@@ -297,4 +316,28 @@ test('a package for a newer Python names the version', () => {
   );
 
   expect(cause?.fix).toContain('--python 3.12');
+});
+
+test.each([
+  ['ERROR:mcp_server_git.server:/home/me/notes does not exist'],
+  ["Error: '/home/me/notes' is not a directory"],
+  ['fatal: not a git repository: /home/me/notes'],
+  ['Path `/home/me/notes`: No such file or directory'],
+  ['Directory not found: /home/me/notes'],
+  ["FileNotFoundError: [Errno 2] No such file or directory: '/home/me/notes'"],
+])('a path that the user has named is mounted at the same place: %s', (line) => {
+  const given = ['--repository', '/home/me/notes'];
+
+  expect(causeOf(line, { given })?.fix).toBe('mount it with --volume /home/me/notes:/home/me/notes');
+  expect(causeOf(line, { given: ['--repository=/home/me/notes'] })?.fix).toContain('/home/me/notes:/home');
+  expect(causeOf(line)?.fix).toMatch(/^mount it with --volume (?:DIR|FILE):\/home\/me\/notes$/);
+});
+
+test.each([
+  '/usr/bin/uvx not found',
+  '/opt/toolhive/package/x does not exist',
+  'GET /api/v1/items not found: 404',
+])('no mount helps: %s', (line) => {
+  expect(causeOf(line)?.fix ?? '').not.toContain('--volume FILE:/usr');
+  expect(causeOf(line)?.fix ?? '').not.toContain('/opt/');
 });

@@ -24,12 +24,16 @@ export interface KnownServer {
   publishedAt?: string | undefined;
   /** The Python packages that the user has added. */
   pythonWith?: readonly string[] | null | undefined;
+  /** What the user has passed to it: arguments and values of variables. */
+  given?: readonly string[];
+  /** The day whose Python packages the user has chosen. */
+  pythonExcludeNewer?: string | null | undefined;
 }
 
 /** The dependencies of the day after the server was published, which its author has used. */
-function ofItsTime({ publishedAt }: KnownServer): string | undefined {
+function ofItsTime({ publishedAt, pythonExcludeNewer }: KnownServer): string | undefined {
   const published = Date.parse(publishedAt ?? '');
-  if (Number.isNaN(published)) return undefined;
+  if (Number.isNaN(published) || pythonExcludeNewer) return undefined;
   const day = new Date(published + DAY_MS).toISOString().slice(0, 10);
   return `run it with --exclude-newer ${day}, because its dependencies have changed since it was published`;
 }
@@ -59,7 +63,9 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: /No module named 'fastmcp\.|cannot import name '\w+' from 'fastmcp/,
-    fix: () => "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
+    fix: (_groups, _output, known) =>
+      ofItsTime(known) ??
+      "run it with --with 'fastmcp<3', because it was written for an earlier version of FastMCP",
   },
   {
     // Python names the first part that is missing. So the package is there, unless several packages share its name.
@@ -89,8 +95,10 @@ const complaints: readonly Complaint[] = [
         : "run it with --with 'mcp<2', because it needs a package that came with version 1 of the Python SDK",
   },
   {
+    // Most of these came with an earlier version of a dependency. Packages that share a name did not.
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
-    fix: ([name = '']) =>
+    fix: ([name = ''], _output, known) =>
+      (['google', 'azure', 'ruamel'].includes(name) ? undefined : ofItsTime(known)) ??
       `run it with --with ${name.replaceAll('_', '-')}, or the name of the package that contains ${name}`,
   },
   {
@@ -120,6 +128,20 @@ const complaints: readonly Complaint[] = [
     fix: () => 'name the port that the server listens on with --target-port',
   },
   {
+    pattern: new RegExp(
+      String.raw`(?:^|[\s:'"\x60(=])${path}['"\x60)]?:? (?:does not exist|doesn't exist|not found|cannot be found|is not a (?:valid )?(?:directory|(?:git )?repository)|is not accessible|no such file or directory)\b`,
+      'i',
+    ),
+    fix: mount,
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(?:does not exist|doesn't exist|not found|cannot (?:find|access)|no such file or directory|not a (?:valid )?(?:directory|(?:git )?repository)): ?['"\x60]?${path}`,
+      'i',
+    ),
+    fix: mount,
+  },
+  {
     pattern: /(?:specified|allowed)[ -]director(?:y|ies)|directory path|\[?<?directory>?\]?(?:\.\.\.)?$/i,
     fix: () => 'mount a directory and name it after --, for example --volume DIR:/projects -- /projects',
   },
@@ -127,10 +149,7 @@ const complaints: readonly Complaint[] = [
     pattern: new RegExp(
       String.raw`(?:ENOENT: no such file or directory, \w+ '|No such file or directory: '|open |stat )${path}(?:'|: no such file)`,
     ),
-    fix: ([place = ''], output) =>
-      /^\/(?:opt\/toolhive|app|usr|home\/server)\//.test(place)
-        ? undefined
-        : `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`,
+    fix: mount,
   },
   {
     pattern: new RegExp(
@@ -280,6 +299,17 @@ function nativeModule(_groups: string[], output: string): string {
   return found === undefined
     ? 'run it with --allow-scripts and the name of the npm package whose native module is missing'
     : `run it with --allow-scripts ${found}, which builds its native module`;
+}
+
+/** The directories in a sandbox, in which nothing of the user is missing. */
+const ownPlaces = /^\/(?:opt\/toolhive|app|usr|home\/server|proc|sys|dev|tmp\/?$)(?:\/|$)/;
+
+/** A path that the user has named is one of this machine, so the server can see it at the same place. */
+function mount([place = '']: string[], output: string, { given = [] }: KnownServer): string | undefined {
+  if (ownPlaces.test(place)) return undefined;
+  if (given.some((value) => value === place || value.endsWith(`=${place}`)))
+    return `mount it with --volume ${place}:${place}`;
+  return `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`;
 }
 
 const shortened = (line: string): string => line.trim().slice(0, 400);

@@ -348,6 +348,8 @@ export class Supervisor implements AsyncDisposable {
     const context = await describeFailure(event, this.#options.logs, name, {
       publishedAt: this.#options.publishedAt?.(this.#runConfig),
       pythonWith: this.#runConfig.python_with,
+      given: [...(this.#runConfig.cmd_args ?? []), ...Object.values(this.#runConfig.env_vars ?? {})],
+      pythonExcludeNewer: this.#runConfig.python_exclude_newer,
     });
     this.#log.note('warn', { image, ...failureFields(event) }, 'workload failed');
     return context;

@@ -1,11 +1,13 @@
 // @suite system
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseSource } from '../../source.ts';
+import { parseSource, withOptions } from '../../source.ts';
+import { aLaunch } from '../../testing/conformance.ts';
 import { type Wheel, openPythonIndex } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { openProcessRuntime } from '../process.ts';
@@ -17,6 +19,13 @@ const scripts = ['server = server:main'];
 
 /** Packages that need a Python that no machine has, each through another dependency. */
 const wheels: readonly Wheel[] = [
+  { name: 'modest', version: '1.0.0', files, scripts },
+  {
+    name: 'bare',
+    version: '1.0.0',
+    files: { 'bare_tools/__init__.py': '', 'bare_tools/__main__.py': 'print("a module")\n' },
+  },
+  { name: 'library', version: '1.0.0', files: { 'library.py': '' } },
   { name: 'direct', version: '1.0.0', files, scripts, requiresPython: '>=3.15' },
   { name: 'server', version: '1.0.0', files, scripts, requiresPython: '>=3.14', requires: ['middle'] },
   { name: 'middle', version: '1.0.0', files: {}, requiresPython: '>=3.15', requires: ['last'] },
@@ -41,24 +50,86 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test.for([
-  ['that the package needs', 'direct', '3.15'],
-  ['that a dependency of a dependency needs', 'server', '3.16'],
-] as const)('a Python version %s is named in one step', async ([, name, version], { skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
-  const runtime = openProcessRuntime({
+function openRuntime(
+  name: string,
+  { home = folder, programs = '/usr/bin:/bin' } = {},
+): ReturnType<typeof openProcessRuntime> {
+  return openProcessRuntime({
     daemonId: `python-${folder.slice(-6)}`,
     cacheDir: join(folder, name, 'cache'),
     tempDir: join(folder, name, 'tmp'),
     bundlesDir: join(folder, name, 'bundles'),
     homesDir: join(folder, name, 'homes'),
     env: {
-      PATH: `${join(folder, 'uv', 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`,
-      HOME: folder,
+      PATH: `${join(folder, 'uv', 'bin')}:${dirname(process.execPath)}:${programs}`,
+      HOME: home,
       UV_DEFAULT_INDEX: `${index.origin}/simple`,
       UV_PYTHON_INSTALL_MIRROR: 'http://127.0.0.1:9',
     },
   });
+}
+
+test.for([
+  '.pyenv/versions/VERSION',
+  '.asdf/installs/python/VERSION',
+  '.local/share/mise/installs/python/VERSION',
+])(
+  'a Python version that a version manager keeps in %s, but whose launcher on PATH fails, is used',
+  async (place, { skip }) => {
+    if (!hasUv) skip('uv cannot be had here');
+    const about = 'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)';
+    const [version = '', program = ''] = (await run('python3', ['-c', about])).stdout.trim().split(' ');
+    const home = join(folder, place.split('/')[0]!);
+    const kept = join(home, place.replace('VERSION', version), 'bin');
+    const launchers = join(home, 'shims');
+    await Promise.all([kept, launchers].map((path) => mkdir(path, { recursive: true })));
+    await symlink(program, join(kept, 'python3'));
+    const failing = `#!/bin/sh\necho "python${version}: command not found" >&2\nexit 127\n`;
+    for (const name of await readdir('/usr/bin'))
+      if (!name.startsWith('python')) await symlink(join('/usr/bin', name), join(launchers, name));
+    for (const name of ['python', 'python3', `python${version}`])
+      await writeFile(join(launchers, name), failing, { mode: 0o755 });
+    const runtime = openRuntime(`kept-${place.slice(1, 5)}`, { home, programs: launchers });
+
+    const source = withOptions(parseSource('uvx://modest'), { python: version });
+    const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+
+    expect(prepared).toMatchObject({ name: 'modest', version: '1.0.0' });
+  },
+);
+
+test.for([
+  ['bare', 'start its module instead: thv run uvx --from bare python -m bare_tools'],
+  ['library', 'the package is a library rather than a server'],
+])('%s, which has no program, says what can be started', async ([name, hint], { skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime(`${name}-hint`);
+
+  const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
+
+  await expect(preparing).rejects.toMatchObject({
+    message: `package ${name} has no program to run`,
+    hint,
+  });
+});
+
+test('a module of a package without a program is started', async ({ skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('module');
+  const source = parseSource('uvx://bare#program=python');
+
+  const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared, { args: ['-m', 'bare_tools'] }), never);
+
+  expect(await text(server.stdio!.output)).toBe('a module\n');
+});
+
+test.for([
+  ['that the package needs', 'direct', '3.15'],
+  ['that a dependency of a dependency needs', 'server', '3.16'],
+] as const)('a Python version %s is named in one step', async ([, name, version], { skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime(name);
 
   const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
 

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { mkdir, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
-import { toolEnvironment } from '../../version-managers.ts';
+import { keptPythons, toolEnvironment } from '../../version-managers.ts';
 import { originsIn } from './registries.ts';
 import { type InstallContext, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
@@ -38,11 +38,27 @@ export async function findPython(
   return { path, readOnlyPaths: isSystem ? [] : [prefix] };
 }
 
-/** The user's own interpreter. uv starts the interpreters on PATH to read their versions, as it does for the user. */
+/**
+ * The user's own interpreter: the first on PATH that is suitable, or one that a version manager keeps but does not offer
+ * on PATH. There, the launcher of such a version fails, and uv gives up at the first failure.
+ */
 async function ownPython(request: string | undefined, context: InstallContext): Promise<string | undefined> {
+  const onPath = await pythonOn(context.env['PATH'], request, context);
+  if (onPath !== undefined || request === undefined) return onPath;
+  const kept = await keptPythons(context.env);
+  return kept.length === 0 ? undefined : pythonOn(kept.join(delimiter), request, context);
+}
+
+/** uv starts the interpreters of a search path to read their versions, as it does for the user. */
+async function pythonOn(
+  PATH: string | undefined,
+  request: string | undefined,
+  context: InstallContext,
+): Promise<string | undefined> {
   const { UV_PYTHON } = context.env;
   const env = {
     ...toolEnvironment(context.env),
+    PATH,
     UV_PYTHON,
     UV_PYTHON_PREFERENCE: 'only-system',
     UV_PYTHON_DOWNLOADS: 'never',

@@ -90,10 +90,14 @@ export const uvInstaller: Installer = {
         if (downloaded.result.code !== 0) return downloaded.result;
         lock = downloaded.lock;
         const offline = lock === undefined ? [] : ['--offline'];
-        const args = ['tool', 'install', ...build, ...offline, '--python', found.path, ...others];
+        const options = [...build, ...offline];
+        if (startsPython(source)) return installForPython(source, options, { context, python: found });
+        const args = ['tool', 'install', ...options, '--python', found.path, ...others];
         return uv([...args, pythonRequirement(source)], context, { python: found, source });
       }),
     );
+    if (result.code !== 0 && hasNoProgram(result))
+      throw withoutProgram(source, await modulesIn(join(context.downloads, CHECKED), source));
     if (result.code !== 0) throw uvFailure(source, result);
     const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
     if (contents !== undefined) await context.inspect(source, contents);
@@ -105,6 +109,49 @@ export const uvInstaller: Installer = {
     return { ...install, contents: recorded(contents) };
   },
 };
+
+/** Whether the user starts a module of the package, as in `uvx --from PACKAGE python -m MODULE`. */
+const startsPython = ({ program }: PackageSource): boolean => /^python3?$/.test(program ?? '');
+
+/** Installs a package that needs no program, because Python is started instead. */
+async function installForPython(
+  source: PackageSource,
+  options: readonly string[],
+  { context, python }: { context: InstallContext; python: Python },
+): Promise<ToolResult> {
+  const place = `${inside.package}/tools/${normalized(source.name)}`;
+  const created = await uv(['venv', place, '--python', python.path], context, { python, source });
+  if (created.code !== 0) return created;
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
+  return uv(['pip', 'install', ...options, '--python', `${place}/bin/python`, ...requirements], context, {
+    python,
+    source,
+  });
+}
+
+// Without progress, uv leaves the first of its two lines out.
+const hasNoProgram = ({ stderr }: Pick<ToolResult, 'stderr'>): boolean =>
+  /No executables are provided|Failed to install entrypoints/i.test(stderr);
+
+function withoutProgram({ name }: Pick<PackageSource, 'name'>, modules: readonly string[]): ThvError {
+  const [module] = modules;
+  return unsupported(`package ${name} has no program to run`, {
+    hint:
+      module === undefined
+        ? 'the package is a library rather than a server'
+        : `start its module instead: thv run uvx --from ${name} python -m ${module}`,
+  });
+}
+
+/** The modules of a package that Python can start, from the list of its files. */
+async function modulesIn(folder: string, { name }: PackageSource): Promise<string[]> {
+  const infos = (await readdir(folder).catch(() => [])).filter((info) => info.endsWith('.dist-info'));
+  const own = infos.find((info) => normalized(info.split('-')[0] ?? '') === normalized(name));
+  if (own === undefined) return [];
+  const files = (await readPackageFile(folder, join(own, 'RECORD')))?.toString() ?? '';
+  const modules = [...files.matchAll(/^([A-Za-z_]\w{0,100})\/__main__\.py,/gm)];
+  return modules.map(([, module = '']) => module);
+}
 
 const LOCK = 'pylock.toml';
 const CHECKED = 'checked';
@@ -401,18 +448,15 @@ export async function describeTool(
   { tool, folder, python }: { tool: string; folder: string; python: Python },
 ): Promise<Install> {
   const { name, version } = source;
+  const interpreter = { command: `tools/${tool}/bin/python`, readOnlyPaths: python.readOnlyPaths };
+  if (startsPython(source)) return { ...interpreter, version: version ?? '', args: [] };
   const script = chooseExecutable(
     { ...source, name: tool },
     await readdir(join(folder, 'bin')).catch(() => []),
   );
   const path = innerPath(name, `tools/${tool}/bin/${script}`);
   await requireProgramFile(name, folder, path);
-  return {
-    version: version ?? '',
-    command: `tools/${tool}/bin/python`,
-    args: [path],
-    readOnlyPaths: python.readOnlyPaths,
-  };
+  return { ...interpreter, version: version ?? '', args: [path] };
 }
 
 /** The executable that the source names, or the one named like the package, or else the only one. */
@@ -451,12 +495,7 @@ export function uvFailure(
   if (unknown !== undefined && normalized(unknown) === normalized(name)) {
     return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
   }
-  // Without progress, uv leaves the first of its two lines out.
-  if (/No executables are provided|Failed to install entrypoints/i.test(stderr)) {
-    return unsupported(`package ${name} has no program to run`, {
-      hint: 'the package is a library rather than a server',
-    });
-  }
+  if (hasNoProgram({ stderr })) return withoutProgram({ name }, []);
   const error = reasonOf(stderr);
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
