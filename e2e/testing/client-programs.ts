@@ -18,9 +18,9 @@ export interface ClientProgram {
   text?: (server: readonly string[]) => string;
   /** Shows the servers. Undefined if it has no such command. */
   list?: readonly string[];
-  /** What is written to the list. */
+  /** The input of the list. */
   input?: string;
-  /** What the list says about a connected server, with its name. Undefined if it does not say whether a server is connected. */
+  /** The line for a connected server. Undefined if the list does not say whether a server is connected. */
   connected?: RegExp;
   env?: NodeJS.ProcessEnv;
 }

@@ -63,7 +63,7 @@ export async function findPlaces({ userFile, projects }: PlacesOptions): Promise
 /** A project can come from others. */
 const MAX_FILES = 50;
 
-/** The sections in other files of a client. */
+/** The sections in a client's other files. */
 async function filesAt(
   directory: string,
   application: ClientApplication,

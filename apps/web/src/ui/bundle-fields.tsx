@@ -184,7 +184,7 @@ function SensitiveField({
   );
 }
 
-/** What the author says about a value, and what the form expects. */
+/** The description by the author, and the expectations of the form. */
 function hintOf({
   type,
   description,

@@ -101,7 +101,7 @@ export interface ProjectFile {
 export interface ClientGuide {
   /** Its name in sentences. */
   name: string;
-  /** What makes the client read the file again. One sentence. */
+  /** The way to make the client read the file again, in a sentence. */
   apply: string;
   /** Why its servers could still be missing, in a sentence. */
   note?: string;

@@ -13,7 +13,7 @@ const example = {
   env: { DEMO_API_KEY: 'sk-demo-1234567890' },
 } as const;
 
-/** Begins what another page has, too, so that readers of a search result do not download it. */
+/** Begins a part that another page has, too, so that the search index does not repeat it. */
 const unsearched = '<div data-unsearched>';
 
 type Guided = ClientApplication & { guide: ClientGuide };

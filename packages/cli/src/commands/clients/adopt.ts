@@ -160,7 +160,7 @@ function showResult(page: Page, servers: readonly AdoptedServer[]): void {
   }
 }
 
-/** What users do next, in each client that has changed. */
+/** The next steps of users, in each client that has changed. */
 function notesFor(servers: readonly AdoptedServer[]): string[] {
   const places = servers.flatMap(({ places: all, problem }) => (problem === undefined ? all : []));
   if (places.length === 0) return [];

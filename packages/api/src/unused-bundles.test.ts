@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { statePaths } from '@toolhive/state/paths';
 import { expect, test } from 'vitest';
-import { makeHome, openTestCore } from '../testing/test-core.ts';
+import { makeHome, openTestCore } from '@toolhive/core/testing';
 
 const hashOf = (digit: string): string => digit.repeat(64);
 
