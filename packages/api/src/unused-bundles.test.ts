@@ -1,5 +1,5 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { statePaths } from '@toolhive/state/paths';
 import { expect, test } from 'vitest';
 import { makeHome, openTestCore } from '@toolhive/core/testing';
@@ -36,4 +36,15 @@ test('a daemon that cannot read all run configs keeps all bundles', async () => 
   await using _core = await openTestCore(home);
 
   expect(await readdir(bundles)).toHaveLength(5);
+});
+
+test('a state directory whose bundles cannot be listed does not keep the daemon from its start', async () => {
+  await using home = await makeHome();
+  const { bundles } = statePaths(home.env);
+  await mkdir(dirname(bundles), { recursive: true });
+  await writeFile(bundles, 'not a directory');
+
+  await using core = await openTestCore(home);
+
+  expect(core.workloads.all()).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { join } from 'node:path';
 import { BundleStore } from '@toolhive/bundles/store';
-import { messageOf } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { Lookup } from '@toolhive/outgoing/way-out';
 import { PackageInspection } from '@toolhive/registry/package-inspection';
@@ -14,7 +13,6 @@ import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { Secrets } from '@toolhive/secrets/secrets';
 import type { SecretsChange } from '@toolhive/secrets/secrets';
-import { filesIn, readIfThere } from '@toolhive/state/files';
 import type { StatePaths } from '@toolhive/state/paths';
 import { installationSettings } from '@toolhive/state/values';
 import type { Logger } from 'pino';
@@ -77,24 +75,8 @@ export async function openSupply(
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
   const bundles = new BundleStore(paths.bundles);
-  await removeUnusedBundles(bundles, paths, log);
+  await bundles.removeUnused(paths.runConfigs);
   return { registry, packages, bundles, runtimes, secrets, lookup };
-}
-
-/** A run config that is damaged still names its bundle. */
-async function removeUnusedBundles(
-  bundles: BundleStore,
-  { runConfigs }: StatePaths,
-  log: Logger,
-): Promise<void> {
-  try {
-    const texts = await Promise.all(
-      (await filesIn(runConfigs)).map((name) => readIfThere(join(runConfigs, name))),
-    );
-    await bundles.removeUnused((sha256) => texts.some((text) => text?.includes(sha256) === true));
-  } catch (error) {
-    log.warn({ why: messageOf(error) }, 'unused bundles could not be removed');
-  }
 }
 
 function secretEvent(change: SecretsChange): EventToSend {
