@@ -90,11 +90,19 @@ test('a bundle asks for its values in a form, and runs with them', async () => {
   const problem = await page.locator(`[id="${await wrong.getAttribute('aria-describedby')}"]`).innerText();
   const isFocused = await wrong.evaluate((field) => field === document.activeElement);
   await page.getByLabel('Folder required').fill(`${folder}:ro`);
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async (text) => void (document.title = text);
+  });
+  await page.getByRole('button', { name: 'Copy as thv run' }).click();
+  await expect.poll(() => page.title()).toContain('--config limit=7');
+  const copied = await page.title();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.waitForURL('**/ui/w/notes');
 
   expect(found).toEqual([]);
   expect(await page.content()).not.toContain('CaNaRy1x7Qz');
+  expect(copied).toContain('--config tags=one --config tags=two');
+  expect(copied).not.toContain('CaNaRy1x7Qz');
   expect(shown).toContain('The bundle proposes');
   expect(problem).toContain('my notes');
   expect(isFocused).toBe(true);

@@ -316,6 +316,9 @@ export function asCommand(draft: Draft): string {
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
     ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
+    ...Object.entries(request.user_config ?? {}).flatMap(([key, value]) =>
+      [value].flat().flatMap((each) => ['--config', `${key}=${String(each)}`]),
+    ),
     ...(request.resources?.memory === undefined ? [] : ['--memory', String(request.resources.memory)]),
     ...(request.resources?.cpus === undefined ? [] : ['--cpus', String(request.resources.cpus)]),
     ...(request.ephemeral === true ? ['--ephemeral'] : []),
