@@ -235,6 +235,40 @@ test('a project gets neither the variables of the user nor paths outside', async
   expect(byName['file']?.problem).toContain('names the file');
 });
 
+test('servers in the workspace files of editors are adopted, and every file comes back to the byte', async () => {
+  await using user = await makeUser();
+  const entry = JSON.stringify(echo);
+  const files = {
+    'project/mine.code-workspace': `{\n\t"folders": [{ "path": "." }], // mine\n\t"settings": {\n\t\t"mcp": { "servers": { "echo": ${entry}, }, },\n\t\t"amp.mcpServers": { "echo": ${entry} },\n\t},\n}\n`,
+    'project/flat.code-workspace': `{"settings":{"mcp.servers":{"echo":${entry}}},"folders":[]}`,
+    'project/.vscode/settings.json': `{"editor.tabSize": 2, "mcp": {"servers": {"echo": ${entry}}}}`,
+    'project/.continue/mcpServers/echo.yaml':
+      'name: mine # mine\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: echo\n    command: npx\n    args: [-y, toolhive-test-servers, echo]\n',
+    '.config/Code/User/settings.json': `// mine\r\n{"mcp": {"servers": {"echo": ${entry}}}}\r\n`,
+  };
+  await write(user, files);
+  const project = ['--project', join(user.home, 'project')];
+
+  const { servers } = await json<AdoptionResult>(user, 'adopt', '--yes', ...project);
+  const adopted = await textsOf(user, files);
+  const left = await json<AdoptionPlan>(user, 'adopt', '--dry-run', ...project);
+  const undone = await json<UndoneAdoption>(user, 'adopt', '--undo', '--yes');
+
+  expect(servers.map(({ workload, problem }) => [workload, problem])).toEqual([['echo', undefined]]);
+  expect(servers[0]?.places.map(({ client_type, path }) => `${client_type} ${path.slice(user.home.length + 1)}`).toSorted()).toEqual([
+    'amp-vscode project/mine.code-workspace',
+    'continue project/.continue/mcpServers/echo.yaml',
+    'vscode .config/Code/User/settings.json',
+    'vscode project/.vscode/settings.json',
+    'vscode project/flat.code-workspace',
+    'vscode project/mine.code-workspace',
+  ]); // prettier-ignore
+  for (const text of Object.values(adopted)) expect(text).not.toContain('toolhive-test-servers');
+  expect(left.servers).toEqual([]);
+  expect(undone.files.map(({ restored }) => restored)).toEqual(Object.keys(files).map(() => 'file'));
+  expect(await textsOf(user, files)).toEqual(files);
+});
+
 test('in a registered client, an adopted entry with another name is the only one for its workload', async () => {
   await using user = await makeUser();
   await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { 'My Echo!': echo } }) });
@@ -303,6 +337,44 @@ test('a key in the URL of a remote server moves to the secrets, and the server s
   expect(config).not.toContain('CaNaRy');
   server.closeAllConnections();
   server.close();
+});
+
+test('a name that is taken during an adoption leaves the entry and the workload of the user as they are', async () => {
+  await using user = await makeUser();
+  // The adoption waits for the first server until the test lets it fail.
+  const asked = Promise.withResolvers<() => void>();
+  const server = createServer((_request, response) => {
+    asked.resolve(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    response.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const text = JSON.stringify({ mcpServers: { first: { url: `http://127.0.0.1:${port}/mcp` }, echo } });
+  await write(user, { '.cursor/mcp.json': text });
+
+  const adoption = user.start('adopt', '--yes', '--format', 'json');
+  const fail = await asked.promise;
+  await user.mustThv(
+    'run',
+    'npx://toolhive-test-servers',
+    '--name',
+    'echo',
+    '--label',
+    'of=user',
+    '--',
+    'echo',
+  );
+  fail();
+  await adoption.ended;
+
+  const { servers } = JSON.parse(adoption.stdout()) as AdoptionResult;
+  expect(servers.find(({ workload }) => workload === 'echo')?.problem).toContain('echo already exists');
+  expect(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')).toBe(text);
+  const listed = await json<{ name: string; status: string; labels: object }[]>(user, 'list', '--all');
+  expect(listed).toMatchObject([{ name: 'echo', status: 'running', labels: { of: 'user' } }]);
 });
 
 test('what a killed daemon left of an adoption is removed, and a workload of the user with that name stays', async () => {

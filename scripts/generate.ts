@@ -11,6 +11,7 @@ import { deployFiles } from '@toolhive/operator/charts';
 import { crdFiles } from '@toolhive/operator/crds';
 import { format, resolveConfig } from 'prettier';
 import * as z from 'zod';
+import { clientGuides } from '../apps/docs/src/plugins/references/client-guides.ts';
 import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
 /** Every generated data file, by its path from the root, with the function that creates its content. */
@@ -26,6 +27,7 @@ async function generatedTexts(): Promise<Record<string, string>> {
   return {
     ...below('packages/operator/generated/', crdFiles()),
     ...below('deploy/', deployFiles()),
+    ...below('apps/docs/docs/toolhive/guides-clients/', clientGuides()),
     ...(await chartReadmes('toolhive-operator', 'toolhive-operator-crds')),
   };
 }

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { SidebarsConfig } from '@docusaurus/plugin-content-docs';
+import { guidedClients } from './src/plugins/references/client-guides.ts';
 
 type Items = Exclude<SidebarsConfig[string], Record<string, unknown>>;
 type Item = Items[number];
@@ -52,12 +53,17 @@ function commands(): Item {
 const sidebars: SidebarsConfig = {
   toolhive: [
     { type: 'doc', id: 'toolhive/index', label: 'Introduction' },
-    index(
+    category(
       'Get started',
       'quickstart',
-      'Run your first MCP server with the web UI, the CLI, or Kubernetes.',
       pages('tutorials', 'quickstart-ui', 'quickstart-cli', 'quickstart-k8s'),
       open,
+    ),
+    index(
+      'Client guides',
+      'guides-clients',
+      'Move the MCP servers of your client to ToolHive, and back.',
+      pages('guides-clients', ...guidedClients),
     ),
     category('UI guides', 'guides-ui/index', [
       ...pages('guides-ui', 'install', 'registry'),

@@ -1,9 +1,8 @@
 // @suite faults
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { diesAtStep } from '@toolhive/testing/killed-process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { clientTexts, give, take, textsIn } from './testing/take-and-give.ts';
 
@@ -27,34 +26,10 @@ const backupsIn = async (home: string): Promise<string[]> =>
 /** Adopts or gives back in a process of its own, which kills itself at the given step. False if there are fewer steps. */
 async function dieDuring(act: 'take' | 'give', home: string, step: number): Promise<boolean> {
   const code = `
-    import fs from 'node:fs/promises';
-    import { syncBuiltinESMExports } from 'node:module';
-    let left = ${step};
-    const count = () => { if (left-- === 0) process.kill(process.pid, 'SIGKILL'); };
-    for (const name of ['open', 'link', 'rename', 'rm', 'writeFile']) {
-      const real = fs[name];
-      fs[name] = async (...args) => {
-        count();
-        const result = await real(...args);
-        if (name === 'open') {
-          const { writeFile } = result;
-          result.writeFile = async function (text) {
-            await writeFile.call(this, text.slice(0, 10));
-            count();
-            await writeFile.call(this, text.slice(10));
-          };
-        }
-        return result;
-      };
-    }
-    syncBuiltinESMExports();
     const acts = await import(${JSON.stringify(new URL('testing/take-and-give.ts', import.meta.url).href)});
     await acts.${act}(${JSON.stringify(home)});
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' });
-  const [status, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  expect([status, signal]).toEqual(signal === null ? [0, null] : [null, 'SIGKILL']);
-  return signal !== null;
+  return diesAtStep(step, code);
 }
 
 /** By default, one of three steps, beginning with a random one. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clientApplications } from '@toolhive/contract/client-application';
+import { clientApplications, formatOf } from '@toolhive/contract/client-application';
 import type { UndoneAdoption } from '@toolhive/contract/adoption';
 import { ThvError, conflict } from '@toolhive/contract/failure';
 import { entryTarget, leadToSame } from '@toolhive/clients/entry';
@@ -116,5 +116,6 @@ function placeOf({ client, scope, path, pointer, directory }: Change): Place {
   const application = clientApplications.find(({ id }) => id === client);
   if (application === undefined) throw new Error(`no row for ${client}`); // the record has names of the table
   const isShared = scope === 'project' && directory !== undefined && path.startsWith(directory);
-  return { application: { ...application, pointer }, scope, path, directory, isShared };
+  const format = formatOf(path) ?? application.format;
+  return { application: { ...application, pointer, format }, scope, path, directory, isShared };
 }

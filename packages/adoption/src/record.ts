@@ -41,7 +41,7 @@ const Created = z.object({
   id: z.string().optional(),
   /** The ID of a workload that is still being compared, and can have more access than it keeps. */
   candidate: z.string().optional(),
-  /** The keys of its secrets. */
+  /** Its secrets, by key. */
   secrets: z.array(z.string()).default([]),
   at: z.string(),
   /** Identifies the server. */

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
 import { cancelled, conflict, invalid, notFound, tooLarge } from '@toolhive/contract/failure';
 import { type BundleArchive, bundleLimits, openArchive } from './archive.ts';
@@ -77,6 +77,27 @@ export class BundleStore {
     const manifest = await manifestIn(archive, title);
     const resources = undo.move();
     return Object.assign(archive, { manifest, [Symbol.asyncDispose]: () => resources.disposeAsync() });
+  }
+
+  /**
+   * Removes the content that no file in a directory of run configs names, and the remains of a killed daemon. A run config
+   * that is damaged still names its bundle, and if one cannot be read, all content stays. Not while workloads can be
+   * created, because a new workload uses its bundle before its run config exists.
+   */
+  async removeUnused(runConfigs: string): Promise<void> {
+    const names = await readdir(this.#directory).catch(() => []); // no bundle was stored yet
+    if (names.length === 0) return;
+    try {
+      const configs = await readdir(runConfigs);
+      const texts = await Promise.all(configs.map((name) => readFile(join(runConfigs, name), 'utf8')));
+      for (const name of names) {
+        const [, sha256] = /^([0-9a-f]{64})\.mcpb$/.exec(name) ?? [];
+        const isUnused = sha256 !== undefined && !texts.some((text) => text.includes(sha256));
+        if (isUnused || /^\..*\.new$/.test(name)) await rm(join(this.#directory, name), { force: true });
+      }
+    } catch {
+      return; // what is left takes room until another start
+    }
   }
 
   path(sha256: string): string {

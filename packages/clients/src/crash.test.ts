@@ -1,10 +1,9 @@
 // @suite faults
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
+import { diesAtStep } from '@toolhive/testing/killed-process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ClientFiles } from './client-files.ts';
 import type { Entry } from './entry.ts';
@@ -37,27 +36,6 @@ async function reconcile(home: string, entries: readonly Entry[]): Promise<void>
 /** The same in a process of its own, which kills itself at the given step; false when there are fewer steps. */
 async function reconcileAndDie(home: string, step: number): Promise<boolean> {
   const code = `
-    import fs from 'node:fs/promises';
-    import { syncBuiltinESMExports } from 'node:module';
-    let left = ${step};
-    const count = () => { if (left-- === 0) process.kill(process.pid, 'SIGKILL'); };
-    for (const name of ['open', 'link', 'rename', 'rm', 'writeFile']) {
-      const real = fs[name];
-      fs[name] = async (...args) => {
-        count();
-        const result = await real(...args);
-        if (name === 'open') {
-          const { writeFile } = result;
-          result.writeFile = async function (text) {
-            await writeFile.call(this, text.slice(0, 10));
-            count();
-            await writeFile.call(this, text.slice(10));
-          };
-        }
-        return result;
-      };
-    }
-    syncBuiltinESMExports();
     const { ClientFiles } = await import(${JSON.stringify(new URL('client-files.ts', import.meta.url).href)});
     const log = { warn() {}, info() {}, error() {} };
     const home = ${JSON.stringify(home)};
@@ -65,10 +43,7 @@ async function reconcileAndDie(home: string, step: number): Promise<boolean> {
     await clients.reconcile(new Map([['cursor', ${JSON.stringify(after)}]]));
     process.exitCode = clients.problems.size;
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' });
-  const [status, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  expect([status, signal]).toEqual(signal === null ? [0, null] : [null, 'SIGKILL']);
-  return signal !== null;
+  return diesAtStep(step, code);
 }
 
 test(

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { clientApplications } from '@toolhive/contract/client-application';
-import type { ClientApplication } from '@toolhive/contract/client-application';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { clientApplications, formatOf } from '@toolhive/contract/client-application';
+import type { ClientApplication, ProjectFile } from '@toolhive/contract/client-application';
 import type { EntryValue } from './entry.ts';
 import { limits } from './client-files.ts';
 import { changeEntries, readEntries, readSection } from './entry-file.ts';
@@ -50,11 +51,38 @@ export async function findPlaces({ userFile, projects }: PlacesOptions): Promise
     };
     add(user);
     for (const section of await sectionsOfProjects(user)) add(section);
+    for (const file of await filesAt(dirname(user.path), application, application.otherSections))
+      add({ ...user, ...file });
     for (const directory of projects)
-      for (const file of application.projectFiles)
-        add({ application, scope: 'project', path: join(directory, file), directory, isShared: true });
+      for (const file of await filesAt(directory, application, application.projectFiles))
+        add({ ...file, scope: 'project', directory, isShared: true });
   }
   return places;
+}
+
+/** A project can come from others. */
+const MAX_FILES = 50;
+
+/** The sections in a client's other files. */
+async function filesAt(
+  directory: string,
+  application: ClientApplication,
+  sections: readonly ProjectFile[],
+): Promise<Pick<Place, 'application' | 'path'>[]> {
+  const found: Pick<Place, 'application' | 'path'>[] = [];
+  for (const { file, pointer } of sections) {
+    const section = { ...application, pointer, format: formatOf(file) ?? application.format };
+    const [folder, suffix] = file.split('*');
+    if (suffix === undefined || folder === undefined) {
+      found.push({ application: section, path: join(directory, file) });
+      continue;
+    }
+    const names = await readdir(join(directory, folder)).catch(() => []); // no such directory
+    const fitting = names.filter((name) => name.endsWith(suffix)).toSorted();
+    for (const name of fitting.slice(0, MAX_FILES))
+      found.push({ application: section, path: join(directory, folder, name) });
+  }
+  return found;
 }
 
 /** The sections in a user's file, with one project each. */

@@ -2,6 +2,7 @@ import Link from '@docusaurus/Link';
 import useDocusaurusContext from '@docusaurus/useDocusaurusContext';
 import Layout from '@theme/Layout';
 import type { ReactNode } from 'react';
+import { BeforeAfter } from '@site/src/components/BeforeAfter';
 import { Command } from '@site/src/components/Command';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
 import styles from './index.module.css';
@@ -22,22 +23,23 @@ export default function Home(): ReactNode {
               client can use.
             </p>
             <div className={styles.ways}>
-              <Link className="button button--primary button--lg" to="/toolhive/tutorials/quickstart-cli">
-                Run your first server
+              <Link className="button button--primary button--lg" to="/toolhive/quickstart">
+                Move your servers
               </Link>
-              <Link className="button button--secondary button--lg" to="/toolhive/">
-                Read the introduction
+              <Link className="button button--secondary button--lg" to="/toolhive/tutorials/quickstart-cli">
+                Run your first server
               </Link>
             </div>
           </div>
           <div className={styles.screen}>
-            <Command output={run}>thv run filesystem --volume ~/notes:/projects</Command>
+            <Command output={adopted}>thv adopt</Command>
             <p className={styles.caption}>
-              Add this URL to your client. The server can access <code>~/notes</code>, but not your other
-              files, your environment variables, or the network.
+              One command moves the servers of all your clients behind ToolHive. Another one,{' '}
+              <code>thv adopt --undo</code>, restores every byte of their files.
             </p>
           </div>
         </header>
+        <Move />
         <Steps />
         <Ways />
         <Servers />
@@ -46,12 +48,21 @@ export default function Home(): ReactNode {
   );
 }
 
-/** As it was printed. */
-const run = `- installing @modelcontextprotocol/server-filesystem 2026.8.31
-- installed @modelcontextprotocol/server-filesystem 2026.8.31 in 2.1 s
-- starting npx://@modelcontextprotocol/server-filesystem@2026.8.31
-- waiting for its first response
-filesystem runs at http://127.0.0.1:20136/mcp`;
+/** As it was printed, without the plan. */
+const adopted = `- everything: starting with its network rules
+- everything: changing /home/you/.cursor/mcp.json
+- everything: changing /home/you/.claude.json
+- everything: changing /home/you/.gemini/settings.json
+adopted everything, used by cursor, claude-code, gemini-cli`;
+
+function Move(): ReactNode {
+  return (
+    <section className={styles.section} aria-labelledby="move">
+      <h2 id="move">One command moves everything</h2>
+      <BeforeAfter />
+    </section>
+  );
+}
 
 function Steps(): ReactNode {
   return (

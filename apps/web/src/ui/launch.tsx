@@ -162,7 +162,8 @@ async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<
   );
   if (fresh.length === 0) return;
   const provider = await client.getSecretsProvider({}).catch(() => undefined); // there is none yet
-  if (provider === undefined) await client.setupSecrets({ body: { provider_type: 'encrypted' } });
+  if (provider === undefined)
+    await client.setupSecrets({ body: { provider_type: 'encrypted', generate_password: true } });
   const { keys } = await client.listSecrets({});
   const taken = new Set(keys.map(({ key }) => key));
   for (const { name, value } of fresh) {

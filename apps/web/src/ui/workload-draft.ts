@@ -173,11 +173,24 @@ function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
   return others;
 }
 
-const lines = (text: string): string[] =>
+/** The lines of a text that are not empty. */
+export const linesIn = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
+
+/** The target of a secret for the field of a bundle. */
+export const bundleTarget = (key: string): string => `user_config.${key}`;
+
+/** Whether a variable belongs to the fields of a bundle. */
+export const isBundleValue = ({ name }: Variable): boolean => name.startsWith(bundleTarget(''));
+
+/** The draft for another source. The values for a bundle belong to that bundle. */
+export function withImage(draft: Draft, image: string): Draft {
+  const { user_config: _config, ...others } = draft.others;
+  return { ...draft, image, others, variables: draft.variables.filter((one) => !isBundleValue(one)) };
+}
 
 const isGiven = ({ name, value }: Variable): boolean => name !== '' && value !== '';
 
@@ -213,7 +226,7 @@ export function requestOf(
     ...(isRemote
       ? headersOf(draft, given, secretNames)
       : {
-          cmd_arguments: lines(draft.arguments),
+          cmd_arguments: linesIn(draft.arguments),
           env_vars: Object.fromEntries(
             given.filter(({ kind }) => kind === 'text').map(({ name, value }) => [name, value]),
           ),
@@ -282,7 +295,7 @@ export function profileOf({ network, hosts, ports, others }: Draft): PermissionP
     case 'public':
       return withOutbound({ allow_port: allowPort.length > 0 ? allowPort : [80, 443] });
     case 'hosts':
-      return withOutbound({ allow_host: lines(hosts), allow_port: allowPort });
+      return withOutbound({ allow_host: linesIn(hosts), allow_port: allowPort });
     case 'open':
       return withOutbound({ insecure_allow_all: true });
   }
@@ -303,6 +316,9 @@ export function asCommand(draft: Draft): string {
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
     ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
+    ...Object.entries(request.user_config ?? {}).flatMap(([key, value]) =>
+      [value].flat().flatMap((each) => ['--config', `${key}=${String(each)}`]),
+    ),
     ...(request.resources?.memory === undefined ? [] : ['--memory', String(request.resources.memory)]),
     ...(request.resources?.cpus === undefined ? [] : ['--cpus', String(request.resources.cpus)]),
     ...(request.ephemeral === true ? ['--ephemeral'] : []),

@@ -4,7 +4,8 @@ import { groups, secrets } from '../api/resources.ts';
 import { useResource } from '../api/store.ts';
 import { AreaField, SelectField, TextField, useField } from './fields.tsx';
 import { ForeignText } from './text.tsx';
-import { pointerOfMount, pointerOfVariable } from './workload-draft.ts';
+import { BundleFields } from './bundle-fields.tsx';
+import { isBundleValue, pointerOfMount, pointerOfVariable, withImage } from './workload-draft.ts';
 import type { Draft, Mount, NetworkChoice, Variable } from './workload-draft.ts';
 
 interface Props {
@@ -27,11 +28,14 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
         <TextField
           label="Package or image"
           pointer="/image"
-          hint="npx://PACKAGE, uvx://PACKAGE, go://MODULE, an image such as ghcr.io/example/server:1.2, or an absolute path behind npx:// or uvx://"
+          hint="npx://PACKAGE, uvx://PACKAGE, go://MODULE, mcpb:///PATH of a bundle, an image such as ghcr.io/example/server:1.2, or an absolute path behind npx:// or uvx://"
           value={draft.image}
           isRequired
-          onChange={(image) => set({ image })}
+          onChange={(image) => onChange(withImage(draft, image))}
         />
+      )}
+      {source === 'package' && draft.image.startsWith('mcpb://') && (
+        <BundleFields draft={draft} onChange={onChange} />
       )}
       {source === 'remote' && (
         <TextField
@@ -148,17 +152,19 @@ function Variables({
   return (
     <fieldset>
       <legend>Environment variables and secrets</legend>
-      {variables.map((variable, index) => (
-        <VariableRow
-          key={variable.isFixed === true ? variable.name : index}
-          variable={variable}
-          number={index + 1}
-          pointer={pointerOfVariable(variables, index)}
-          stored={stored}
-          onChange={(changes) => onChange(variables.with(index, { ...variable, ...changes }))}
-          onRemove={() => onChange(variables.toSpliced(index, 1))}
-        />
-      ))}
+      {variables.map((variable, index) =>
+        isBundleValue(variable) ? null : (
+          <VariableRow
+            key={variable.isFixed === true ? variable.name : index}
+            variable={variable}
+            number={index + 1}
+            pointer={pointerOfVariable(variables, index)}
+            stored={stored}
+            onChange={(changes) => onChange(variables.with(index, { ...variable, ...changes }))}
+            onRemove={() => onChange(variables.toSpliced(index, 1))}
+          />
+        ),
+      )}
       <button type="button" onClick={() => onChange([...variables, { name: '', kind: 'text', value: '' }])}>
         Add a variable
       </button>

@@ -75,14 +75,38 @@ export interface ClientApplication {
   nameKey: string | undefined;
   /** Additional fields of every new entry. */
   extra: Readonly<Record<string, boolean | number | readonly string[]>>;
-  /** Its files in a project, relative to the directory of the project. */
-  projectFiles: readonly string[];
+  /** Its files in a project. */
+  projectFiles: readonly ProjectFile[];
+  /** Other files with servers beside that of the user. ToolHive writes none there. */
+  otherSections: readonly ProjectFile[];
   /** The path of keys to a map of directories, whose values contain the servers of one project each. */
   projects: readonly string[] | undefined;
   /** The variables that move its files. */
   moves: readonly Move[];
   /** If this path exists, the client is installed. */
   detection: { kind: 'file' | 'directory'; path: SystemPaths };
+  /** For its own page in the documentation, and for users after an adoption. Undefined for clients without a page. */
+  guide: ClientGuide | undefined;
+}
+
+/** A section with servers in another file of a client. */
+export interface ProjectFile {
+  /** Relative to the project, or to the directory of the user's file. `*` at the start of its name stands for any name. */
+  file: string;
+  /** See `ClientApplication.pointer`. */
+  pointer: readonly string[];
+}
+
+/** How users of a client notice a change of its configuration file. In Markdown without links. */
+export interface ClientGuide {
+  /** Its name in sentences. */
+  name: string;
+  /** The way to make the client read the file again, in a sentence. */
+  apply: string;
+  /** Why its servers could still be missing, in a sentence. */
+  note?: string;
+  /** The same, for the servers of a project. */
+  projectNote?: string;
 }
 
 /** A row contains only the differences from the defaults in `application`. */
@@ -109,12 +133,15 @@ interface Row {
   hasCommandList?: true;
   nameKey?: string;
   extra?: ClientApplication['extra'];
-  projectFiles?: readonly string[];
+  /** Files with the pointer of the user's file are only named. */
+  projectFiles?: readonly (string | ProjectFile)[];
+  otherSections?: readonly ProjectFile[];
   projects?: readonly string[];
   moves?: readonly Move[];
   detectedBy?: 'file';
   /** The directory that shows that the client is installed, if it is not that of the file. */
   detectedAt?: SystemPaths;
+  guide?: ClientGuide;
 }
 
 const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
@@ -155,6 +182,16 @@ const dotConfig = (name: string, windows: string): SystemPaths => ({
   windows,
 });
 
+/** The settings of editors based on Visual Studio Code, in a project. */
+const settingsFiles = (...pointer: string[]): ProjectFile[] => [
+  { file: '.vscode/settings.json', pointer },
+  { file: '*.code-workspace', pointer: ['settings', ...pointer] },
+];
+
+/** Before version 1.102, servers were in the settings. A key can contain the next one. */
+const earlierServers = [['mcp', 'servers'], ['mcp.servers']] as const;
+const earlierSections = earlierServers.map((pointer) => ({ file: 'settings.json', pointer }));
+
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
 const ampSettings = dotConfig('amp/settings.json', 'AppData/Roaming/amp/settings.json');
 
@@ -188,6 +225,7 @@ const rows = [
   {
     id: 'vscode-insider',
     product: 'Visual Studio Code Insiders',
+    otherSections: earlierSections,
     directory: userFolder('Code - Insiders'),
     file: 'mcp.json',
     moves: movedEditor,
@@ -196,12 +234,18 @@ const rows = [
   {
     id: 'vscode',
     product: 'Visual Studio Code',
-    projectFiles: ['.vscode/mcp.json'],
+    projectFiles: ['.vscode/mcp.json', ...earlierServers.flatMap((pointer) => settingsFiles(...pointer))],
+    otherSections: earlierSections,
     since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
     moves: movedEditor,
     pointer: ['servers'],
+    guide: {
+      name: 'VS Code',
+      apply: 'Run the command **MCP: List Servers** and start the server, or reload the window.',
+      note: 'VS Code asks whether you trust a new or changed server before its first start.',
+    },
   },
   {
     id: 'cursor',
@@ -210,6 +254,10 @@ const rows = [
     projectFiles: ['.cursor/mcp.json'],
     directory: everywhere('.cursor'),
     file: 'mcp.json',
+    guide: {
+      name: 'Cursor',
+      apply: 'Restart Cursor, or switch the server off and on in its settings.',
+    },
   },
   {
     id: 'claude-code',
@@ -221,6 +269,12 @@ const rows = [
     file: '.claude.json',
     moves: [{ variable: 'CLAUDE_CONFIG_DIR', replaces: everywhere('') }],
     detectedBy: 'file',
+    guide: {
+      name: 'Claude Code',
+      apply: 'Start a new session.',
+      projectNote:
+        'Claude Code asks for your approval before it uses a server in the `.mcp.json` of a project.',
+    },
   },
   {
     id: 'windsurf',
@@ -228,6 +282,10 @@ const rows = [
     directory: everywhere('.codeium/windsurf'),
     file: 'mcp_config.json',
     urlKey: 'serverUrl',
+    guide: {
+      name: 'Windsurf',
+      apply: 'Restart Windsurf, or refresh the list of MCP servers in Cascade.',
+    },
   },
   {
     id: 'windsurf-jetbrains',
@@ -247,6 +305,7 @@ const rows = [
   {
     id: 'amp-vscode',
     product: 'Sourcegraph Amp for VS Code',
+    projectFiles: settingsFiles('amp.mcpServers'),
     directory: userFolder('Code'),
     ...amp,
     moves: movedEditor,
@@ -309,6 +368,10 @@ const rows = [
   {
     id: 'continue',
     product: 'Continue.dev IDE plugins',
+    projectFiles: [
+      { file: '.continue/mcpServers/*.yaml', pointer: ['mcpServers'] },
+      { file: '.continue/mcpServers/*.yml', pointer: ['mcpServers'] },
+    ],
     since: '1.0.14 (VS Code), 1.0.23 (JetBrains)',
     directory: everywhere('.continue'),
     moves: [{ variable: 'CONTINUE_GLOBAL_DIR', replaces: everywhere('.continue') }],
@@ -324,6 +387,11 @@ const rows = [
     directory: everywhere('.codex'),
     moves: [{ variable: 'CODEX_HOME', replaces: everywhere('.codex') }],
     ...codex,
+    guide: {
+      name: 'Codex',
+      apply: 'Start a new session.',
+      projectNote: 'Codex ignores the `.codex/config.toml` of a project that you do not trust.',
+    },
   },
   {
     id: 'claude-desktop',
@@ -336,6 +404,11 @@ const rows = [
     file: 'claude_desktop_config.json',
     urlKey: {},
     streamableHttp: false,
+    guide: {
+      name: 'Claude Desktop',
+      apply: 'Quit Claude Desktop completely, and then start the application again.',
+      note: 'Claude Desktop only starts commands, so its entries start `thv proxy stdio`.',
+    },
   },
   {
     id: 'gemini-cli',
@@ -346,6 +419,11 @@ const rows = [
     file: 'settings.json',
     urlKey: { sse: 'url', 'streamable-http': 'httpUrl' },
     streamableHttp: false,
+    guide: {
+      name: 'Gemini CLI',
+      apply: 'Start a new session.',
+      note: 'Gemini CLI disables all servers in a folder that you do not trust.',
+    },
   },
   {
     id: 'qwen-code',
@@ -365,6 +443,10 @@ const rows = [
     pointer: ['context_servers'],
     urlKey: { 'streamable-http': 'url' },
     streamableHttp: false,
+    guide: {
+      name: 'Zed',
+      apply: 'Restart Zed.',
+    },
   },
   {
     id: 'opencode',
@@ -380,6 +462,10 @@ const rows = [
     stdio: 'local',
     hasCommandList: true,
     extra: { enabled: true },
+    guide: {
+      name: 'OpenCode',
+      apply: 'Start a new session.',
+    },
   },
   {
     id: 'kiro',
@@ -416,6 +502,11 @@ const rows = [
     file: 'mcp-config.json',
     stdio: 'local',
     extra: { tools: ['*'] },
+    guide: {
+      name: 'Copilot CLI',
+      apply: 'Start a new session.',
+      note: '`copilot mcp list` shows all configured servers, also those that do not work.',
+    },
   },
   {
     id: 'factory',
@@ -473,6 +564,7 @@ const rows = [
   {
     id: 'vscode-server',
     product: 'Visual Studio Code Server, on the remote machine',
+    otherSections: earlierSections,
     directory: everywhere('.vscode-server/data/User'),
     file: 'mcp.json',
     pointer: ['servers'],
@@ -522,6 +614,7 @@ export const clientApplications: readonly ClientApplication[] = rows.map((row) =
 
 function application(id: ClientName, row: Row): ClientApplication {
   const config = mapPaths(row.directory, (directory) => [directory, row.file].filter(Boolean).join('/'));
+  const pointer = row.pointer ?? ['mcpServers'];
   const { streamableHttp = 'http', sse = 'sse', stdio, urlKey = 'url' } = row;
   return {
     id,
@@ -529,8 +622,8 @@ function application(id: ClientName, row: Row): ClientApplication {
     since: row.since,
     config,
     otherFile: row.otherFile,
-    format: formatOf(row.file),
-    pointer: row.pointer ?? ['mcpServers'],
+    format: formatOf(row.file) ?? 'json',
+    pointer,
     laterPointer: row.laterPointer,
     storage: row.storage ?? 'map',
     urlKeys: typeof urlKey === 'string' ? { sse: urlKey, 'streamable-http': urlKey } : urlKey,
@@ -540,18 +633,25 @@ function application(id: ClientName, row: Row): ClientApplication {
     hasCommandList: row.hasCommandList ?? false,
     nameKey: row.nameKey,
     extra: row.extra ?? {},
-    projectFiles: row.projectFiles ?? [],
+    projectFiles: (row.projectFiles ?? []).map((file) =>
+      typeof file === 'string' ? { file, pointer } : file,
+    ),
+    otherSections: row.otherSections ?? [],
     projects: row.projects,
     moves: row.moves ?? [],
     detection:
       row.detectedBy === 'file'
         ? { kind: 'file', path: config }
         : { kind: 'directory', path: row.detectedAt ?? row.directory },
+    guide: row.guide,
   };
 }
 
-function formatOf(file: string): ClientApplication['format'] {
-  return file.endsWith('.yaml') ? 'yaml' : file.endsWith('.toml') ? 'toml' : 'json';
+/** The format of a file. Undefined if its name does not tell. */
+export function formatOf(file: string): ClientApplication['format'] | undefined {
+  if (/\.ya?ml$/.test(file)) return 'yaml';
+  if (file.endsWith('.toml')) return 'toml';
+  return /\.(?:jsonc?|code-workspace)$/.test(file) ? 'json' : undefined;
 }
 
 function mapPaths(paths: SystemPaths, change: (path: string) => string): SystemPaths {

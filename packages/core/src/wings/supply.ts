@@ -75,6 +75,7 @@ export async function openSupply(
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
   const bundles = new BundleStore(paths.bundles);
+  await bundles.removeUnused(paths.runConfigs);
   return { registry, packages, bundles, runtimes, secrets, lookup };
 }
 

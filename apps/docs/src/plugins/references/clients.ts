@@ -1,5 +1,5 @@
 import { clientApplications } from '@toolhive/contract/client-application';
-import type { ClientApplication } from '@toolhive/contract/client-application';
+import type { ClientApplication, SystemPaths } from '@toolhive/contract/client-application';
 import { fileWithOnly } from '@toolhive/clients/entry-file';
 import { code, heading, table, textOf } from './markdown.ts';
 
@@ -26,18 +26,18 @@ export function clientReference(): string {
 
 function sectionOf(application: ClientApplication): string[] {
   const { id, product, config, format } = application;
-  const { linux, darwin, windows } = config;
   return [
     heading(3, textOf(product), id),
-    table(
-      `The file of ${product}`,
-      ['System', 'File'],
-      [
-        ['Linux', code(`~/${linux}`)],
-        ['macOS', code(`~/${darwin}`)],
-        ['Windows', code(`%USERPROFILE%\\${windows.replaceAll('/', '\\')}`)],
-      ],
-    ),
+    table(`The file of ${product}`, ['System', 'File'], filesOf(config)),
     `\`\`\`${format}\n${fileWithOnly(application, example).trimEnd()}\n\`\`\``,
+  ];
+}
+
+/** Rows of a table with the file on each operating system. */
+export function filesOf({ linux, darwin, windows }: SystemPaths): string[][] {
+  return [
+    ['Linux', code(`~/${linux}`)],
+    ['macOS', code(`~/${darwin}`)],
+    ['Windows', code(`%USERPROFILE%\\${windows.replaceAll('/', '\\')}`)],
   ];
 }

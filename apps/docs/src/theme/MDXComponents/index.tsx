@@ -2,6 +2,7 @@ import Components from '@theme-original/MDXComponents';
 import DocCardList from '@theme/DocCardList';
 import TabItem from '@theme/TabItem';
 import Tabs from '@theme/Tabs';
+import { BeforeAfter } from '@site/src/components/BeforeAfter';
 import { Column, Columns } from '@site/src/components/Columns';
 import { Diagram } from '@site/src/components/Diagram';
 import { Keys } from '@site/src/components/Keys';
@@ -14,6 +15,7 @@ import { Screenshot } from '@site/src/components/Screenshot';
 // Docusaurus insists on a default export.
 export default {
   ...Components,
+  BeforeAfter,
   Column,
   Columns,
   Command,

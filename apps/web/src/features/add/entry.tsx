@@ -6,6 +6,7 @@ import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/re
 import { useLocation, useParams } from 'wouter';
 import { registryServer } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
+import { BundleFields } from '../../ui/bundle-fields.tsx';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form, TextField } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
@@ -73,6 +74,9 @@ function EntryForm({
               }
             />
           ))}
+          {local?.package?.source.startsWith('mcpb://') === true && (
+            <BundleFields draft={draft} onChange={setDraft} isRead />
+          )}
           <WorkloadForm draft={draft} onChange={setDraft} source="none" />
           <Launch
             draft={draft}

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { AdoptedServer, AdoptionPlan, PlannedServer } from '@toolhive/contract/adoption';
 import type { Client } from '@toolhive/contract/client';
-import { ClientName } from '@toolhive/contract/client-application';
+import { ClientName, clientApplications } from '@toolhive/contract/client-application';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { printable as harmless } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
@@ -58,8 +58,7 @@ export async function run(call: CommandCall): Promise<void> {
     { signal, onProgress: out.progress },
   );
   out.result({ servers }, (page) => showResult(page, servers));
-  if (servers.some(({ problem }) => problem === undefined))
-    out.note('Restart your clients. To restore their configuration, run thv adopt --undo.');
+  for (const note of notesFor(servers)) out.note(note);
   if (servers.some(({ problem }) => problem !== undefined)) throw new ThvError('conflict', 'not all servers were adopted'); // prettier-ignore
 }
 
@@ -159,6 +158,27 @@ function showResult(page: Page, servers: readonly AdoptedServer[]): void {
       if (hint !== undefined) page.line(`  hint: ${printable(hint)}`);
     }
   }
+}
+
+/** The next steps of users, in each client that has changed. */
+function notesFor(servers: readonly AdoptedServer[]): string[] {
+  const places = servers.flatMap(({ places: all, problem }) => (problem === undefined ? all : []));
+  if (places.length === 0) return [];
+  const isIn = (id: ClientName, scope?: string): boolean =>
+    places.some((place) => place.client_type === id && (scope === undefined || place.scope === scope));
+  const changed = clientApplications.filter(({ id }) => isIn(id));
+  const guided = changed.flatMap(({ id, guide }) => {
+    if (guide === undefined) return [];
+    const { name, apply, note, projectNote } = guide;
+    const texts = [apply, note, isIn(id, 'project') ? projectNote : undefined].filter(Boolean);
+    return [`${name}: ${texts.join(' ').replaceAll(/\*\*|`/g, '')}`];
+  });
+  const others = guided.length === 0 ? 'Restart your clients.' : 'Restart your other clients.';
+  return [
+    ...guided,
+    ...(guided.length < changed.length ? [others] : []),
+    'To restore the configuration of all clients, run thv adopt --undo.',
+  ];
 }
 
 function clientOf(word: string): ClientName {
