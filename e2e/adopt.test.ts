@@ -114,7 +114,9 @@ test('a server that does not work in isolation stays as it is, with the reason',
   );
   expect(problems['off']).toBe('it is disabled');
   expect(problems['risky']).toContain('dangerous access');
-  const { mcpServers: after } = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as { mcpServers: Record<string, object> }; // prettier-ignore
+  const { mcpServers: after } = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as {
+    mcpServers: Record<string, object>;
+  };
   const { mcpServers: before } = JSON.parse(files['.cursor/mcp.json']) as {
     mcpServers: Record<string, object>;
   };
@@ -133,13 +135,49 @@ test('no credential stays in a file of a client, a log, an event, or an export',
   const next = (): string => canary((count += 1));
   const server = (...more: string[]) => ({ ...echo, args: [...echo.args, ...more] });
   const variables = [
-    'API_KEY', 'GITHUB_TOKEN', 'DB_PASSWORD', 'CLIENT_SECRET', 'AWS_SECRET_ACCESS_KEY', 'MY_PAT', 'PASSPHRASE',
-    'PRIVATE_KEY', 'BEARER', 'AUTHORIZATION', 'apiKey', 'X_AUTH', 'SECRET_KEY', 'ACCESS_TOKEN', 'OPENAI_API_KEY', 'NOTION_TOKEN',
-  ]; // prettier-ignore
+    'API_KEY',
+    'GITHUB_TOKEN',
+    'DB_PASSWORD',
+    'CLIENT_SECRET',
+    'AWS_SECRET_ACCESS_KEY',
+    'MY_PAT',
+    'PASSPHRASE',
+    'PRIVATE_KEY',
+    'BEARER',
+    'AUTHORIZATION',
+    'apiKey',
+    'X_AUTH',
+    'SECRET_KEY',
+    'ACCESS_TOKEN',
+    'OPENAI_API_KEY',
+    'NOTION_TOKEN',
+  ];
   const prefixes = [
-    'sk-', 'sk-ant-', 'ghp_', 'github_pat_', 'glpat-', 'xoxb-', 'AKIA', 'AIza', 'npm_', 'hf_', 'gsk_', 'xai-', 'pplx-',
-    'tvly-', 'ntn_', 'lin_api_', 'ATATT', 'figd_', 'pypi-', 'sk_live_', 'r8_', 'hvs.', 'GOCSPX-', 'ya29.',
-  ]; // prettier-ignore
+    'sk-',
+    'sk-ant-',
+    'ghp_',
+    'github_pat_',
+    'glpat-',
+    'xoxb-',
+    'AKIA',
+    'AIza',
+    'npm_',
+    'hf_',
+    'gsk_',
+    'xai-',
+    'pplx-',
+    'tvly-',
+    'ntn_',
+    'lin_api_',
+    'ATATT',
+    'figd_',
+    'pypi-',
+    'sk_live_',
+    'r8_',
+    'hvs.',
+    'GOCSPX-',
+    'ya29.',
+  ];
   const entries = {
     names: { ...server(), env: Object.fromEntries(variables.map((name) => [name, next()])) },
     formats: {
@@ -156,11 +194,24 @@ test('no credential stays in a file of a client, a log, an event, or an export',
       },
     },
     arguments: server(
-      '--api-key', next(), `--token=${next()}`, '--header', `Authorization: Bearer ${next()}`,
-      `postgresql://user:${next()}@db.example/app`, `--url=https://user:${next()}@api.example/`, `ghp_${next()}`,
-      `https://api.example/mcp?apikey=${next()}`, '--password', next(), `API_SECRET=${next()}`, '--client-secret', next(),
-      `--connection=mysql://root:${next()}@db.example/app`, '-k', `sk-${next()}`,
-    ), // prettier-ignore
+      '--api-key',
+      next(),
+      `--token=${next()}`,
+      '--header',
+      `Authorization: Bearer ${next()}`,
+      `postgresql://user:${next()}@db.example/app`,
+      `--url=https://user:${next()}@api.example/`,
+      `ghp_${next()}`,
+      `https://api.example/mcp?apikey=${next()}`,
+      '--password',
+      next(),
+      `API_SECRET=${next()}`,
+      '--client-secret',
+      next(),
+      `--connection=mysql://root:${next()}@db.example/app`,
+      '-k',
+      `sk-${next()}`,
+    ),
     remote: {
       url: `https://127.0.0.1:9/mcp?api_key=${next()}&key=${next()}`,
       headers: { Authorization: `Bearer ${next()}`, 'X-Api-Key': next() },
@@ -177,7 +228,9 @@ test('no credential stays in a file of a client, a log, an event, or an export',
   const said = `${plan}${outcome.stdout}${outcome.stderr}`.split('\n');
   expect(said.filter((line) => line.includes('CaNaRy'))).toEqual([]);
   // The remote server does not answer, so its entry stays.
-  const left = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as { mcpServers: Record<string, object> }; // prettier-ignore
+  const left = JSON.parse(await readFile(join(user.home, '.cursor/mcp.json'), 'utf8')) as {
+    mcpServers: Record<string, object>;
+  };
   const { remote, ...others } = left.mcpServers;
   expect(remote).toEqual(entries.remote);
   expect(JSON.stringify(others)).not.toContain('CaNaRy');
@@ -255,14 +308,18 @@ test('servers in the workspace files of editors are adopted, and every file come
   const undone = await json<UndoneAdoption>(user, 'adopt', '--undo', '--yes');
 
   expect(servers.map(({ workload, problem }) => [workload, problem])).toEqual([['echo', undefined]]);
-  expect(servers[0]?.places.map(({ client_type, path }) => `${client_type} ${path.slice(user.home.length + 1)}`).toSorted()).toEqual([
+  expect(
+    servers[0]?.places
+      .map(({ client_type, path }) => `${client_type} ${path.slice(user.home.length + 1)}`)
+      .toSorted(),
+  ).toEqual([
     'amp-vscode project/mine.code-workspace',
     'continue project/.continue/mcpServers/echo.yaml',
     'vscode .config/Code/User/settings.json',
     'vscode project/.vscode/settings.json',
     'vscode project/flat.code-workspace',
     'vscode project/mine.code-workspace',
-  ]); // prettier-ignore
+  ]);
   for (const text of Object.values(adopted)) expect(text).not.toContain('toolhive-test-servers');
   expect(left.servers).toEqual([]);
   expect(undone.files.map(({ restored }) => restored)).toEqual(Object.keys(files).map(() => 'file'));

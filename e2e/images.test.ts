@@ -29,7 +29,17 @@ test('equal sources give equal images, with a list of their packages', async () 
 });
 
 /** The security context of the pods. */
-const restricted = ['--read-only', '--user', '1000', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--network', 'none']; // prettier-ignore
+const restricted = [
+  '--read-only',
+  '--user',
+  '1000',
+  '--cap-drop',
+  'ALL',
+  '--security-opt',
+  'no-new-privileges',
+  '--network',
+  'none',
+];
 
 const socket = await engineSocket('docker');
 const hasDocker = (process.env['PATH'] ?? '')
@@ -49,9 +59,14 @@ if (socket !== '' && hasDocker) {
     );
 
     expect(ended).toMatchObject({ code: 1, stderr: '' });
-    expect(ended.stdout.trim().split('\n').map((line) => JSON.parse(line) as object)).toEqual([
+    expect(
+      ended.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object),
+    ).toEqual([
       expect.objectContaining({ msg: 'the operator ended: cannot read /tmp/.kube/config: file not found' }),
-    ]); // prettier-ignore
+    ]);
   });
 
   describe('the proxy runner image', () => {
@@ -62,7 +77,11 @@ if (socket !== '' && hasDocker) {
       await docker('load', '--input', archive);
       const image = 'toolhive-proxyrunner:dev';
 
-      const missing = spawn('docker', ['-H', `unix://${socket}`, 'run', '--rm', ...restricted, image, 'run'], { stdio: ['ignore', 'pipe', 'pipe'] }); // prettier-ignore
+      const missing = spawn(
+        'docker',
+        ['-H', `unix://${socket}`, 'run', '--rm', ...restricted, image, 'run'],
+        { stdio: ['ignore', 'pipe', 'pipe'] },
+      );
       const errors: Buffer[] = [];
       missing.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
       await once(missing, 'close');
@@ -79,15 +98,24 @@ if (socket !== '' && hasDocker) {
         host: '0.0.0.0',
         port: 8080,
         target_port: 9000,
-        authz_config: { version: '1.0', type: 'cedarv1', cedar: { policies: ['permit(principal, action, resource);'], entities_json: '[]' } }, // prettier-ignore
+        authz_config: {
+          version: '1.0',
+          type: 'cedarv1',
+          cedar: { policies: ['permit(principal, action, resource);'], entities_json: '[]' },
+        },
       };
       await writeFile(join(folder.path, 'runconfig.json'), JSON.stringify(runConfig), { mode: 0o644 });
       await run('chmod', ['0755', folder.path]);
       const mount = `${folder.path}:/etc/runconfig:ro`;
       const { stdout } = await docker('run', '--detach', ...restricted, '-v', mount, image, 'run');
       const id = stdout.trim();
-      const ask = 'fetch("http://127.0.0.1:8080/livez").then((r) => process.exit(r.status === 200 ? 0 : 1), () => process.exit(1))'; // prettier-ignore
-      const probe = () => docker('exec', id, '/bin/node', '-e', ask).then(() => true, () => false); // prettier-ignore
+      const ask =
+        'fetch("http://127.0.0.1:8080/livez").then((r) => process.exit(r.status === 200 ? 0 : 1), () => process.exit(1))';
+      const probe = () =>
+        docker('exec', id, '/bin/node', '-e', ask).then(
+          () => true,
+          () => false,
+        );
       await expect.poll(probe).toBe(true);
       await docker('stop', '--time', '10', id);
       const { stdout: state } = await docker('inspect', '--format', '{{.State.ExitCode}}', id);

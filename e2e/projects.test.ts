@@ -86,7 +86,13 @@ test('the file of a client is a project, and its keys become secrets', async () 
   const entry = {
     command: 'npx',
     args: ['-y', 'toolhive-test-servers', 'echo', '--org=${input:org}', '--token', '${env:GITHUB_TOKEN}'],
-    env: { TOKEN: 'Bearer ${GITHUB_TOKEN}', PIN: '${input:pin}', PLACE: '${REGION}', MODE: '${NOT_SET:-fast}', ROOT: '${workspaceFolder}' }, // prettier-ignore
+    env: {
+      TOKEN: 'Bearer ${GITHUB_TOKEN}',
+      PIN: '${input:pin}',
+      PLACE: '${REGION}',
+      MODE: '${NOT_SET:-fast}',
+      ROOT: '${workspaceFolder}',
+    },
   };
   const inputs = [
     { id: 'org', type: 'promptString', description: 'Your organization' },
@@ -129,7 +135,9 @@ test('the file of a client is a project, and its keys become secrets', async () 
   const changed = { inputs, servers: { echo: { ...entry, args: [...entry.args, '--new'] } } };
   await project(user, { '.vscode/mcp.json': JSON.stringify(changed) });
   const env = { ...user.env, GITHUB_TOKEN: '' };
-  const { stdout } = spawnSync(process.execPath, [...thvStart, 'up', path, '--dry-run', '--format', 'json'], { env }); // prettier-ignore
+  const { stdout } = spawnSync(process.execPath, [...thvStart, 'up', path, '--dry-run', '--format', 'json'], {
+    env,
+  });
   expect((JSON.parse(stdout.toString()) as ProjectPlan).servers[0]?.access).toContain(
     'your environment variable GITHUB_TOKEN, as stored by an earlier thv up',
   );
@@ -317,8 +325,14 @@ test('a remote server gets variables and stored secrets in its headers, and its 
       { name: 'Authorization', secret: true },
     ],
   });
-  const own = await project(user, { 'mcp.json': JSON.stringify({ mcpServers: { own: { url: (await workloads(user))[0]?.url } } }) }, 'own'); // prettier-ignore
-  expect((await json<ProjectPlan>(user, 'up', own, '--dry-run')).servers[0]?.problem).toContain('leads to a workload of this machine'); // prettier-ignore
+  const own = await project(
+    user,
+    { 'mcp.json': JSON.stringify({ mcpServers: { own: { url: (await workloads(user))[0]?.url } } }) },
+    'own',
+  );
+  expect((await json<ProjectPlan>(user, 'up', own, '--dry-run')).servers[0]?.problem).toContain(
+    'leads to a workload of this machine',
+  );
 });
 
 test('at a terminal, each question is asked once, and nothing happens without consent', async () => {
@@ -352,7 +366,10 @@ test('at a terminal, each question is asked once, and nothing happens without co
   expect(accepted.screen().split('Your PIN (pin):').length).toBe(2);
   expect(accepted.screen()).toContain('Danger: the server can access');
   expect((await workloads(user)).map(({ status }) => status)).toEqual(['running', 'running']);
-  expect((await json<ProjectResult>(user, 'up', path)).servers).toMatchObject([{ action: 'keep' }, { action: 'keep' }]); // prettier-ignore
+  expect((await json<ProjectResult>(user, 'up', path)).servers).toMatchObject([
+    { action: 'keep' },
+    { action: 'keep' },
+  ]);
 });
 
 /** A server without dependencies, whose tool has a text. */

@@ -130,7 +130,7 @@ describe('the proxy runner', () => {
       subject_token: token,
     });
     const log = JSON.stringify(runner.lines());
-    for (const secret of ['the client secret', 'exchanged-token', token]) expect(log).not.toContain(secret); // prettier-ignore
+    for (const secret of ['the client secret', 'exchanged-token', token]) expect(log).not.toContain(secret);
   });
 
   test.each(kinds)('exchanges the tokens of clients for tokens of a remote server: %s', async (kind) => {

@@ -104,10 +104,23 @@ test('attaches to a stdio server, and again after the connection breaks or the p
   const context = { name: 'test', context: { cluster: 'test', user: 'test', namespace } };
   const clusters = [{ name: 'test', cluster: { server: api.url } }];
   const users = [{ name: 'test', user: { token: 'test' } }];
-  await writeFile(kubeconfig, JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': 'test', contexts: [context], clusters, users })); // prettier-ignore
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'test',
+      contexts: [context],
+      clusters,
+      users,
+    }),
+  );
   const file = join(folder.path, 'runconfig.json');
   const names = { name: 'echo', base_name: 'echo', container_name: 'echo' };
-  await writeFile(file, JSON.stringify({ schema_version: 'v0.1.0', ...names, transport: 'stdio', host: '127.0.0.1', port })); // prettier-ignore
+  await writeFile(
+    file,
+    JSON.stringify({ schema_version: 'v0.1.0', ...names, transport: 'stdio', host: '127.0.0.1', port }),
+  );
   const child = spawn(process.execPath, [program, 'run', '--run-config', file], {
     env: { HOME: folder.path, POD_NAMESPACE: namespace, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'ignore', 'inherit'],

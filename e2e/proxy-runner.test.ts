@@ -69,7 +69,10 @@ describe('the proxy runner', () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-authz-'));
     const authz = join(folder.path, 'authz.json');
     const policies = ['permit(principal, action, resource) unless { resource == Tool::"fail" };'];
-    await writeFile(authz, JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies, entities_json: '[]' } })); // prettier-ignore
+    await writeFile(
+      authz,
+      JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies, entities_json: '[]' } }),
+    );
     await using _server = startServer(targetPort);
     await using runner = await startRunner({
       target_port: targetPort,
@@ -99,7 +102,11 @@ describe('the proxy runner', () => {
     const server = await serveChanging(said, 0);
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-pins-'));
     const file = join(folder.path, 'tool-pins.json');
-    const pinOf = (content: { name: string }, hash = versionOf(content).hash): object => ({ kind: 'tool', name: content.name, hashes: [hash] }); // prettier-ignore
+    const pinOf = (content: { name: string }, hash = versionOf(content).hash): object => ({
+      kind: 'tool',
+      name: content.name,
+      hashes: [hash],
+    });
     await writeFile(file, JSON.stringify([pinOf(tool('kept')), pinOf(tool('changed'), '0'.repeat(64))]));
     const config = { target_port: Number(new URL(server.url).port), tool_pinning: 'block' };
     const toolsOf = async (): Promise<string[]> => {
@@ -134,7 +141,12 @@ describe('the proxy runner', () => {
     await until(async () => (await runner.health()).status === 200);
 
     expect((await runner.health(undefined, '/mcp')).status).toBe(401);
-    expect(runner.lines().map((line) => JSON.stringify(line)).join('\n')).not.toContain('a secret from'); // prettier-ignore
+    expect(
+      runner
+        .lines()
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    ).not.toContain('a secret from');
   });
 
   test('opens an egress gateway only for a profile with rules, and logs each decision', async () => {
@@ -185,15 +197,29 @@ describe('the proxy runner', () => {
   test.each([
     ['a missing port of the server', {}, /is invalid at target_port: a port is required; set the port/],
     ['an unknown transport', { transport: 'pigeon' }, /is invalid at transport: /],
-    ['an unknown permission profile', { target_port: 1, permission_profile_name_or_path: '/none' }, /cannot read permission profile \/none/], // prettier-ignore
-    ['policies that cannot be read', { target_port: 1, authz_config_path: '/none.json' }, /authorization configuration \/none\.json cannot be read/], // prettier-ignore
-    ['an audit file', { target_port: 1, audit_config: { log_file: '/tmp/audit.log' } }, /audit_config\.log_file is not supported without a daemon; remove log_file/], // prettier-ignore
+    [
+      'an unknown permission profile',
+      { target_port: 1, permission_profile_name_or_path: '/none' },
+      /cannot read permission profile \/none/,
+    ],
+    [
+      'policies that cannot be read',
+      { target_port: 1, authz_config_path: '/none.json' },
+      /authorization configuration \/none\.json cannot be read/,
+    ],
+    [
+      'an audit file',
+      { target_port: 1, audit_config: { log_file: '/tmp/audit.log' } },
+      /audit_config\.log_file is not supported without a daemon; remove log_file/,
+    ],
   ])('refuses %s with exit code 2 and one line', async (_case, runConfig, message) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
     const file = join(folder.path, 'runconfig.json');
     await writeFile(file, JSON.stringify({ ...minimal, port: 8080, ...runConfig }));
 
-    const child = spawn(process.execPath, [program, 'run', '--run-config', file], { stdio: ['ignore', 'ignore', 'pipe'] }); // prettier-ignore
+    const child = spawn(process.execPath, [program, 'run', '--run-config', file], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const [written, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
 
     expect(code).toBe(2);

@@ -36,10 +36,47 @@ async function makeCertificates(folder: string): Promise<{ ca: string; wrong: st
   const openssl = (...words: string[]) => promisify(execFile)('openssl', words, { cwd: folder });
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   for (const name of ['ca', 'wrong'])
-    await openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`); // prettier-ignore
-  await openssl('req', '-x509', '-CA', 'ca.crt', '-CAkey', 'ca.key', ...key, '-subj', '/CN=storage', '-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE', '-keyout', 'tls.key', '-out', 'tls.crt'); // prettier-ignore
+    await openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-subj',
+      `/CN=${name}`,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.crt`,
+    );
+  await openssl(
+    'req',
+    '-x509',
+    '-CA',
+    'ca.crt',
+    '-CAkey',
+    'ca.key',
+    ...key,
+    '-subj',
+    '/CN=storage',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-addext',
+    'basicConstraints=CA:FALSE',
+    '-keyout',
+    'tls.key',
+    '-out',
+    'tls.crt',
+  );
   const at = (name: string): string => join(folder, name);
-  const flags = ['--tls-cert-file', at('tls.crt'), '--tls-key-file', at('tls.key'), '--tls-ca-cert-file', at('ca.crt'), '--tls-auth-clients', 'no']; // prettier-ignore
+  const flags = [
+    '--tls-cert-file',
+    at('tls.crt'),
+    '--tls-key-file',
+    at('tls.key'),
+    '--tls-ca-cert-file',
+    at('ca.crt'),
+    '--tls-auth-clients',
+    'no',
+  ];
   return { ca: at('ca.crt'), wrong: at('wrong.crt'), flags };
 }
 
@@ -210,7 +247,10 @@ test('a storage that comes back is used again, and a proxy says when it does not
 });
 
 describe('rate limits', () => {
-  const limits = { shared: { maxTokens: 10, refillMs: 3_600_000 }, tools: { slow: { shared: { maxTokens: 2, refillMs: 3_600_000 } } } }; // prettier-ignore
+  const limits = {
+    shared: { maxTokens: 10, refillMs: 3_600_000 },
+    tools: { slow: { shared: { maxTokens: 2, refillMs: 3_600_000 } } },
+  };
 
   function startLimited(port: number): Promise<Installation> {
     return startInstallation({
@@ -266,7 +306,9 @@ describe('rate limits', () => {
     await using installation = await startLimited(storage.port);
     await statusesOf(installation, 1);
     const poison = async (tokens: string, at: string): Promise<void> => {
-      await storage.script(`for _, key in ipairs(redis.call('KEYS', '${prefix}limit:*')) do redis.call('DEL', key) redis.call('HSET', key, 'tokens', '${tokens}', 'at', '${at}') end`); // prettier-ignore
+      await storage.script(
+        `for _, key in ipairs(redis.call('KEYS', '${prefix}limit:*')) do redis.call('DEL', key) redis.call('HSET', key, 'tokens', '${tokens}', 'at', '${at}') end`,
+      );
     };
 
     const counts = [];

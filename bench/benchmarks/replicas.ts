@@ -22,7 +22,13 @@ export async function replicas({ note, signal }: BenchmarkContext): Promise<Figu
     if (proxies === 1) alone = perSecond;
     note(`${proxies} proxies: ${Math.round(perSecond)} calls/s`);
     const comparison = 'times the rate';
-    figures.push({ what: `calls through ${proxies} proxies`, unit: 'calls/s', ours: perSecond, reference: alone, comparison }); // prettier-ignore
+    figures.push({
+      what: `calls through ${proxies} proxies`,
+      unit: 'calls/s',
+      ours: perSecond,
+      reference: alone,
+      comparison,
+    });
   }
   await using installation = await startInstallation({ proxies: 3 });
   const over = new AbortController();
@@ -34,7 +40,13 @@ export async function replicas({ note, signal }: BenchmarkContext): Promise<Figu
   return [
     ...figures,
     { what: 'answers of another session', unit: '', ours: wrong, comparison: 'itself', budget: 0 },
-    { what: 'lost calls for each killed proxy', unit: '', ours: lost / Math.max(kills, 1), comparison: 'itself', budget: 2 * clientCount }, // prettier-ignore
+    {
+      what: 'lost calls for each killed proxy',
+      unit: '',
+      ours: lost / Math.max(kills, 1),
+      comparison: 'itself',
+      budget: 2 * clientCount,
+    },
   ];
 }
 

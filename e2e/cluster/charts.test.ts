@@ -19,7 +19,9 @@ describeCluster('the Helm charts', () => {
   let cluster: ControlPlane;
   let tools: string;
   beforeAll(async () => {
-    const built = await run(join(root, 'packages/operator/control-plane/chart-tools/chart-tools.sh'), [], { timeout: 15 * 60_000 }); // prettier-ignore
+    const built = await run(join(root, 'packages/operator/control-plane/chart-tools/chart-tools.sh'), [], {
+      timeout: 15 * 60_000,
+    });
     tools = built.stdout.trim();
     cluster = await startControlPlane();
   }, 20 * 60_000);
@@ -59,7 +61,13 @@ describeCluster('the Helm charts', () => {
     await writeFile(file, manifests);
     const location = join(schemas, '{{ .ResourceKind }}{{ .KindSuffix }}.json');
     try {
-      const { stdout } = await run(join(tools, 'kubeconform'), ['-strict', '-summary', '-schema-location', location, file]); // prettier-ignore
+      const { stdout } = await run(join(tools, 'kubeconform'), [
+        '-strict',
+        '-summary',
+        '-schema-location',
+        location,
+        file,
+      ]);
       return { code: 0, stdout };
     } catch (error) {
       const { code, stdout } = error as { code?: number; stdout: string };
@@ -71,7 +79,8 @@ describeCluster('the Helm charts', () => {
     let folder: DisposableTempDir;
     beforeAll(async () => {
       folder = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
-      const documents = version === '1.37' ? documentsOf(cluster) : documentsIn(join(tools, `openapi-${version}`)); // prettier-ignore
+      const documents =
+        version === '1.37' ? documentsOf(cluster) : documentsIn(join(tools, `openapi-${version}`));
       await writeSchemas(documents, folder.path);
     });
     afterAll(() => folder[Symbol.asyncDispose]());
@@ -117,7 +126,13 @@ describeCluster('the Helm charts', () => {
     await writeFile(file, manifests);
 
     const ignored = accepted.flatMap((check) => ['--ignore-test', check]);
-    const { stdout } = await run(join(tools, 'kube-score'), ['score', '--output-format', 'ci', ...ignored, file]); // prettier-ignore
+    const { stdout } = await run(join(tools, 'kube-score'), [
+      'score',
+      '--output-format',
+      'ci',
+      ...ignored,
+      file,
+    ]);
 
     expect(stdout).toContain('[OK] toolhive-operator/default apps/v1/Deployment');
     expect(stdout).not.toMatch(/\[(?:CRITICAL|WARNING)\]/);
@@ -171,7 +186,19 @@ describeCluster('the Helm charts', () => {
 
   test('the operator may do no more than its rules say', async () => {
     const namespace = await cluster.namespace();
-    await helm('upgrade', '--install', `rules`, operatorChart, '--namespace', namespace, '--set', 'operator.rbac.scope=namespace', '--set', `operator.rbac.allowedNamespaces={${namespace}}`, '--take-ownership'); // prettier-ignore
+    await helm(
+      'upgrade',
+      '--install',
+      `rules`,
+      operatorChart,
+      '--namespace',
+      namespace,
+      '--set',
+      'operator.rbac.scope=namespace',
+      '--set',
+      `operator.rbac.allowedNamespaces={${namespace}}`,
+      '--take-ownership',
+    );
     const can = (...words: string[]) =>
       cluster
         .kubectl(['auth', 'can-i', ...words, `--as=system:serviceaccount:${namespace}:toolhive-operator`])

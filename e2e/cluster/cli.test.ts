@@ -150,8 +150,21 @@ describeCluster('thv with a Kubernetes context', () => {
       const http = ['--transport=streamable-http', '--target-port=9000'];
 
       const ready = await user.thv('run', 'ghcr.io/example/weather:1', ...flags, ...http);
-      const phase = await cluster.kubectl(['get', '-n', namespace, 'mcpserver/weather', '-o', 'jsonpath={.status.phase}']); // prettier-ignore
-      const failed = await user.thv('run', 'ghcr.io/example/fetch:1', ...flags, ...http, '--secret=token,target=TOKEN'); // prettier-ignore
+      const phase = await cluster.kubectl([
+        'get',
+        '-n',
+        namespace,
+        'mcpserver/weather',
+        '-o',
+        'jsonpath={.status.phase}',
+      ]);
+      const failed = await user.thv(
+        'run',
+        'ghcr.io/example/fetch:1',
+        ...flags,
+        ...http,
+        '--secret=token,target=TOKEN',
+      );
 
       expect([ready.code, ready.stdout]).toEqual([
         0,

@@ -13,7 +13,9 @@ describeOperator('conditions of other clusters', (world) => {
   /** Waits for another pass over a server, and returns how many writes followed it. */
   async function writesOfNextPass(namespace: string, name: string): Promise<number> {
     const count = async (): Promise<number> =>
-      (await world.cluster.writes()).filter((write) => write.namespace === namespace && write.userAgent === 'toolhive-operator').length; // prettier-ignore
+      (await world.cluster.writes()).filter(
+        (write) => write.namespace === namespace && write.userAgent === 'toolhive-operator',
+      ).length;
     const [before, passes] = [await count(), await passesOf(world.operator, 'mcpserver')];
     await kubectl(
       'annotate',
@@ -41,14 +43,29 @@ describeOperator('conditions of other clusters', (world) => {
 
   test('a policy that mutates generated objects is not fought', async () => {
     const namespace = await world.cluster.namespace();
-    const expression = 'Object{spec: Object.spec{template: Object.spec.template{metadata: Object.spec.template.metadata{labels: {"mutated": "yes"}}, spec: Object.spec.template.spec{priority: 0, containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{name: c.name, image: "mirror.example.com/" + c.image.replace("mirror.example.com/", ""), imagePullPolicy: "Always"})}}}}'; // prettier-ignore
+    const expression =
+      'Object{spec: Object.spec{template: Object.spec.template{metadata: Object.spec.template.metadata{labels: {"mutated": "yes"}}, spec: Object.spec.template.spec{priority: 0, containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{name: c.name, image: "mirror.example.com/" + c.image.replace("mirror.example.com/", ""), imagePullPolicy: "Always"})}}}}';
     const policy = (kind: string, spec: object): string =>
-      JSON.stringify({ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: `mirror-${namespace}` }, spec }); // prettier-ignore
+      JSON.stringify({
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind,
+        metadata: { name: `mirror-${namespace}` },
+        spec,
+      });
     await world.cluster.kubectl(
       ['apply', '-f', '-'],
       [
         policy('MutatingAdmissionPolicy', {
-          matchConstraints: { resourceRules: [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['deployments', 'statefulsets'] }] }, // prettier-ignore
+          matchConstraints: {
+            resourceRules: [
+              {
+                apiGroups: ['apps'],
+                apiVersions: ['v1'],
+                operations: ['CREATE', 'UPDATE'],
+                resources: ['deployments', 'statefulsets'],
+              },
+            ],
+          },
           reinvocationPolicy: 'IfNeeded',
           mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
         }),
@@ -60,18 +77,34 @@ describeOperator('conditions of other clusters', (world) => {
         }),
       ].join('\n---\n'),
     );
-    const probe = ['create', 'deployment', 'probe', '--image=probe', '-n', namespace, '--dry-run=server', '-o', 'jsonpath={.spec.template.spec.containers[0].image}']; // prettier-ignore
+    const probe = [
+      'create',
+      'deployment',
+      'probe',
+      '--image=probe',
+      '-n',
+      namespace,
+      '--dry-run=server',
+      '-o',
+      'jsonpath={.spec.template.spec.containers[0].image}',
+    ];
     await expect.poll(() => kubectl(...probe)).toBe('mirror.example.com/probe');
 
     await apply(namespace, server('web', http));
     await waitFor(namespace, 'mcpserver/web');
 
-    expect(await field(namespace, 'statefulset/web', '{.spec.template.spec.containers[0].image}')).toBe('mirror.example.com/example/server:1'); // prettier-ignore
+    expect(await field(namespace, 'statefulset/web', '{.spec.template.spec.containers[0].image}')).toBe(
+      'mirror.example.com/example/server:1',
+    );
     expect(await writesOfNextPass(namespace, 'web')).toBe(0);
     await apply(namespace, server('web', { ...http, image: 'example/server:2' }));
-    await expect.poll(() => field(namespace, 'statefulset/web', '{.spec.template.spec.containers[0].image}')).toBe('mirror.example.com/example/server:2'); // prettier-ignore
+    await expect
+      .poll(() => field(namespace, 'statefulset/web', '{.spec.template.spec.containers[0].image}'))
+      .toBe('mirror.example.com/example/server:2');
     await waitFor(namespace, 'mcpserver/web');
-    expect(world.operator.lines.filter((line) => line.includes(namespace) && line.includes('reverted a change'))).toEqual([]); // prettier-ignore
+    expect(
+      world.operator.lines.filter((line) => line.includes(namespace) && line.includes('reverted a change')),
+    ).toEqual([]);
   });
 
   test('a namespace that is deleted during passes goes, and other namespaces go on', async () => {
@@ -93,10 +126,28 @@ describeOperator('conditions of other clusters', (world) => {
     const namespace = await world.cluster.namespace();
     const spec = { ...http, env: [{ name: 'LEVEL', value: '1' }] };
     const as = (manager: string, content: object): Promise<string> =>
-      world.cluster.kubectl(['apply', '-n', namespace, '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'], server('web', content)); // prettier-ignore
+      world.cluster.kubectl(
+        [
+          'apply',
+          '-n',
+          namespace,
+          '--server-side',
+          '--force-conflicts',
+          `--field-manager=${manager}`,
+          '-f',
+          '-',
+        ],
+        server('web', content),
+      );
     await as('argocd-controller', spec);
     await waitFor(namespace, 'mcpserver/web');
-    await kubectl('annotate', '-n', namespace, 'deployment/web', 'argocd.argoproj.io/tracking-id=app:apps/Deployment:web'); // prettier-ignore
+    await kubectl(
+      'annotate',
+      '-n',
+      namespace,
+      'deployment/web',
+      'argocd.argoproj.io/tracking-id=app:apps/Deployment:web',
+    );
     await kubectl('label', '-n', namespace, 'statefulset/web', 'app.kubernetes.io/part-of=app');
 
     await as('kubectl-edit', { ...spec, env: [{ name: 'LEVEL', value: '2' }] });
@@ -106,8 +157,12 @@ describeOperator('conditions of other clusters', (world) => {
     const level = '{.spec.template.spec.containers[0].env[?(@.name=="LEVEL")].value}';
     await expect.poll(() => field(namespace, 'statefulset/web', level)).toBe('3');
     await waitFor(namespace, 'mcpserver/web');
-    expect(await field(namespace, 'deployment/web', '{.metadata.annotations.argocd\\.argoproj\\.io/tracking-id}')).toBe('app:apps/Deployment:web'); // prettier-ignore
-    expect(await field(namespace, 'statefulset/web', '{.metadata.labels.app\\.kubernetes\\.io/part-of}')).toBe('app'); // prettier-ignore
+    expect(
+      await field(namespace, 'deployment/web', '{.metadata.annotations.argocd\\.argoproj\\.io/tracking-id}'),
+    ).toBe('app:apps/Deployment:web');
+    expect(
+      await field(namespace, 'statefulset/web', '{.metadata.labels.app\\.kubernetes\\.io/part-of}'),
+    ).toBe('app');
   });
 
   test('annotations of 250 kB stay on the resource', async () => {
@@ -119,17 +174,32 @@ describeOperator('conditions of other clusters', (world) => {
     await world.cluster.kubectl(['apply', '-n', namespace, '--server-side', '-f', '-'], large);
     await waitFor(namespace, 'mcpserver/web');
 
-    const children = await kubectl('get', 'deployment,statefulset,service,configmap', '-n', namespace, '-o', 'json'); // prettier-ignore
+    const children = await kubectl(
+      'get',
+      'deployment,statefulset,service,configmap',
+      '-n',
+      namespace,
+      '-o',
+      'json',
+    );
     expect(children).not.toContain('xxxxxxxxxx');
     expect(await writesOfNextPass(namespace, 'web')).toBe(0);
   });
 
   test('a spec that is too large for its generated objects is named, and the next one works', async () => {
     const namespace = await world.cluster.namespace();
-    const env = Array.from({ length: 45 }, (_, index) => ({ name: `VALUE_${index}`, value: 'x'.repeat(24_000) })); // prettier-ignore
-    await world.cluster.kubectl(['apply', '-n', namespace, '--server-side', '-f', '-'], server('web', { ...http, env })); // prettier-ignore
+    const env = Array.from({ length: 45 }, (_, index) => ({
+      name: `VALUE_${index}`,
+      value: 'x'.repeat(24_000),
+    }));
+    await world.cluster.kubectl(
+      ['apply', '-n', namespace, '--server-side', '-f', '-'],
+      server('web', { ...http, env }),
+    );
 
-    await expect.poll(() => message(namespace, 'mcpserver/web')).toMatch(/too (long|large)|limit|must have at most/i); // prettier-ignore
+    await expect
+      .poll(() => message(namespace, 'mcpserver/web'))
+      .toMatch(/too (long|large)|limit|must have at most/i);
 
     await world.cluster.kubectl(['apply', '-n', namespace, '--server-side', '-f', '-'], server('web', http));
     await waitFor(namespace, 'mcpserver/web');
@@ -147,7 +217,11 @@ describeOperator('conditions of other clusters', (world) => {
       await waitFor(namespace, 'mcpserver/web');
 
       expect(await condition(namespace, 'mcpserver/web', 'Ready')).toBe('DeploymentReady');
-      expect(world.operator.lines.some((line) => line.includes('the installed CRD of MCPServer has no status field url'))).toBe(true); // prettier-ignore
+      expect(
+        world.operator.lines.some((line) =>
+          line.includes('the installed CRD of MCPServer has no status field url'),
+        ),
+      ).toBe(true);
     } finally {
       await world.cluster.define();
     }
@@ -161,7 +235,9 @@ describeOperator('conditions of other clusters', (world) => {
     await kubectl('patch', crd, '--type=merge', '-p', JSON.stringify({ spec: { versions } }));
     try {
       const later = (): Promise<string> =>
-        world.cluster.kubectl(['apply', '-n', namespace, '-f', '-'], server('web', http).replace('v1alpha1', 'v1beta1')).catch(() => ''); // prettier-ignore
+        world.cluster
+          .kubectl(['apply', '-n', namespace, '-f', '-'], server('web', http).replace('v1alpha1', 'v1beta1'))
+          .catch(() => '');
       await expect.poll(later).not.toBe('');
 
       await waitFor(namespace, 'mcpservers.v1alpha1.toolhive.stacklok.dev/web');
@@ -185,17 +261,28 @@ describeOperator('conditions of other clusters', (world) => {
     try {
       // Discovery changes with the definitions.
       await expect.poll(() => apply(namespace, server('web', http)).catch(() => '')).not.toBe('');
-      await expect.poll(() => condition(namespace, 'mcpserver/web', 'Ready'), { timeout: 60_000 }).toBe('DeploymentReady'); // prettier-ignore
+      await expect
+        .poll(() => condition(namespace, 'mcpserver/web', 'Ready'), { timeout: 60_000 })
+        .toBe('DeploymentReady');
     } finally {
       await world.cluster.define();
     }
     const registry = { version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} };
     await apply(
       namespace,
-      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'data' }, data: { 'registry.json': JSON.stringify(registry) } }), // prettier-ignore
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'data' },
+        data: { 'registry.json': JSON.stringify(registry) },
+      }),
       manifest('MCPRegistry', 'company', { source: { type: 'configmap', configmap: { name: 'data' } } }),
     );
 
-    await expect.poll(() => field(namespace, 'mcpregistry/company', '{.status.observedGeneration}'), { timeout: 60_000 }).toBe('1'); // prettier-ignore
+    await expect
+      .poll(() => field(namespace, 'mcpregistry/company', '{.status.observedGeneration}'), {
+        timeout: 60_000,
+      })
+      .toBe('1');
   });
 });

@@ -42,14 +42,22 @@ describeOperator('another program that repeats its change of a generated object'
     };
     const fighting = fight();
 
-    await expect.poll(() => condition(namespace, 'mcpserver/fought', 'ObjectsAsWanted'), { timeout: 60_000 }).toBe('Disputed'); // prettier-ignore
-    const message = await field(namespace, 'mcpserver/fought', '{.status.conditions[?(@.type=="ObjectsAsWanted")].message}'); // prettier-ignore
+    await expect
+      .poll(() => condition(namespace, 'mcpserver/fought', 'ObjectsAsWanted'), { timeout: 60_000 })
+      .toBe('Disputed');
+    const message = await field(
+      namespace,
+      'mcpserver/fought',
+      '{.status.conditions[?(@.type=="ObjectsAsWanted")].message}',
+    );
     const corrections = (await countOf('toolhive_operator_corrections_total', 'Service')) - before;
     const disputes = await countOf('toolhive_operator_disputes_total', 'Service');
     over.abort();
     await fighting;
 
-    expect(message).toMatch(/^\S+ repeatedly changes \S.* of Service mcp-fought-proxy\. The change was reverted \d+ times$/); // prettier-ignore
+    expect(message).toMatch(
+      /^\S+ repeatedly changes \S.* of Service mcp-fought-proxy\. The change was reverted \d+ times$/,
+    );
     expect(Number(/reverted (\d+) times/.exec(message)?.[1])).toBeGreaterThanOrEqual(20);
     expect(corrections).toBeGreaterThanOrEqual(20);
     expect(disputes).toBeGreaterThanOrEqual(1);

@@ -82,7 +82,11 @@ const values: Record<string, readonly unknown[]> = {
   'source.type': ['configmap'],
   'source.configmap.name': ['there', 'other'],
   'source.configmap.key': ['registry.json', 'more.json'],
-  'source.git': [undefined, { repository: 'https://git.example.com/a', branch: 'main' }, { repository: 'https://git.example.com/b', tag: 'a' }], // prettier-ignore
+  'source.git': [
+    undefined,
+    { repository: 'https://git.example.com/a', branch: 'main' },
+    { repository: 'https://git.example.com/b', tag: 'a' },
+  ],
   'source.api.endpoint': ['https://registry.example.com', 'https://registry.example.org'],
   interval: ['1h', '30m'],
   refillPeriod: ['1m', '10s'],
@@ -107,12 +111,39 @@ const values: Record<string, readonly unknown[]> = {
     probe({ exec: { command: ['true'] } }),
     probe({ tcpSocket: { port: 9000 } }),
     probe({ grpc: { port: 9000 } }),
-    { spec: { containers: [{ name: 'mcp', env: [{ name: 'LEVEL', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] }] } }, // prettier-ignore
-    { spec: { containers: [{ name: 'side', image: 'example/side:1' }], initContainers: [{ name: 'first', image: 'example/first:1' }] } }, // prettier-ignore
+    {
+      spec: {
+        containers: [
+          { name: 'mcp', env: [{ name: 'LEVEL', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] },
+        ],
+      },
+    },
+    {
+      spec: {
+        containers: [{ name: 'side', image: 'example/side:1' }],
+        initContainers: [{ name: 'first', image: 'example/first:1' }],
+      },
+    },
     { spec: { initContainers: [{ name: 'first', image: 'example/first:1', restartPolicy: 'Always' }] } },
-    { spec: { tolerations: [{ operator: 'Exists' }], nodeSelector: { zone: 'a' }, imagePullSecrets: [{ name: 'pull' }] } }, // prettier-ignore
-    { spec: { hostAliases: [{ ip: '10.0.0.1', hostnames: ['a'] }], dnsPolicy: 'None', dnsConfig: { nameservers: ['10.0.0.2'] } } }, // prettier-ignore
-    { spec: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }] } }, // prettier-ignore
+    {
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        nodeSelector: { zone: 'a' },
+        imagePullSecrets: [{ name: 'pull' }],
+      },
+    },
+    {
+      spec: {
+        hostAliases: [{ ip: '10.0.0.1', hostnames: ['a'] }],
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['10.0.0.2'] },
+      },
+    },
+    {
+      spec: {
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }],
+      },
+    },
     { metadata: { labels: { team: 'red' }, annotations: { 'example.com/scrape': 'true' } } },
   ],
 };
@@ -189,7 +220,8 @@ function* changesOf(schema: Schema, full: unknown, path = ''): Generator<{ path:
 function changed(spec: unknown, path: readonly string[], value: unknown): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return value;
-  if (Array.isArray(spec)) return spec.map((item, index) => (String(index) === name ? changed(item, rest, value) : item)); // prettier-ignore
+  if (Array.isArray(spec))
+    return spec.map((item, index) => (String(index) === name ? changed(item, rest, value) : item));
   const { [name]: before, ...others } = (spec ?? {}) as Record<string, unknown>;
   const after = changed(before, rest, value);
   return after === undefined ? others : { ...others, [name]: after };
@@ -207,7 +239,11 @@ function fieldChanges(resource: Resource): { full: unknown; changes: FieldChange
 
 async function prepare({ cluster, apply }: World, namespace: string): Promise<void> {
   const registry = { version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} };
-  const authz = { version: '1.0', type: 'cedarv1', cedar: { policies: ['permit(principal, action, resource);'], entities_json: '[]' } }; // prettier-ignore
+  const authz = {
+    version: '1.0',
+    type: 'cedarv1',
+    cedar: { policies: ['permit(principal, action, resource);'], entities_json: '[]' },
+  };
   const data = {
     'registry.json': JSON.stringify(registry),
     'more.json': JSON.stringify({ ...registry, ...authz }),
@@ -235,7 +271,12 @@ async function prepare({ cluster, apply }: World, namespace: string): Promise<vo
     await apply(
       namespace,
       JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }),
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { key: 'a', token: 'b', 'ca.crt': 'c' } }), // prettier-ignore
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name },
+        stringData: { key: 'a', token: 'b', 'ca.crt': 'c' },
+      }),
       manifest('MCPGroup', name, {}),
       manifest('MCPToolConfig', name, { toolsFilter: ['one'] }),
       manifest('MCPExternalAuthConfig', name, exchange),

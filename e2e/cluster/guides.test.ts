@@ -208,7 +208,14 @@ async function openProxies(cluster: ControlPlane, namespace: string, folder: str
     kubeconfig,
     async start(name) {
       if (running.has(name)) return;
-      const config = await cluster.kubectl(['get', '-n', namespace, `configmap/${name}-runconfig`, '-o', 'jsonpath={.data.runconfig\\.json}']); // prettier-ignore
+      const config = await cluster.kubectl([
+        'get',
+        '-n',
+        namespace,
+        `configmap/${name}-runconfig`,
+        '-o',
+        'jsonpath={.data.runconfig\\.json}',
+      ]);
       const port = await freePort(); // the one in the run config can be taken on this machine
       const runner = everything.use(
         await startRunner(

@@ -40,7 +40,12 @@ describeCluster('two installations in one cluster', () => {
     const [one, two] = [await cluster.namespace(), await cluster.namespace()];
     await using first = await install('first', [one]);
     await using second = await install('second', [two]);
-    for (const namespace of [one, two]) await apply(namespace, server('web', { transport: 'streamable-http', targetPort: 9000 }), server('talk')); // prettier-ignore
+    for (const namespace of [one, two])
+      await apply(
+        namespace,
+        server('web', { transport: 'streamable-http', targetPort: 9000 }),
+        server('talk'),
+      );
 
     for (const namespace of [one, two]) {
       await waitFor(namespace, 'mcpserver/web');
@@ -53,9 +58,15 @@ describeCluster('two installations in one cluster', () => {
     await cluster.kubectl(['delete', '-n', one, 'mcpserver/talk', '--timeout=30s']);
 
     expect(leaders).toEqual([true, true]);
-    const places = await Promise.all([first, second].map(async ({ credential }) => [...new Set((await writesOf(credential)).map(({ namespace }) => namespace))])); // prettier-ignore
+    const places = await Promise.all(
+      [first, second].map(async ({ credential }) => [
+        ...new Set((await writesOf(credential)).map(({ namespace }) => namespace)),
+      ]),
+    );
     expect(places).toEqual([[one], [two]]);
-    expect(await field('default', 'leases.coordination.k8s.io', '{.items[*].metadata.name}')).toContain('first-leader-election second-leader-election'); // prettier-ignore
+    expect(await field('default', 'leases.coordination.k8s.io', '{.items[*].metadata.name}')).toContain(
+      'first-leader-election second-leader-election',
+    );
   });
 
   test('with a namespace in common write the same, so that nothing is written again and again', async () => {
@@ -82,6 +93,10 @@ describeCluster('two installations in one cluster', () => {
       await expect.poll(() => passesOf(operator, 'mcpserver')).toBeGreaterThan(passes[index] ?? 0);
 
     expect(await count()).toBe(before);
-    expect([first, second].flatMap(({ operator }) => operator.lines.filter((line) => line.includes('reverted a change')))).toEqual([]); // prettier-ignore
+    expect(
+      [first, second].flatMap(({ operator }) =>
+        operator.lines.filter((line) => line.includes('reverted a change')),
+      ),
+    ).toEqual([]);
   });
 });

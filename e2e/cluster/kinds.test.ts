@@ -264,7 +264,7 @@ describeOperator(
             ['create', '-n', namespace, '--dry-run=server', '-o', `jsonpath=${containers}`, '-f', '-'],
             probe,
           ),
-        ) // prettier-ignore
+        )
         .toBe('any sidecar');
       const count = (await world.cluster.writes()).length;
       const http = { transport: 'streamable-http', targetPort: 9000 };
@@ -299,7 +299,7 @@ describeOperator(
         ?.filter(
           ({ fieldsV1, subresource }) =>
             fieldsV1?.['f:spec']?.['f:replicas'] !== undefined && subresource === undefined,
-        ) // prettier-ignore
+        )
         .map(({ manager }) => manager);
       expect(owners).toEqual(['autoscaler']);
       expect(await field(namespace, 'serviceaccount/injected-sa', '{.imagePullSecrets[*].name}')).toBe(
@@ -380,11 +380,15 @@ describeOperator(
 
       await apply(namespace, member(60));
       await expect.poll(count).toBe('61');
-      await expect.poll(() => condition(namespace, 'mcpserver/member-60', 'GroupRefValidated')).toBe('GroupRefIsValid'); // prettier-ignore
+      await expect
+        .poll(() => condition(namespace, 'mcpserver/member-60', 'GroupRefValidated'))
+        .toBe('GroupRefIsValid');
 
       expect((await passesOf(world.operator, 'mcpserver')) - before).toBeLessThan(30);
       await world.cluster.kubectl(['delete', '-n', namespace, 'mcpgroup/team']);
-      await expect.poll(() => condition(namespace, 'mcpserver/member-7', 'GroupRefValidated')).toBe('GroupRefNotFound'); // prettier-ignore
+      await expect
+        .poll(() => condition(namespace, 'mcpserver/member-7', 'GroupRefValidated'))
+        .toBe('GroupRefNotFound');
     });
 
     test('a tool configuration changes its servers once and cannot be deleted while one refers to it', async () => {

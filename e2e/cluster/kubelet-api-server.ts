@@ -123,7 +123,8 @@ interface Asked {
 
 function askedIn({ url = '/' }: IncomingMessage): Asked | undefined {
   const { pathname, searchParams: query } = new URL(url, 'https://localhost');
-  const [, namespace, pod, subresource] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/(attach|log)$/.exec(pathname) ?? []; // prettier-ignore
+  const [, namespace, pod, subresource] =
+    /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/(attach|log)$/.exec(pathname) ?? [];
   if (namespace === undefined || pod === undefined || subresource === undefined) return undefined;
   return { namespace, pod, subresource, query };
 }

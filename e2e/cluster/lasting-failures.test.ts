@@ -6,7 +6,11 @@ import { describeOperator, server } from './operator-tests.ts';
 describeOperator('a failure that lasts', (world) => {
   const { apply, condition, field, waitFor } = world;
   const ready = (namespace: string, object: string): Promise<string> =>
-    field(namespace, object, `{.status.conditions[?(@.type=='Ready')].status} {.status.conditions[?(@.type=='Ready')].message}`); // prettier-ignore
+    field(
+      namespace,
+      object,
+      `{.status.conditions[?(@.type=='Ready')].status} {.status.conditions[?(@.type=='Ready')].message}`,
+    );
   const withContainer = (container: object): object => ({
     podTemplateSpec: { spec: { containers: [{ name: 'mcp', ...container }] } },
   });
@@ -22,7 +26,11 @@ describeOperator('a failure that lasts', (world) => {
     ['a text in place of a list', withContainer({ ports: 'http' }), /ports: expected list/],
     ['a number in place of a text', withContainer({ command: 7 }), /command: expected list/],
     ['an amount without a number', { resources: { limits: { memory: 'lots' } } }, /quantities must match/],
-    ['an amount without a number in the pod template', withContainer({ resources: { requests: { cpu: 'half' } } }), /quantities must match/], // prettier-ignore
+    [
+      'an amount without a number in the pod template',
+      withContainer({ resources: { requests: { cpu: 'half' } } }),
+      /quantities must match/,
+    ],
     [
       'an unknown pull policy',
       withContainer({ imagePullPolicy: 'Sometimes' }),
@@ -44,7 +52,11 @@ describeOperator('a failure that lasts', (world) => {
 
   test.each([
     ['a missing service account', { serviceAccount: 'missing' }, /serviceaccount "missing" not found/],
-    ['Pod Security', withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: true } }), /violates PodSecurity/], // prettier-ignore
+    [
+      'Pod Security',
+      withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: true } }),
+      /violates PodSecurity/,
+    ],
   ])('is known from events only: %s', async (_what, spec, message) => {
     const namespace = await world.cluster.namespace();
 
@@ -113,13 +125,14 @@ describeOperator('a failure that lasts', (world) => {
       'mcpexternalauthconfig/weather',
       'mcpgroup/research',
     ])
-      // prettier-ignore
       await waitFor(namespace, object);
     const list = await world.cluster.kubectl(['get', 'toolhive', '-n', namespace]);
     expect(list.match(/READY +REASON +AGE/g)).toHaveLength(6);
     expect(await world.cluster.kubectl(['get', 'tc', '-n', namespace, '--no-headers'])).toMatch(
       /^weather +1 +1 /,
     );
-    expect(await world.cluster.kubectl(['get', 'mcps,mcprp,mcpreg,mcpg,extauth', '-n', namespace, '-o', 'name'])).toContain('mcpregistry'); // prettier-ignore
+    expect(
+      await world.cluster.kubectl(['get', 'mcps,mcprp,mcpreg,mcpg,extauth', '-n', namespace, '-o', 'name']),
+    ).toContain('mcpregistry');
   });
 });

@@ -64,7 +64,12 @@ describeOperator('MCPServer', (world) => {
   test('every deleted child comes back', async () => {
     const namespace = await world.cluster.namespace();
     const profile = JSON.stringify({ network: { outbound: { allow_host: ['api.example.com'] } } });
-    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'profiles' }, data: { web: profile } }; // prettier-ignore
+    const configMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'profiles' },
+      data: { web: profile },
+    };
     const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
     const permissionProfile = { type: 'configmap', name: 'profiles', key: 'web' };
     await apply(
@@ -80,7 +85,9 @@ describeOperator('MCPServer', (world) => {
     for (const child of children) {
       const uid = await field(namespace, child, '{.metadata.uid}');
       await world.cluster.kubectl(['delete', '-n', namespace, child, '--wait=false']);
-      await expect.poll(() => field(namespace, child, '{.metadata.uid}'), { message: child }).not.toMatch(new RegExp(`^(${uid})?$`)); // prettier-ignore
+      await expect
+        .poll(() => field(namespace, child, '{.metadata.uid}'), { message: child })
+        .not.toMatch(new RegExp(`^(${uid})?$`));
     }
 
     expect(children).toHaveLength(21);

@@ -205,7 +205,16 @@ describeOperator('the meta server in a cluster', (world) => {
     await using _files = await deploy(namespace, 'files', { targetPort: server.port });
     await world.operator.stop(); // so that nothing corrects the status
     const patch = JSON.stringify({ status: { url: `http://127.0.0.1:${trap.port}` } });
-    await world.cluster.kubectl(['patch', '-n', namespace, 'mcpserver/files', '--subresource=status', '--type=merge', '-p', patch]); // prettier-ignore
+    await world.cluster.kubectl([
+      'patch',
+      '-n',
+      namespace,
+      'mcpserver/files',
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      patch,
+    ]);
     await using meta = await startMeta(namespace);
     await using client = await connect(meta.url);
 
@@ -225,8 +234,21 @@ describeOperator('the meta server in a cluster', (world) => {
       type: 'inline',
       inline: { issuer: provider.issuer, audience, insecureAllowHTTP: true, jwksAllowPrivateIP: true },
     });
-    await using same = await deploy(namespace, 'same', { remoteURL: `http://127.0.0.1:${server.port}/mcp`, oidcConfig: oidcFor('tools'), audit: { enabled: true } }, 'MCPRemoteProxy'); // prettier-ignore
-    await using other = await deploy(namespace, 'other', { targetPort: server.port, oidcConfig: oidcFor('elsewhere'), audit: { enabled: true } }); // prettier-ignore
+    await using same = await deploy(
+      namespace,
+      'same',
+      {
+        remoteURL: `http://127.0.0.1:${server.port}/mcp`,
+        oidcConfig: oidcFor('tools'),
+        audit: { enabled: true },
+      },
+      'MCPRemoteProxy',
+    );
+    await using other = await deploy(namespace, 'other', {
+      targetPort: server.port,
+      oidcConfig: oidcFor('elsewhere'),
+      audit: { enabled: true },
+    });
     const oidc = {
       issuer: provider.issuer,
       audience: 'tools',
@@ -283,7 +305,14 @@ describeOperator('the meta server in a cluster', (world) => {
     expect(await can('update', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('no');
     expect(await can('get', 'secrets', '-n', namespace)).toBe('no');
     expect(await can('get', 'configmaps', '-n', namespace)).toBe('no');
-    await world.cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
+    await world.cluster.kubectl([
+      'wait',
+      '-n',
+      namespace,
+      '--for=condition=Available',
+      'deployment/meta-mcp',
+      '--timeout=60s',
+    ]);
   });
 
   test.each([
@@ -291,9 +320,13 @@ describeOperator('the meta server in a cluster', (world) => {
     ['RUNTIME_MODE', 'docker', 'RUNTIME_MODE docker needs a ToolHive daemon; set RUNTIME_MODE to k8s'],
     ['MAX_TOOLS_TO_RETURN', '0', 'invalid setting MAX_TOOLS_TO_RETURN'],
   ])('refuses %s=%s', async (name, value, message) => {
-    await using meta = await startRunner(
-      { name: 'meta-mcp', image: undefined, built_in: 'meta-mcp', transport: 'stdio', env_vars: { RUNTIME_MODE: 'k8s', [name]: value } }, // prettier-ignore
-    );
+    await using meta = await startRunner({
+      name: 'meta-mcp',
+      image: undefined,
+      built_in: 'meta-mcp',
+      transport: 'stdio',
+      env_vars: { RUNTIME_MODE: 'k8s', [name]: value },
+    });
     await until(() => meta.child.exitCode !== null);
 
     expect(meta.child.exitCode).toBe(2);

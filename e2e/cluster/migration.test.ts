@@ -33,7 +33,13 @@ describeCluster('a migration from the original operator', () => {
 
   /** The objects that the original writes for a server, by the program that writes them. */
   function originalObjects(name: string): { manager: string; object: object }[] {
-    const proxy = { app: 'mcpserver', 'app.kubernetes.io/name': 'mcpserver', 'app.kubernetes.io/instance': name, toolhive: 'true', 'toolhive-name': name }; // prettier-ignore
+    const proxy = {
+      app: 'mcpserver',
+      'app.kubernetes.io/name': 'mcpserver',
+      'app.kubernetes.io/instance': name,
+      toolhive: 'true',
+      'toolhive-name': name,
+    };
     const pod = { app: name, toolhive: 'true', 'toolhive-name': name };
     const container = { name: 'mcp', image: 'example/server:1' };
     const workload = (kind: string, labels: object, spec: object): object => ({
@@ -98,7 +104,17 @@ describeCluster('a migration from the original operator', () => {
   }
 
   async function migrate(...more: string[]): Promise<Shown> {
-    const stdout = await user.mustThv('cluster', 'migrate', '--kubeconfig', cluster.kubeconfig, '--kube-context', context, '--format', 'json', ...more); // prettier-ignore
+    const stdout = await user.mustThv(
+      'cluster',
+      'migrate',
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '--kube-context',
+      context,
+      '--format',
+      'json',
+      ...more,
+    );
     return JSON.parse(stdout) as Shown;
   }
 
@@ -119,7 +135,15 @@ describeCluster('a migration from the original operator', () => {
     await waitFor(namespace, 'mcpserver/fetch');
     const again = await migrate('--namespace', namespace);
 
-    const names = ['Deployment/fetch', 'StatefulSet/fetch', 'Service/mcp-fetch-headless', 'Service/mcp-fetch-proxy', 'ConfigMap/fetch-runconfig', 'ServiceAccount/fetch-proxy-runner', 'RoleBinding/fetch-proxy-runner']; // prettier-ignore
+    const names = [
+      'Deployment/fetch',
+      'StatefulSet/fetch',
+      'Service/mcp-fetch-headless',
+      'Service/mcp-fetch-proxy',
+      'ConfigMap/fetch-runconfig',
+      'ServiceAccount/fetch-proxy-runner',
+      'RoleBinding/fetch-proxy-runner',
+    ];
     expect(shown.objects.map(({ kind, name }) => `${kind}/${name}`).toSorted()).toEqual(names.toSorted());
     // The account has no content, and so no record of who created it.
     expect(shown.objects.filter(({ action }) => action !== 'adopt')).toMatchObject([
@@ -148,13 +172,33 @@ describeCluster('a migration from the original operator', () => {
       .kubectl(['get', '-n', namespace, kind, metadata.name, '-o', 'json'])
       .catch(() => '');
     if (live === '' || manager === 'toolhive-container-manager') {
-      await cluster.kubectl(['apply', '-n', namespace, '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'], JSON.stringify(object)); // prettier-ignore
+      await cluster.kubectl(
+        [
+          'apply',
+          '-n',
+          namespace,
+          '--server-side',
+          '--force-conflicts',
+          `--field-manager=${manager}`,
+          '-f',
+          '-',
+        ],
+        JSON.stringify(object),
+      );
       return;
     }
     const stored = JSON.parse(live) as { metadata: { labels?: object }; spec?: object };
     const { spec } = content as { spec?: object };
-    const wanted = { ...stored, ...content, ...(spec === undefined ? {} : { spec: { ...stored.spec, ...spec } }), metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, ...metadata.labels } } }; // prettier-ignore
-    await cluster.kubectl(['replace', '-n', namespace, `--field-manager=${manager}`, '-f', '-'], JSON.stringify(wanted)); // prettier-ignore
+    const wanted = {
+      ...stored,
+      ...content,
+      ...(spec === undefined ? {} : { spec: { ...stored.spec, ...spec } }),
+      metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, ...metadata.labels } },
+    };
+    await cluster.kubectl(
+      ['replace', '-n', namespace, `--field-manager=${manager}`, '-f', '-'],
+      JSON.stringify(wanted),
+    );
   }
 
   test('on the way back, the original can write all its objects, its pods are not isolated, and nothing stays', async () => {
@@ -184,24 +228,54 @@ describeCluster('a migration from the original operator', () => {
     for (const object of objects) await writeAsOriginal(namespace, object);
     await cluster.kubectl(['rollout', 'status', '-n', namespace, 'statefulset/fetch', '--timeout=60s']);
 
-    const policies = JSON.parse(await cluster.kubectl(['get', 'networkpolicy', '-n', namespace, '-o', 'json'])) as { items: { spec: { podSelector: { matchLabels: Record<string, string> }; policyTypes: string[] } }[] }; // prettier-ignore
+    const policies = JSON.parse(
+      await cluster.kubectl(['get', 'networkpolicy', '-n', namespace, '-o', 'json']),
+    ) as {
+      items: { spec: { podSelector: { matchLabels: Record<string, string> }; policyTypes: string[] } }[];
+    };
     const isolated = await Promise.all(
       policies.items
         .filter(({ spec }) => spec.policyTypes.includes('Egress'))
-        .map(({ spec }) => cluster.kubectl(['get', 'pods', '-n', namespace, '-o', 'name', '-l', Object.entries(spec.podSelector.matchLabels).map((pair) => pair.join('=')).join()])), // prettier-ignore
+        .map(({ spec }) =>
+          cluster.kubectl([
+            'get',
+            'pods',
+            '-n',
+            namespace,
+            '-o',
+            'name',
+            '-l',
+            Object.entries(spec.podSelector.matchLabels)
+              .map((pair) => pair.join('='))
+              .join(),
+          ]),
+        ),
     );
     expect(policies.items.length).toBeGreaterThan(0);
     expect(isolated.filter((pods) => pods !== '')).toEqual([]);
     expect(await field(namespace, 'mcpservers', '{.items[*].metadata.finalizers}')).toBe('');
     // Both operators use the same finalizer, so that the original lets the object go.
-    expect(await field(namespace, 'mcptoolconfig/tools', '{.metadata.finalizers[*]}')).toBe('toolhive.stacklok.dev/toolconfig-finalizer'); // prettier-ignore
+    expect(await field(namespace, 'mcptoolconfig/tools', '{.metadata.finalizers[*]}')).toBe(
+      'toolhive.stacklok.dev/toolconfig-finalizer',
+    );
     await cluster.kubectl(['delete', '-n', namespace, 'mcpserver', '--all', '--timeout=30s']);
     // The original deletes the objects without an owner itself.
-    await cluster.kubectl(['delete', '-n', namespace, 'statefulset/fetch', 'statefulset/talk', 'service/mcp-fetch-headless', 'service/mcp-talk-headless', '--ignore-not-found']); // prettier-ignore
+    await cluster.kubectl([
+      'delete',
+      '-n',
+      namespace,
+      'statefulset/fetch',
+      'statefulset/talk',
+      'service/mcp-fetch-headless',
+      'service/mcp-talk-headless',
+      '--ignore-not-found',
+    ]);
     const kinds =
       'deployment,statefulset,service,configmap,secret,networkpolicy,role,rolebinding,serviceaccount';
     const left = async (): Promise<string[]> =>
-      (await cluster.kubectl(['get', kinds, '-n', namespace, '-o', 'name'])).split('\n').filter((name) => /fetch|talk/.test(name)); // prettier-ignore
+      (await cluster.kubectl(['get', kinds, '-n', namespace, '-o', 'name']))
+        .split('\n')
+        .filter((name) => /fetch|talk/.test(name));
     const ownerless = ['deployment.apps/fetch', 'deployment.apps/talk'];
     await expect.poll(async () => (await left()).filter((name) => !ownerless.includes(name))).toEqual([]);
   });
@@ -209,7 +283,12 @@ describeCluster('a migration from the original operator', () => {
   test('leaves objects of other programs and of other owners alone', async () => {
     const { apply, field } = objectsOf(cluster);
     const namespace = await cluster.namespace();
-    const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'mcp-web-proxy', labels: { app: 'web' } }, spec: { ports: [{ port: 80 }] } }; // prettier-ignore
+    const foreign = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'mcp-web-proxy', labels: { app: 'web' } },
+      spec: { ports: [{ port: 80 }] },
+    };
     const remoteURL = 'http://127.0.0.1:1/mcp';
     await apply(
       namespace,
@@ -218,7 +297,23 @@ describeCluster('a migration from the original operator', () => {
       JSON.stringify(foreign),
     );
     const uid = await field(namespace, 'mcpremoteproxy/far', '{.metadata.uid}');
-    const owned = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web-runconfig', labels: { 'toolhive.stacklok.io/mcp-server': 'web' }, ownerReferences: [{ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPRemoteProxy', name: 'far', uid, controller: true }] } }; // prettier-ignore
+    const owned = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        name: 'web-runconfig',
+        labels: { 'toolhive.stacklok.io/mcp-server': 'web' },
+        ownerReferences: [
+          {
+            apiVersion: 'toolhive.stacklok.dev/v1alpha1',
+            kind: 'MCPRemoteProxy',
+            name: 'far',
+            uid,
+            controller: true,
+          },
+        ],
+      },
+    };
     await apply(namespace, JSON.stringify(owned));
 
     const { objects } = await migrate('--namespace', namespace, '--apply');

@@ -36,7 +36,15 @@ describeCluster('an operator that cannot read everything', () => {
     await cluster.define();
     const [granted, refused] = [await cluster.namespace(), await cluster.namespace()];
     const grant = (namespace: string): Promise<string> =>
-      cluster.kubectl(['create', 'rolebinding', 'operator', '-n', namespace, '--clusterrole=toolhive-operator', '--serviceaccount=default:toolhive-operator']); // prettier-ignore
+      cluster.kubectl([
+        'create',
+        'rolebinding',
+        'operator',
+        '-n',
+        namespace,
+        '--clusterrole=toolhive-operator',
+        '--serviceaccount=default:toolhive-operator',
+      ]);
     await revokePermissions(cluster);
     await grant(granted);
     for (const namespace of [granted, refused]) await apply(namespace, server('here'));

@@ -43,7 +43,14 @@ export function objectsOf({ kubectl }: Pick<ControlPlane, 'kubectl'>): ClusterOb
       field(namespace, object, `{.status.conditions[?(@.type=='${type}')].reason}`),
     runConfig: async (namespace, name) =>
       JSON.parse(
-        await kubectl(['get', '-n', namespace, `configmap/${name}-runconfig`, '-o', 'jsonpath={.data.runconfig\\.json}']), // prettier-ignore
+        await kubectl([
+          'get',
+          '-n',
+          namespace,
+          `configmap/${name}-runconfig`,
+          '-o',
+          'jsonpath={.data.runconfig\\.json}',
+        ]),
       ) as Record<string, unknown>,
   };
 }

@@ -176,7 +176,15 @@ describeCluster('the operator', () => {
           ...references,
         }),
       );
-      const all = ['mcpserver/full', 'mcpserver/talk', 'mcpremoteproxy/far', 'mcpregistry/company', 'mcpgroup/team', 'mcptoolconfig/tools', 'mcpexternalauthconfig/exchange']; // prettier-ignore
+      const all = [
+        'mcpserver/full',
+        'mcpserver/talk',
+        'mcpremoteproxy/far',
+        'mcpregistry/company',
+        'mcpgroup/team',
+        'mcptoolconfig/tools',
+        'mcpexternalauthconfig/exchange',
+      ];
       for (const object of all) await waitFor(namespace, object);
       await first.stop();
       await grantPermissions(cluster);

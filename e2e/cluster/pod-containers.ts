@@ -153,7 +153,15 @@ export class PodContainers implements AsyncDisposable {
   async startOutside(image: string, ...command: readonly [string, ...string[]]): Promise<string> {
     if (!this.#networks.includes(this.#outside)) await this.#createNetwork(this.#outside);
     const [program, ...args] = command;
-    const id = await this.docker('create', '--network', this.#outside, '--entrypoint', program, image, ...args); // prettier-ignore
+    const id = await this.docker(
+      'create',
+      '--network',
+      this.#outside,
+      '--entrypoint',
+      program,
+      image,
+      ...args,
+    );
     this.#containers.push(id);
     await this.docker('start', id);
     return this.#addressOf(id, this.#outside);
@@ -236,10 +244,26 @@ export class PodContainers implements AsyncDisposable {
   /** Translates a pod to options of `docker create`. Throws for any field that has no translation. */
   async #optionsOf({ metadata, spec }: Pod, container: Container): Promise<string[]> {
     const { containers: _, volumes = [], securityContext: podSecurity, serviceAccountName, ...pod } = spec;
-    const { image, command = [], args = [], env = [], volumeMounts = [], resources, stdin, stdinOnce: _once, ...others } = container; // prettier-ignore
+    const {
+      image,
+      command = [],
+      args = [],
+      env = [],
+      volumeMounts = [],
+      resources,
+      stdin,
+      stdinOnce: _once,
+      ...others
+    } = container;
     const { name: _name, ports: _ports, readinessProbe: _probe, securityContext = {}, ...rest } = others;
     const { runAsUser, runAsGroup, fsGroup, runAsNonRoot, seccompProfile, ...otherPodSecurity } = podSecurity;
-    const { allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities, runAsNonRoot: _same, ...otherSecurity } = securityContext; // prettier-ignore
+    const {
+      allowPrivilegeEscalation,
+      readOnlyRootFilesystem,
+      capabilities,
+      runAsNonRoot: _same,
+      ...otherSecurity
+    } = securityContext;
     refuse('pod', withoutKeys(pod, podFieldsWithoutEffect));
     refuse('container', withoutKeys(rest, containerFieldsWithoutEffect));
     refuse('securityContext', { ...otherPodSecurity, ...otherSecurity });
@@ -249,7 +273,10 @@ export class PodContainers implements AsyncDisposable {
       throw new Error('the pod has another seccomp profile');
     const { cpu, memory } = resources?.limits ?? {};
     const values = await Promise.all(
-      env.map(async ({ name, value, valueFrom }) => `${name}=${value ?? (valueFrom === undefined ? '' : await this.#value(metadata, valueFrom))}`), // prettier-ignore
+      env.map(
+        async ({ name, value, valueFrom }) =>
+          `${name}=${value ?? (valueFrom === undefined ? '' : await this.#value(metadata, valueFrom))}`,
+      ),
     );
     const folder = join(this.#folder, metadata.name);
     const mounts = await Promise.all(
@@ -274,18 +301,22 @@ export class PodContainers implements AsyncDisposable {
       ...(allowPrivilegeEscalation === false ? ['--security-opt', 'no-new-privileges'] : []),
       ...(capabilities?.drop ?? []).flatMap((name) => ['--cap-drop', name]),
       ...(capabilities?.add ?? []).flatMap((name) => ['--cap-add', name]),
-      ...(cpu === undefined ? [] : ['--cpus', String(cpu.endsWith('m') ? Number.parseInt(cpu, 10) / 1000 : cpu)]),
+      ...(cpu === undefined
+        ? []
+        : ['--cpus', String(cpu.endsWith('m') ? Number.parseInt(cpu, 10) / 1000 : cpu)]),
       ...(memory === undefined ? [] : ['--memory', memory.replace(/i$/, '').toLowerCase()]),
       ...(stdin === true ? ['--interactive'] : []), // closes standard input with its first client, as stdinOnce does
-      ...[...values, `KUBERNETES_SERVICE_HOST=${this.#cluster.serviceAddress}`, 'KUBERNETES_SERVICE_PORT=443'].flatMap(
-        (value) => ['--env', value],
-      ),
+      ...[
+        ...values,
+        `KUBERNETES_SERVICE_HOST=${this.#cluster.serviceAddress}`,
+        'KUBERNETES_SERVICE_PORT=443',
+      ].flatMap((value) => ['--env', value]),
       ...mounts.flatMap((mount) => ['--mount', mount]),
       ...(program === undefined ? [] : ['--entrypoint', program]),
       image,
       ...words,
       ...args,
-    ]; // prettier-ignore
+    ];
   }
 
   async #value(
@@ -305,7 +336,11 @@ export class PodContainers implements AsyncDisposable {
   async #fill(
     path: string,
     volume: Volume,
-    { metadata, serviceAccountName, fsGroup }: Pick<Pod, 'metadata'> & { serviceAccountName: string; fsGroup: number | undefined }, // prettier-ignore
+    {
+      metadata,
+      serviceAccountName,
+      fsGroup,
+    }: Pick<Pod, 'metadata'> & { serviceAccountName: string; fsGroup: number | undefined },
   ): Promise<void> {
     const { name, emptyDir, configMap, secret, projected, ...others } = volume;
     refuse(`volume ${name}`, others);

@@ -63,7 +63,14 @@ if (socket === '' || !hasDocker) {
     const deploy = async (namespace: string, spec: object, ...others: string[]): Promise<string> => {
       const server = manifest('MCPServer', 'echo', { spec: { image: TEST_IMAGE, ...spec } });
       await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], [...others, server].join('\n---\n'));
-      await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', 'mcpserver/echo', '--timeout=60s']); // prettier-ignore
+      await cluster.kubectl([
+        'wait',
+        '-n',
+        namespace,
+        '--for=condition=Ready',
+        'mcpserver/echo',
+        '--timeout=60s',
+      ]);
       return cluster.kubectl(['get', '-n', namespace, 'mcpserver/echo', '-o', 'jsonpath={.status.url}']);
     };
     const startServer = async (pods: PodContainers): Promise<RunningPod> => {
@@ -108,15 +115,27 @@ if (socket === '' || !hasDocker) {
       });
       expect(await client.tools()).not.toContain('crash');
       const status = await client.call('read', { path: '/proc/self/status' });
-      for (const line of [/^Uid:\s1000\s1000\s1000\s1000$/m, /^CapBnd:\s0+$/m, /^NoNewPrivs:\s1$/m, /^Seccomp:\s2$/m])
-        expect(status).toMatch(line); // prettier-ignore
+      for (const line of [
+        /^Uid:\s1000\s1000\s1000\s1000$/m,
+        /^CapBnd:\s0+$/m,
+        /^NoNewPrivs:\s1$/m,
+        /^Seccomp:\s2$/m,
+      ])
+        expect(status).toMatch(line);
       expect(await client.call('write', { path: '/app/file' })).toContain('EROFS');
       expect(await client.call('write', { path: '/tmp/file' })).toBe('written');
       expect(await client.call('dial', { host: proxy.address, port: 3128 })).toContain('ECONNREFUSED');
       const logs = await pods.docker('logs', proxy.id);
       expect(logs).toContain('proxy listening');
       expect(logs).not.toContain('a secret token');
-      expect(await pods.docker('inspect', '--format', '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Memory}}', proxy.id)).toBe(`true ${512 * 1024 ** 2}`); // prettier-ignore
+      expect(
+        await pods.docker(
+          'inspect',
+          '--format',
+          '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Memory}}',
+          proxy.id,
+        ),
+      ).toBe(`true ${512 * 1024 ** 2}`);
       expect(server.address).not.toBe(proxy.address);
     });
 
@@ -189,7 +208,14 @@ if (socket === '' || !hasDocker) {
         .replace('namespace: default', `namespace: ${namespace}`)
         .replace(/image: .*/, `image: ${runnerImage}`);
       await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], example);
-      await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
+      await cluster.kubectl([
+        'wait',
+        '-n',
+        namespace,
+        '--for=condition=Available',
+        'deployment/meta-mcp',
+        '--timeout=60s',
+      ]);
       await using pods = await PodContainers.open(socket, cluster, namespace);
       await using _api = await startKubeletApiServer(cluster, {
         host: cluster.serviceAddress,
@@ -206,8 +232,14 @@ if (socket === '' || !hasDocker) {
         pods,
       );
 
-      const { tools } = JSON.parse(await client.call('find_tool', { query: 'test tool echo' })) as { tools: { tool_name: string }[] }; // prettier-ignore
-      const called = await client.call('call_tool', { server_name: 'echo', tool_name: 'echo', parameters: { message: 'hello' } }); // prettier-ignore
+      const { tools } = JSON.parse(await client.call('find_tool', { query: 'test tool echo' })) as {
+        tools: { tool_name: string }[];
+      };
+      const called = await client.call('call_tool', {
+        server_name: 'echo',
+        tool_name: 'echo',
+        parameters: { message: 'hello' },
+      });
 
       expect(tools.map(({ tool_name: name }) => name)).toContain('echo');
       expect(called).toBe('hello');
@@ -219,7 +251,8 @@ if (socket === '' || !hasDocker) {
 async function connect(url: string, { lookup }: PodContainers) {
   const dispatcher = new Agent({ connect: { lookup } });
   const client = new Client({ name: 'toolhive-e2e', version: '1.0.0' });
-  const fetchByName = ((input: string | URL, init: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch; // prettier-ignore
+  const fetchByName = ((input: string | URL, init: object) =>
+    fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url), { fetch: fetchByName }));
   return {
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),

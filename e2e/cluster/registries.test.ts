@@ -109,7 +109,14 @@ if (!canMakeNetworks) {
       git: { repository: `http://${host}/repo/.git`, ...version },
     });
     const trigger = (namespace: string, name: string, value: string): Promise<string> =>
-      cluster.kubectl(['annotate', '--overwrite', '-n', namespace, `mcpregistry/${name}`, `toolhive.stacklok.dev/sync-trigger=${value}`]); // prettier-ignore
+      cluster.kubectl([
+        'annotate',
+        '--overwrite',
+        '-n',
+        namespace,
+        `mcpregistry/${name}`,
+        `toolhive.stacklok.dev/sync-trigger=${value}`,
+      ]);
 
     test('a registry comes from a branch, a tag, and a commit', async () => {
       const namespace = await cluster.namespace();
@@ -192,7 +199,14 @@ if (!canMakeNetworks) {
       expect(gone.syncStatus?.serverCount).toBe(1);
       expect(await storedIn(namespace, 'failing')).toEqual(['kept']);
       expect(
-        await cluster.kubectl(['get', '-n', namespace, 'deployment/failing-api', '-o', 'jsonpath={.status.readyReplicas}']), // prettier-ignore
+        await cluster.kubectl([
+          'get',
+          '-n',
+          namespace,
+          'deployment/failing-api',
+          '-o',
+          'jsonpath={.status.readyReplicas}',
+        ]),
       ).toBe('1');
       await writeFile(file, registryOf('back'));
       await expect.poll(() => storedIn(namespace, 'failing')).toEqual(['back']);
@@ -270,7 +284,6 @@ if (!canMakeNetworks) {
           resourceVersion,
           signal: over.signal,
         }))
-          // prettier-ignore
           seen.push((object as { status?: RegistryStatus }).status ?? {});
       })().catch(() => {}); // ended below
 

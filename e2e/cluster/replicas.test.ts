@@ -10,7 +10,10 @@ describeOperator('replicas', (world) => {
 
   test('a server that speaks HTTP has as many proxies and servers as its spec says, which share a key', async () => {
     const namespace = await world.cluster.namespace();
-    const remote = { remoteURL: 'http://127.0.0.1:1/mcp', oidcConfig: { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'a' } } }; // prettier-ignore
+    const remote = {
+      remoteURL: 'http://127.0.0.1:1/mcp',
+      oidcConfig: { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'a' } },
+    };
 
     await apply(
       namespace,
@@ -28,7 +31,9 @@ describeOperator('replicas', (world) => {
     ] as const) {
       const mounted = '{.spec.template.spec.volumes[?(@.name=="session-keys")].secret.secretName}';
       expect(await field(namespace, `deployment/${workload}`, mounted)).toBe(secret);
-      const keys = await Promise.all(['current', 'next'].map((key) => field(namespace, `secret/${secret}`, `{.data.${key}}`))); // prettier-ignore
+      const keys = await Promise.all(
+        ['current', 'next'].map((key) => field(namespace, `secret/${secret}`, `{.data.${key}}`)),
+      );
       const sizes = keys.map((key) => Buffer.from(Buffer.from(key, 'base64').toString(), 'base64url').length);
       expect([sizes, new Set(keys).size]).toEqual([[32, 32], 2]);
     }
@@ -40,7 +45,10 @@ describeOperator('replicas', (world) => {
     const passwordRef = { name: 'storage', key: 'password' };
     const tls = { caRef: { kind: 'ConfigMap', name: 'authority' } };
     const sessionStorage = { provider: 'valkey', address: 'storage.data:6379', db: 3, passwordRef, tls };
-    const rateLimiting = { shared: { maxTokens: 5, refillPeriod: '1m30s' }, tools: [{ name: 'slow', perUser: { maxTokens: 1, refillPeriod: '500ms' } }] }; // prettier-ignore
+    const rateLimiting = {
+      shared: { maxTokens: 5, refillPeriod: '1m30s' },
+      tools: [{ name: 'slow', perUser: { maxTokens: 1, refillPeriod: '500ms' } }],
+    };
     await apply(namespace, server('stored', { ...http, replicas: 2, sessionStorage, rateLimiting }));
     await expect.poll(() => condition(namespace, 'mcpserver/stored', 'Ready')).toBe('SecretNotFound');
     const secret = (password: string): string =>
@@ -82,7 +90,11 @@ describeOperator('replicas', (world) => {
     expect(await condition(namespace, 'mcpserver/stored', 'RateLimitsShared')).toBe('SessionStorage');
 
     const generations = (): Promise<string[]> =>
-      Promise.all(['deployment/stored', 'statefulset/stored'].map((workload) => field(namespace, workload, '{.metadata.generation}'))); // prettier-ignore
+      Promise.all(
+        ['deployment/stored', 'statefulset/stored'].map((workload) =>
+          field(namespace, workload, '{.metadata.generation}'),
+        ),
+      );
     const [proxies = '', servers] = await generations();
     await apply(namespace, secret('two'));
     await world.operator[Symbol.asyncDispose]();
@@ -153,7 +165,12 @@ describeOperator('replicas', (world) => {
 
   test('a Secret of someone else with the name of the keys is not changed', async () => {
     const namespace = await world.cluster.namespace();
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mcp-taken-session-keys' }, stringData: { own: 'value' } }; // prettier-ignore
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'mcp-taken-session-keys' },
+      stringData: { own: 'value' },
+    };
     await apply(namespace, JSON.stringify(secret));
 
     await apply(namespace, server('taken', http));
@@ -219,7 +236,13 @@ describeOperator('replicas', (world) => {
     const namespace = await world.cluster.namespace();
     const stored = (kind: string, name: string, more: object): string =>
       JSON.stringify({ apiVersion: 'v1', kind, metadata: { name }, ...more });
-    const login = { issuer: 'https://id.example.com', audience: 'a', introspectionUrl: 'https://id.example.com/check', clientId: 'proxy', clientSecret: 'first' }; // prettier-ignore
+    const login = {
+      issuer: 'https://id.example.com',
+      audience: 'a',
+      introspectionUrl: 'https://id.example.com/check',
+      clientId: 'proxy',
+      clientSecret: 'first',
+    };
     const oidcConfig = { type: 'configMap', configMap: { name: 'login' } };
     const secrets = [{ name: 'weather', key: 'api-key' }];
     await apply(
@@ -232,7 +255,11 @@ describeOperator('replicas', (world) => {
     const annotation = (workload: string, name: string): Promise<string> =>
       field(namespace, workload, `{.spec.template.metadata.annotations.toolhive\\.stacklok\\.dev/${name}}`);
     const generations = (): Promise<string[]> =>
-      Promise.all(['deployment/watched', 'statefulset/watched'].map((workload) => field(namespace, workload, '{.metadata.generation}'))); // prettier-ignore
+      Promise.all(
+        ['deployment/watched', 'statefulset/watched'].map((workload) =>
+          field(namespace, workload, '{.metadata.generation}'),
+        ),
+      );
     const [secret, config, before] = [
       await annotation('statefulset/watched', 'secret-versions'),
       await annotation('deployment/watched', 'runconfig-checksum'),
@@ -289,7 +316,9 @@ describeOperator('replicas', (world) => {
       .toEqual([2, 3]);
     const target = await field(namespace, 'hpa/search-proxies', '{.spec.scaleTargetRef.name}');
     expect(await field(namespace, `deployment/${target}`, '{.metadata.name}')).toBe('search');
-    expect(await field(namespace, 'statefulset/search', '{.spec.template.spec.priorityClassName}')).toBe('system-cluster-critical'); // prettier-ignore
+    expect(await field(namespace, 'statefulset/search', '{.spec.template.spec.priorityClassName}')).toBe(
+      'system-cluster-critical',
+    );
   });
 
   test('a proxy for a remote server belongs to a group, and says that it needs no authentication', async () => {

@@ -145,7 +145,11 @@ async function serveModern({ id, method, params }: Rpc, response: ServerResponse
   };
   if (id === undefined) return void response.writeHead(202).end();
   if (method === 'server/discover')
-    return complete({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: pod, version: '1' } }); // prettier-ignore
+    return complete({
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {} },
+      serverInfo: { name: pod, version: '1' },
+    });
   if (method === 'tools/list') return complete({ tools, ttlMs: 0, cacheScope: 'private' });
   if (method === 'initialize') {
     const error = { code: -32_022, message: 'unsupported', data: { supported: ['2026-07-28'] } };
@@ -170,7 +174,10 @@ async function serveModern({ id, method, params }: Rpc, response: ServerResponse
   if (params?.name === 'ask') {
     const answered = params.inputResponses?.['who'];
     if (answered !== undefined) return complete(contentOf({ ...told, answer: answered }));
-    const asked = { method: 'elicitation/create', params: { message: 'who?', requestedSchema: { type: 'object', properties: {} } } }; // prettier-ignore
+    const asked = {
+      method: 'elicitation/create',
+      params: { message: 'who?', requestedSchema: { type: 'object', properties: {} } },
+    };
     return complete({ resultType: 'input_required', inputRequests: { who: asked }, requestState: 'waits' });
   }
   complete(contentOf(told));

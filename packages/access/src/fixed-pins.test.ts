@@ -37,7 +37,10 @@ test('shows and lets clients use only what is pinned, also before the first list
 
   expect(before).toEqual([undefined, 'the tool "extra" is not pinned, and cannot be used; ask']);
   expect([shown, isSettled]).toEqual([[add, undefined], false]);
-  expect(listed.map(({ name, isApproved }) => [name, isApproved])).toEqual([['add', true], ['extra', false]]); // prettier-ignore
+  expect(listed.map(({ name, isApproved }) => [name, isApproved])).toEqual([
+    ['add', true],
+    ['extra', false],
+  ]);
 });
 
 test('refuses a changed tool until the server lists the pinned version again', async () => {
@@ -105,7 +108,13 @@ test('resources that no list contains can be read, and listed ones need a pin', 
 
 test('items without a name, or with an endless one, are hidden and not reported', async () => {
   const { pins, listed } = pinsWith();
-  const unnamed = { ...listOf('tool'), items: [{ name: undefined, content: {} }, { name: 'x'.repeat(2_000), content: {} }] }; // prettier-ignore
+  const unnamed = {
+    ...listOf('tool'),
+    items: [
+      { name: undefined, content: {} },
+      { name: 'x'.repeat(2_000), content: {} },
+    ],
+  };
 
   const { shown } = await pins.review(unnamed);
 

@@ -104,7 +104,11 @@ async function adoptAll(place: Place): Promise<void> {
   const { entries } = await readPlace(place);
   for (const [name, value] of entries) {
     const entry: FoundEntry = { place, name, value: value as FoundEntry['value'] };
-    const workload = { name, url: `http://localhost:${name === 'one' ? 9001 : 9002}/mcp`, transport: 'streamable-http' as const }; // prettier-ignore
+    const workload = {
+      name,
+      url: `http://localhost:${name === 'one' ? 9001 : 9002}/mcp`,
+      transport: 'streamable-http' as const,
+    };
     const next = adoptedValue(place.application, entry.value, workload, name);
     await adoptEntry(entry, next, { record, vault, workload: name, at: '2026-01-31T09:30:00.000Z' });
   }
@@ -250,6 +254,9 @@ test('a damaged backup restores nothing and says so', async () => {
 
   const back = await restored(path);
 
-  expect(back).toMatchObject({ restored: 'nothing', problem: expect.stringContaining('missing or damaged') as string }); // prettier-ignore
+  expect(back).toMatchObject({
+    restored: 'nothing',
+    problem: expect.stringContaining('missing or damaged') as string,
+  });
   expect(await readFile(path, 'utf8')).toBe(before);
 });

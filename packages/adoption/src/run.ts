@@ -153,7 +153,9 @@ export function refuseRisks(risks: readonly { text: string }[], { entries }: Fou
 
 function refuseDifference(original: ReadonlyMap<string, unknown>, tools: ReadonlyMap<string, unknown>): void {
   const missing = [...original.keys()].filter((name) => !tools.has(name));
-  const changed = [...original].filter(([name, schema]) => tools.has(name) && !isDeepStrictEqual(tools.get(name), schema)); // prettier-ignore
+  const changed = [...original].filter(
+    ([name, schema]) => tools.has(name) && !isDeepStrictEqual(tools.get(name), schema),
+  );
   if (missing.length === 0 && changed.length === 0) return;
   const names = [...missing, ...changed.map(([name]) => name)].slice(0, 5).join(', ');
   throw invalid(`with its network rules, the server does not have the same tools: ${names}`, {

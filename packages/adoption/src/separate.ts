@@ -49,8 +49,12 @@ export function withSecrets(request: CreateWorkload, keys: ReadonlyMap<Credentia
   const { env_vars: variables, headers, cmd_arguments: args, url, secrets } = request;
   const all = [...keys];
   const moved = new Set(all.flatMap(([{ kind, target }]) => (kind === 'variable' ? [target] : [])));
-  const targets = new Map(all.flatMap(([{ kind, value, target }]) => (kind === 'text' ? [[value, target] as const] : []))); // prettier-ignore
-  const headerKeys = new Map(all.flatMap(([{ kind, target }, key]) => (kind === 'header' ? [[target, key] as const] : []))); // prettier-ignore
+  const targets = new Map(
+    all.flatMap(([{ kind, value, target }]) => (kind === 'text' ? [[value, target] as const] : [])),
+  );
+  const headerKeys = new Map(
+    all.flatMap(([{ kind, target }, key]) => (kind === 'header' ? [[target, key] as const] : [])),
+  );
   const place = (_name: string, value: string): string => {
     const target = targets.get(value);
     return target === undefined ? value : secretPlace(target);

@@ -65,7 +65,10 @@ function isThereAlready(
   return present.entries().some(([name, value]) => {
     const target = entryTarget(application, value);
     const isOther = name !== wanted && !own.has(name);
-    return isOther && (target === ['thv proxy stdio', wanted].join(' ') || (target !== undefined && leadToSame(target, url))); // prettier-ignore
+    return (
+      isOther &&
+      (target === ['thv proxy stdio', wanted].join(' ') || (target !== undefined && leadToSame(target, url)))
+    );
   });
 }
 

@@ -138,7 +138,10 @@ function inputOf(socket: WebSocket): Writable {
     write(chunk: Buffer, _encoding, done) {
       if (socket.readyState !== WebSocket.OPEN) return done(new Error('the connection to the pod is closed'));
       const isFull = socket.bufferedAmount > MAX_BUFFERED_BYTES;
-      socket.send(Buffer.concat([Buffer.of(STDIN), chunk]), isFull ? done : (error) => error && input.destroy(error)); // prettier-ignore
+      socket.send(
+        Buffer.concat([Buffer.of(STDIN), chunk]),
+        isFull ? done : (error) => error && input.destroy(error),
+      );
       if (!isFull) done();
     },
     final(done) {

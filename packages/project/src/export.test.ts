@@ -16,7 +16,18 @@ test('an exported file is valid, and contains no credential and no path of this 
   const directory = join(home.path, 'project');
   await mkdir(join(directory, 'data'), { recursive: true });
   const volumes = [`${directory}/data:/data:ro`];
-  await createWorkload(core, { name: 'echo', image: testServer, cmd_arguments: args, env_vars, volumes,  permission_profile: { network: { outbound: { allow_host: ['api.example'], allow_port: [443] } } } }, call); // prettier-ignore
+  await createWorkload(
+    core,
+    {
+      name: 'echo',
+      image: testServer,
+      cmd_arguments: args,
+      env_vars,
+      volumes,
+      permission_profile: { network: { outbound: { allow_host: ['api.example'], allow_port: [443] } } },
+    },
+    call,
+  );
 
   const { document, notes } = await exportProject(core, { names: ['echo'], directory });
 

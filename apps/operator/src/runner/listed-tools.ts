@@ -120,7 +120,12 @@ export class ListedToolsReport implements Disposable {
     this.#writtenAt = performance.now();
     if (text === data[key]) return;
     const { resourceVersion } = metadata;
-    await client.patch(types.configMap, configMap, { metadata: { resourceVersion }, data: { [key]: text } }, signal); // prettier-ignore
+    await client.patch(
+      types.configMap,
+      configMap,
+      { metadata: { resourceVersion }, data: { [key]: text } },
+      signal,
+    );
   }
 
   /** The texts of versions under other settings, with which changed ones can be compared. */
@@ -153,7 +158,9 @@ function textOf({ items, isComplete }: ListedTools): string {
   let bytes = 0;
   let contentBytes = 0;
   let isWhole = isComplete;
-  const order = items.map((item, index) => ({ item, index })).toSorted((a, b) => Number(b.item.isListed) - Number(a.item.isListed)); // prettier-ignore
+  const order = items
+    .map((item, index) => ({ item, index }))
+    .toSorted((a, b) => Number(b.item.isListed) - Number(a.item.isListed));
   for (const { item, index } of order) {
     const { content, ...rest } = item;
     const text = content === undefined ? 0 : Buffer.byteLength(JSON.stringify(content));

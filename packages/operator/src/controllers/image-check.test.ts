@@ -17,11 +17,21 @@ function stored(image: string, resourceVersion: string, manager = 'toolhive-oper
   const other = { manager, operation, fieldsV1: { 'f:data': { 'f:registry.json': {} } } };
   const metadata = { name: 'company-registry-storage', namespace: 'tools', uid: 'a', resourceVersion };
   const data = { 'registry.json': JSON.stringify({ servers: { one: { image } } }) };
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, managedFields: [own, other] }, data } as never; // prettier-ignore
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { ...metadata, managedFields: [own, other] },
+    data,
+  } as never;
 }
 
 async function openImages() {
-  const client = new KubernetesClient({ server: 'https://127.0.0.1:1', namespace: 'tools', tls: {}, token: async () => undefined }); // prettier-ignore
+  const client = new KubernetesClient({
+    server: 'https://127.0.0.1:1',
+    namespace: 'tools',
+    tls: {},
+    token: async () => undefined,
+  });
   const options = {
     client,
     type: types.configMap,

@@ -136,7 +136,11 @@ export class ListedToolsOfAll {
   /** Removes the lists of earlier settings, which the proxies have copied as far as they are useful. */
   async #forget(
     place: { name: string; namespace: string },
-    { data, hash, metadata }: { data: Record<string, string>; hash: string; metadata: KubernetesObject['metadata'] }, // prettier-ignore
+    {
+      data,
+      hash,
+      metadata,
+    }: { data: Record<string, string>; hash: string; metadata: KubernetesObject['metadata'] },
     signal: AbortSignal,
   ): Promise<void> {
     const old = Object.keys(data).filter((key) => key !== hash);
@@ -144,7 +148,12 @@ export class ListedToolsOfAll {
     const { resourceVersion } = metadata;
     const removed = Object.fromEntries(old.map((key) => [key, null]));
     try {
-      await this.#client.patch(types.configMap, place, { metadata: { resourceVersion }, data: removed }, signal); // prettier-ignore
+      await this.#client.patch(
+        types.configMap,
+        place,
+        { metadata: { resourceVersion }, data: removed },
+        signal,
+      );
     } catch (error) {
       if (!isConflict(error)) throw error; // changed in the meantime, and another pass follows
     }
@@ -178,7 +187,10 @@ function findingOf(comparison: Comparison, { proxied, toolPins = [] }: Plan): Fi
     spec.toolPins?.mode === 'block' ? 'Clients cannot see or use them.' : 'Clients get them as they are.';
   if (toolPins.length === 0)
     return finding('ToolsPinned', false, 'NothingPinned', `No item is pinned. ${effect} ${review}`);
-  const titles = named.map(({ kind, name: item, state }) => `${titleOf(kind, item)} ${state === 'new' ? 'is not pinned' : 'has changed'}`); // prettier-ignore
+  const titles = named.map(
+    ({ kind, name: item, state }) =>
+      `${titleOf(kind, item)} ${state === 'new' ? 'is not pinned' : 'has changed'}`,
+  );
   const rest = differing - named.length;
   const more = rest === 0 ? '' : `, and ${rest} more`;
   return finding(

@@ -124,7 +124,9 @@ function podProblemsOf({ object }: Child): string[] {
 
 /** Why a condition does not name its problem. */
 function vaguenessOf({ reason, message }: Finding): string[] {
-  return /^[A-Z]\w+$/.test(reason) && message !== '' ? [] : [`the condition has reason ${reason} and message ${message}`]; // prettier-ignore
+  return /^[A-Z]\w+$/.test(reason) && message !== ''
+    ? []
+    : [`the condition has reason ${reason} and message ${message}`];
 }
 
 const repeated = (values: string[]): string[] =>

@@ -350,7 +350,10 @@ async function remoteFinding(
         'RemoteUnavailable',
         `${remoteURL} does not answer the proxy. The proxy repeats its request until the server answers.`,
       )
-    : { ...finding('RemoteAvailable', false, 'ProxyNotStarted', 'The proxy has not started.'), status: 'Unknown' }; // prettier-ignore
+    : {
+        ...finding('RemoteAvailable', false, 'ProxyNotStarted', 'The proxy has not started.'),
+        status: 'Unknown',
+      };
 }
 
 function selectorOf(labels: Record<string, string>): string {

@@ -31,7 +31,13 @@ const Source = z.object({
       branch: say(notEmpty, 'The branch. Set at most one of branch, tag, and commit.').optional(),
       tag: say(notEmpty, 'The tag.').optional(),
       commit: say(notEmpty, 'The commit.').optional(),
-      path: say(z.string().regex(/^.*\.json$/).default('registry.json'), 'The file in the repository.'), // prettier-ignore
+      path: say(
+        z
+          .string()
+          .regex(/^.*\.json$/)
+          .default('registry.json'),
+        'The file in the repository.',
+      ),
     }),
     'A file in a Git repository, for `type: git`.',
   ).optional(),

@@ -26,8 +26,10 @@ const inlineOidc = {
   issuer: say(z.string(), 'The OpenID provider whose tokens are accepted.'),
   audience: say(z.string(), 'The required audience of tokens.').optional(),
   clientId: say(z.string(), 'The client ID for token introspection.').optional(),
-  clientSecret: say(z.string(), 'The client secret for token introspection. Anyone who may read this resource can see the secret.')
-    .optional(), // prettier-ignore
+  clientSecret: say(
+    z.string(),
+    'The client secret for token introspection. Anyone who may read this resource can see the secret.',
+  ).optional(),
   jwksUrl: say(z.string(), 'The URL of the signing keys, if the issuer does not publish it.').optional(),
   introspectionUrl: say(z.string(), 'The introspection URL for opaque tokens.').optional(),
   thvCABundlePath: say(

@@ -237,7 +237,8 @@ export class Applier {
   async #replace<T extends KubernetesObject>(change: Change<T>, live: T, refusal: unknown): Promise<T> {
     const { type, wanted, signal } = change;
     const stored = await this.#client.get<T>(type, wanted.metadata, { signal });
-    if (stored.metadata.uid !== live.metadata.uid) throw refusal ?? new Error(`${type.kind} ${wanted.metadata.name} was replaced`); // prettier-ignore
+    if (stored.metadata.uid !== live.metadata.uid)
+      throw refusal ?? new Error(`${type.kind} ${wanted.metadata.name} was replaced`);
     try {
       await this.#client.replace(type, withForeignParts(wanted, stored), signal);
     } catch (error) {

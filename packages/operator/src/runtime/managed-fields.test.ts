@@ -49,7 +49,16 @@ test.each([
 test.each([
   ['the status', update({ 'f:status': { 'f:replicas': {} } }, 'status')],
   ['a scaling', update({ 'f:spec': { 'f:replicas': {} } }, 'scale')],
-  ['a restart', update({ 'f:spec': { 'f:template': { 'f:metadata': { 'f:annotations': { '.': {}, 'f:kubectl.kubernetes.io/restartedAt': {} } } } } })], // prettier-ignore
+  [
+    'a restart',
+    update({
+      'f:spec': {
+        'f:template': {
+          'f:metadata': { 'f:annotations': { '.': {}, 'f:kubectl.kubernetes.io/restartedAt': {} } },
+        },
+      },
+    }),
+  ],
   ['a label', update({ 'f:metadata': { 'f:labels': { 'f:team': {} } } })],
   ['the same value', update({ 'f:spec': { 'f:egress': {} } })],
 ])('%s by another program is not foreign', (_what, record) => {
@@ -58,11 +67,27 @@ test.each([
 });
 
 test.each([
-  ['a new item', { 'f:spec': { 'f:containers': { 'k:{"name":"spy"}': { '.': {}, 'f:image': {} } } } }, 'spec.containers[spy]'], // prettier-ignore
-  ['a field of an empty value', { 'f:spec': { 'f:containers': { 'k:{"name":"mcp"}': { 'f:emptyDir': { 'f:medium': {} } } } } }, 'spec.containers[mcp].emptyDir.medium'], // prettier-ignore
-  ['an owner', { 'f:metadata': { 'f:ownerReferences': { 'k:{"uid":"7"}': {} } } }, 'metadata.ownerReferences[7]'], // prettier-ignore
+  [
+    'a new item',
+    { 'f:spec': { 'f:containers': { 'k:{"name":"spy"}': { '.': {}, 'f:image': {} } } } },
+    'spec.containers[spy]',
+  ],
+  [
+    'a field of an empty value',
+    { 'f:spec': { 'f:containers': { 'k:{"name":"mcp"}': { 'f:emptyDir': { 'f:medium': {} } } } } },
+    'spec.containers[mcp].emptyDir.medium',
+  ],
+  [
+    'an owner',
+    { 'f:metadata': { 'f:ownerReferences': { 'k:{"uid":"7"}': {} } } },
+    'metadata.ownerReferences[7]',
+  ],
   ['a paused rollout', { 'f:spec': { 'f:paused': {} } }, 'spec.paused'],
-  ['another annotation of the template', { 'f:spec': { 'f:template': { 'f:metadata': { 'f:annotations': { 'f:example.com/networks': {} } } } } }, 'spec.template.metadata.annotations.example.com/networks'], // prettier-ignore
+  [
+    'another annotation of the template',
+    { 'f:spec': { 'f:template': { 'f:metadata': { 'f:annotations': { 'f:example.com/networks': {} } } } } },
+    'spec.template.metadata.annotations.example.com/networks',
+  ],
 ])('%s by another program is foreign', (_what, fields, path) => {
   const found = foreignFields(objectWith(update(fields)));
 
@@ -71,7 +96,10 @@ test.each([
 });
 
 test('taking over leaves others what they may set', () => {
-  const record = update({ 'f:metadata': { 'f:labels': { 'f:team': {} } }, 'f:spec': { 'f:replicas': {}, 'f:paused': {} } }); // prettier-ignore
+  const record = update({
+    'f:metadata': { 'f:labels': { 'f:team': {} } },
+    'f:spec': { 'f:replicas': {}, 'f:paused': {} },
+  });
   const status = update({ 'f:status': { 'f:replicas': {} } }, 'status');
 
   const [first, ...others] = takenOver(objectWith(record, status));

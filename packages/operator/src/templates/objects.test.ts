@@ -208,7 +208,12 @@ test.each(profiles)(
 );
 
 test('an open profile allows the listed addresses, and no names', () => {
-  const { enforcement } = planOf({}, { profile: { network: { outbound: { insecure_allow_all: true, allow_host: ['db.local', '10.1.2.3'] } } } }); // prettier-ignore
+  const { enforcement } = planOf(
+    {},
+    {
+      profile: { network: { outbound: { insecure_allow_all: true, allow_host: ['db.local', '10.1.2.3'] } } },
+    },
+  );
 
   expect(enforcement?.egress).toMatchObject({ blocks: ['10.1.2.3/32'] });
 });

@@ -22,8 +22,18 @@ const names = fc.oneof(
   { weight: 6, arbitrary: oneOf('there', 'there', 'missing') },
   { weight: 1, arbitrary: oneOf(...oddNames) },
 );
-const texts = fc.oneof({ weight: 3, arbitrary: oneOf('a', 'b', 'key') }, { weight: 1, arbitrary: oneOf(...oddNames, '0', '-1', ' ', 'a=b', 'a\nb', '${A}', '\u0000') }); // prettier-ignore
-const urls = oneOf('https://id.example.com', 'http://id.example.com', 'https://[', 'javascript:0', '', 'https://a@b/c?d#e'); // prettier-ignore
+const texts = fc.oneof(
+  { weight: 3, arbitrary: oneOf('a', 'b', 'key') },
+  { weight: 1, arbitrary: oneOf(...oddNames, '0', '-1', ' ', 'a=b', 'a\nb', '${A}', '\u0000') },
+);
+const urls = oneOf(
+  'https://id.example.com',
+  'http://id.example.com',
+  'https://[',
+  'javascript:0',
+  '',
+  'https://a@b/c?d#e',
+);
 const paths = oneOf('/data', '/data', '/tmp', 'data', '/', '', '/a/../b', '/etc/runconfig');
 const container = fc.record(
   {
@@ -35,8 +45,23 @@ const container = fc.record(
   { requiredKeys: ['name'] },
 );
 const templates = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ spec: fc.record({ containers: fc.array(container, { maxLength: 2 }), nodeSelector: oneOf({ a: 'b' }, null, 'a') }, { requiredKeys: [] }) }) }, // prettier-ignore
-  { weight: 1, arbitrary: oneOf({ metadata: null }, { metadata: { labels: { app: 'other' } } }, { spec: { hostNetwork: true } }) }, // prettier-ignore
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      spec: fc.record(
+        { containers: fc.array(container, { maxLength: 2 }), nodeSelector: oneOf({ a: 'b' }, null, 'a') },
+        { requiredKeys: [] },
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: oneOf(
+      { metadata: null },
+      { metadata: { labels: { app: 'other' } } },
+      { spec: { hostNetwork: true } },
+    ),
+  },
   { weight: 1, arbitrary: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 3 }) },
 );
 
@@ -65,13 +90,20 @@ const words: Record<string, fc.Arbitrary<unknown>> = {
   samplingRate: oneOf('0.05', '1', '2', 'NaN', '', '-1'),
   cpu: oneOf('500m', '1', 'much', '-1'),
   memory: oneOf('128Mi', '1.5Gi', 'much', '1e-9'),
-  labels: fc.dictionary(oneOf('team', 'app', 'a b', '').map(String), oneOf('red', 'a b', 'a'.repeat(64)).map(String)), // prettier-ignore
+  labels: fc.dictionary(
+    oneOf('team', 'app', 'a b', '').map(String),
+    oneOf('red', 'a b', 'a'.repeat(64)).map(String),
+  ),
   podTemplateSpec: templates,
 };
 
 /** Specs that the definition of a kind admits: usual ones, odd ones, and those that break only rules about several fields. */
 export function specsOf(resource: Resource): fc.Arbitrary<Record<string, unknown>> {
   const schema = schemaOf(resource).properties.spec as JsonSchema; // the same document
-  const context = { schemas: {}, words, usual: ['targetPort', 'inline', 'kubernetes', 'configMap', 'configmap', 'tokenExchange'] }; // prettier-ignore
+  const context = {
+    schemas: {},
+    words,
+    usual: ['targetPort', 'inline', 'kubernetes', 'configMap', 'configmap', 'tokenExchange'],
+  };
   return valuesOf(schema, context) as fc.Arbitrary<Record<string, unknown>>; // the type of every spec is object
 }

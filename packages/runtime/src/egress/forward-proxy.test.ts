@@ -48,7 +48,12 @@ async function tunnel(proxy: ForwardProxy, target: string): Promise<{ status: st
 }
 
 async function fetchThrough(proxy: ForwardProxy, url: string, headers: Record<string, string> = {}) {
-  const sent = request({ port: proxy.port, host: '127.0.0.1', path: url, headers: { host: new URL(url).host, ...headers } }); // prettier-ignore
+  const sent = request({
+    port: proxy.port,
+    host: '127.0.0.1',
+    path: url,
+    headers: { host: new URL(url).host, ...headers },
+  });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: await text(response) };

@@ -59,7 +59,8 @@ export async function run(call: CommandCall): Promise<void> {
   );
   out.result({ servers }, (page) => showResult(page, servers));
   for (const note of notesFor(servers)) out.note(note);
-  if (servers.some(({ problem }) => problem !== undefined)) throw new ThvError('conflict', 'not all servers were adopted'); // prettier-ignore
+  if (servers.some(({ problem }) => problem !== undefined))
+    throw new ThvError('conflict', 'not all servers were adopted');
 }
 
 async function undo(

@@ -127,7 +127,14 @@ function candidateOf(
     ...(reason === undefined ? {} : { reason }),
   };
   const { apiVersion, kind, metadata } = owner;
-  const reference = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true }; // prettier-ignore
+  const reference = {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
   return { type, object, owner: reference, found };
 }
 

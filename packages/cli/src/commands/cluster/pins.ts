@@ -191,7 +191,10 @@ function describeDifferences(items: readonly ListedItem[], approved: readonly Ap
     };
   });
   const removed = approved.filter((pin) => !listed.has(itemKey(pin)));
-  return [...differing, ...removed.map(({ kind, name }): Difference => ({ kind, name, state: 'removed', versions: [] }))]; // prettier-ignore
+  return [
+    ...differing,
+    ...removed.map(({ kind, name }): Difference => ({ kind, name, state: 'removed', versions: [] })),
+  ];
 }
 
 function describeVersion(
@@ -245,5 +248,10 @@ async function apply(client: KubernetesClient, { server, pins }: Review, signal:
   }
   const type = owners.find((owner) => owner.kind === kind) ?? owners[0];
   const { resourceVersion } = metadata;
-  await client.patch(type, metadata, { metadata: { resourceVersion }, spec: { toolPins: { items: pins } } }, signal); // prettier-ignore
+  await client.patch(
+    type,
+    metadata,
+    { metadata: { resourceVersion }, spec: { toolPins: { items: pins } } },
+    signal,
+  );
 }

@@ -25,7 +25,13 @@ const supported = [
 
 /** Creates an MCPServer for a container image, and waits until the operator has started the server. */
 export async function run(call: CommandCall): Promise<void> {
-  const { arguments: [image], flags, rest, out, signal } = call; // prettier-ignore
+  const {
+    arguments: [image],
+    flags,
+    rest,
+    out,
+    signal,
+  } = call;
   allowOnly(flags, supported);
   if (image === undefined) throw invalid('SOURCE is missing', { hint: 'specify a container image' });
   if (image.includes('://') || !/[/:]/.test(image)) {

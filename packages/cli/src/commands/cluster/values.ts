@@ -28,7 +28,18 @@ const neededMebibytes = 768;
 /** Reads a quantity of Kubernetes in MiB. `NaN` for anything else. */
 function mebibytesOf(value: unknown): number {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([KMGT]i?|k)?$/.exec(String(value)) ?? [];
-  const factors: Record<string, number> = { '': 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 }; // prettier-ignore
+  const factors: Record<string, number> = {
+    '': 1,
+    k: 1e3,
+    K: 1e3,
+    M: 1e6,
+    G: 1e9,
+    T: 1e12,
+    Ki: 2 ** 10,
+    Mi: 2 ** 20,
+    Gi: 2 ** 30,
+    Ti: 2 ** 40,
+  };
   return (Number(amount) * (factors[unit] ?? Number.NaN)) / 2 ** 20;
 }
 
