@@ -254,9 +254,15 @@ test.each([
     "ModuleNotFoundError: No module named 'httpx'",
     { pythonWith: ['mcp<2'] },
   ],
+  [
+    'what a dependency expects of another one',
+    "AttributeError: module 'lib' has no attribute 'X509_V_FLAG_NOTIFY_POLICY'",
+    {},
+  ],
   ['a part of FastMCP', "ModuleNotFoundError: No module named 'fastmcp.tools.tool'", {}],
 ])('a server that lacks %s gets the dependencies of its time', (_what, line, known) => {
-  const cause = causeOf(`Traceback (most recent call last):\n${line}`, {
+  const frame = '  File "/opt/x/lib/python3.11/site-packages/other/__init__.py", line 1, in <module>';
+  const cause = causeOf(`Traceback (most recent call last):\n${frame}\n${line}`, {
     publishedAt: '2025-01-20T06:32:59Z',
     ...known,
   });

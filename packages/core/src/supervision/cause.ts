@@ -81,6 +81,10 @@ const complaints: readonly Complaint[] = [
     fix: (_groups, _output, known) => ofItsTime(known),
   },
   {
+    pattern: /AttributeError: module '[A-Za-z][\w.]{0,100}' has no attribute /,
+    fix: (_groups, output, known) => (output.includes('/site-packages/') ? ofItsTime(known) : undefined),
+  },
+  {
     pattern: /\bon Python < (3\.\d{1,2})\b/,
     fix: ([version = '']) =>
       `run it with --python ${version}, because it was not tested with an older Python`,
