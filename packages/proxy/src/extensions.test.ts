@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RawSession, answerOf, postModern } from './testing/test-proxy.ts';
+import { RawSession, answerOf, postModern, readEvents } from './testing/test-proxy.ts';
 import { type Said, type ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
 
 const skills = 'io.modelcontextprotocol/skills';
@@ -126,3 +126,62 @@ test.each([
 
   expect(error?.code).toBe(code);
 });
+
+test('a legacy client can open the URL that a modern server asks for', async () => {
+  const asking = { mode: 'url', url: 'https://example.com/sign-in', message: 'Sign in' };
+  await using proxy = await openScriptedProxy(
+    {},
+    {
+      ...modern,
+      'tools/call': (_server: ScriptedServer, { params }: Said) =>
+        params?.['inputResponses'] === undefined
+          ? {
+              resultType: 'input_required',
+              inputRequests: { q1: { method: 'elicitation/create', params: asking } },
+            }
+          : {
+              resultType: 'complete',
+              content: [{ type: 'text', text: JSON.stringify(params['inputResponses']) }],
+            },
+    },
+  );
+  const session = await RawSession.open(proxy.url, { capabilities: { elicitation: { url: {} } } });
+
+  const events = readEvents(await session.postCall(7, 'sign-in'));
+  const { value: asked } = await events.next();
+  await session.post({ id: asked.id, result: { action: 'accept' } });
+  const { value: answer } = await events.next();
+
+  expect(asked).toMatchObject({
+    method: 'elicitation/create',
+    params: { ...asking, elicitationId: expect.stringMatching(/^[\da-f-]{36}$/) },
+  });
+  expect(answer.result).toEqual({ content: [{ type: 'text', text: '{"q1":{"action":"accept"}}' }] });
+});
+
+test.each([
+  '{"resultType":"complete","content":[],"n":12345678901234567890}',
+  '{ "content" : [] , "n":12345678901234567890, "resultType" : "complete" }',
+  '{"content":[], "resultType":"complete" ,"n":12345678901234567890}',
+])(
+  'a legacy client gets the result of a modern server without its type, and otherwise unchanged: %s',
+  async (result) => {
+    await using proxy = await openScriptedProxy(
+      {},
+      {
+        ...modern,
+        'tools/call': (server: ScriptedServer, { id }: Said) => {
+          server.write(`{"jsonrpc":"2.0","result":${result},"id":${JSON.stringify(id)}}\n`);
+          return undefined;
+        },
+      },
+    );
+    const session = await RawSession.open(proxy.url);
+
+    const text = await (await session.postCall(7, 'any')).text();
+
+    expect(text).toContain('12345678901234567890');
+    expect(text).not.toContain('resultType');
+    expect(JSON.parse(text)).toMatchObject({ id: 7, result: { content: [] } });
+  },
+);

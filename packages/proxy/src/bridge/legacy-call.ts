@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { messageOf } from '@toolhive/contract/failure';
 import type { ServerConnection } from '../connection/connection.ts';
 import { answerError, withAnswer } from '../connection/responder.ts';
@@ -7,6 +8,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { isOffered, modernMeta } from '../protocol/protocol.ts';
 import { inputRequiredOf, serverRequestsIn } from './input-required.ts';
 import type { InputRequired } from './input-required.ts';
+import { withoutResultType } from './modern-result.ts';
 import type { ClientAnswer, Session } from './session.ts';
 
 /** How often a server may ask the client in the course of one request. */
@@ -62,7 +64,7 @@ function askRound(
   );
   const answer = (response: Message): void => {
     const inputRequired = inputRequiredOf(response);
-    if (inputRequired === undefined) return responder.answer(response);
+    if (inputRequired === undefined) return responder.answer(withoutResultType(response));
     if (round > maxRounds) return fail(responder, request, 'the server never stops asking');
     void askClient(session, request, responder, inputRequired)
       .then((inputResponses) =>
@@ -86,7 +88,7 @@ async function askClient(
       throw new Error(`the server asks the client for ${method}, which the client does not offer`);
     }
     const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
-    session.askClient(asked, { request, responder }, resolve);
+    session.askClient(asLegacy(asked), { request, responder }, resolve);
     const answer = await promise;
     if ('result' in answer) return [key, answer.result] as const;
     if (method === 'elicitation/create') return [key, { action: 'cancel' }] as const;
@@ -94,6 +96,14 @@ async function askClient(
     throw new Error(`the client refused ${method}: ${message}`);
   });
   return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Legacy clients require an ID in a request to open a URL, which modern ones do not have (MCP 2025-11-25, Elicitation). */
+function asLegacy(asked: Message): Message {
+  const { method, params } = asked.value;
+  const isUrl = method === 'elicitation/create' && params?.['mode'] === 'url';
+  if (!isUrl || params['elicitationId'] !== undefined) return asked;
+  return readMessage(insertMembers(asked.text, ['params'], { elicitationId: randomUUID() }));
 }
 
 /** Returns the same request with the client's answers. */

@@ -43,6 +43,19 @@ export function modernized(response: Message, method: string, { serverInfo }: Se
   );
 }
 
+/** Converts a modern server's response to earlier protocol versions, in which results have no type. */
+export function withoutResultType(response: Message): Message {
+  const { text, value } = response;
+  if (!isObject(value.result) || value.result['resultType'] !== 'complete') return response;
+  const [start, end] = spanOf(text, ['result', 'resultType']) ?? [0, 0];
+  const key = text.lastIndexOf('"resultType"', start);
+  // A name with escapes stays: clients ignore members that they do not know.
+  if (key === -1 || !/^"resultType"\s*:\s*$/.test(text.slice(key, start))) return response;
+  const before = text.slice(0, key).trimEnd();
+  const after = text.slice(end).trimStart();
+  return readMessage(before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^,/, ''));
+}
+
 /** Returns a legacy server's result of `server/discover`, without the features that only legacy clients can use. */
 export function discoverResult(identity: ServerIdentity): object {
   const { capabilities, serverInfo, instructions } = withoutTasks(identity);
