@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RawSession, answerOf, postModern, readEvents } from './testing/test-proxy.ts';
+import { RawSession, type Received, answerOf, postModern, readEvents } from './testing/test-proxy.ts';
 import { type Said, type ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
 
 const skills = 'io.modelcontextprotocol/skills';
@@ -185,3 +185,81 @@ test.each([
     expect(JSON.parse(text)).toMatchObject({ id: 7, result: { content: [] } });
   },
 );
+
+describe('log messages of a modern server on stdio', () => {
+  const talkative = {
+    ...modern,
+    'server/discover': () => ({
+      ...modern['server/discover'](),
+      capabilities: { logging: {}, tools: { listChanged: true } },
+    }),
+    'subscriptions/listen': undefined,
+    'tools/call': (server: ScriptedServer, { params }: Said) => {
+      server.send({ method: 'notifications/message', params: { level: 'info', data: params?.name } });
+      return params?.name === 'waits' ? undefined : { content: [] };
+    },
+  };
+  const wanted = { 'io.modelcontextprotocol/logLevel': 'info' };
+  const call = async (url: string, name: string, more: object): Promise<Received[]> => {
+    const response = await postModern(url, 'tools/call', { name }, { _meta: more });
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    return isStream ? Array.fromAsync(readEvents(response)) : [(await response.json()) as Received];
+  };
+
+  test('reach the modern client that asked for them', async () => {
+    await using proxy = await openScriptedProxy({}, talkative);
+
+    expect(await call(proxy.url, 'one', wanted)).toMatchObject([
+      { method: 'notifications/message', params: { level: 'info', data: 'one' } },
+      { result: { content: [] } },
+    ]);
+    expect(await call(proxy.url, 'two', {})).toMatchObject([{ result: { content: [] } }]);
+  });
+
+  test('reach it also beside a client that listens to changes', async () => {
+    await using proxy = await openScriptedProxy({}, talkative);
+    using gone = new Gone();
+    const notifications = { toolsListChanged: true };
+    const listening = await postModern(
+      proxy.url,
+      'subscriptions/listen',
+      { notifications },
+      { signal: gone.signal },
+    );
+    await expect.poll(() => proxy.servers[0]?.methods).toContain('subscriptions/listen');
+
+    expect(await call(proxy.url, 'one', wanted)).toMatchObject([
+      { method: 'notifications/message', params: { data: 'one' } },
+      { result: { content: [] } },
+    ]);
+    await listening.body?.cancel();
+  });
+
+  test('reach nobody if they could belong to several calls', async () => {
+    await using proxy = await openScriptedProxy({}, talkative);
+    using gone = new Gone();
+    const waiting = postModern(
+      proxy.url,
+      'tools/call',
+      { name: 'waits' },
+      { _meta: wanted, signal: gone.signal },
+    ).catch(() => {});
+    await expect
+      .poll(() => proxy.servers.some((server) => server.last('tools/call') !== undefined))
+      .toBe(true);
+
+    expect(await call(proxy.url, 'one', wanted)).toMatchObject([{ result: { content: [] } }]);
+    gone[Symbol.dispose]();
+    await waiting;
+  });
+});
+
+/** A client that goes away. */
+class Gone implements Disposable {
+  readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
+
+  [Symbol.dispose](): void {
+    this.#controller.abort();
+  }
+}

@@ -28,3 +28,16 @@ test('a port that somebody listens on is not free, and an address of another mac
     '"192.0.2.1" is not an address of this machine',
   );
 });
+
+test('no port is one that browsers and fetch refuse', async () => {
+  const asked = new Set<number>();
+  const note = (port: number): boolean => {
+    asked.add(port);
+    return false;
+  };
+
+  for (let search = 0; search < 3_000; search++) await freePort('127.0.0.1', note).catch(() => {});
+
+  expect(asked.size).toBeGreaterThan(20_000);
+  expect(asked.has(10_080)).toBe(false);
+});

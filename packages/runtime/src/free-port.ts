@@ -10,6 +10,8 @@ import { invalid } from '@toolhive/contract/failure';
 const firstPort = 10_000;
 const lastPort = 32_767;
 const attempts = 100;
+/** Browsers and `fetch` refuse to connect to this port (Fetch Standard, Port blocking). The others are smaller or larger. */
+const blockedPort = 10_080;
 
 /** Returns a free port that `claim` accepts. `claim` is called first, because two searches may run at the same time. */
 export async function freePort(
@@ -18,7 +20,7 @@ export async function freePort(
 ): Promise<number> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const port = randomInt(firstPort, lastPort + 1);
-    if (claim(port) && (await isFreePort(host, port))) return port;
+    if (port !== blockedPort && claim(port) && (await isFreePort(host, port))) return port;
   }
   throw invalid(`no free port was found on ${host}`);
 }

@@ -266,7 +266,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     if (method === 'notifications/tools/list_changed') this.#toolParameters.forget();
     if (this.#subscriptions.deliver(notification)) return;
     // Any other notification belongs to a request. If the request is unknown, no client receives the notification.
-    if (call === undefined) return this.sessions.only?.notify(notification);
+    if (call === undefined) {
+      const isLogOfCall = method === 'notifications/message' && this.#generation === 'modern';
+      if (!isLogOfCall) this.sessions.only?.notify(notification);
+      return;
+    }
     if (!isUnwanted(notification, call, this.#generation)) call.responder.notify(notification);
   }
 

@@ -42,6 +42,12 @@ export class Calls {
     return this.#calls.size === 1 ? this.#calls.values().next().value : undefined;
   }
 
+  /** The only call that fulfills a condition, if there is exactly one. */
+  onlyWhere(condition: (call: Call) => boolean): Call | undefined {
+    const [first, second] = this.#calls.values().filter(condition).take(2);
+    return second === undefined ? first : undefined;
+  }
+
   enter(request: Message, responder: Responder, caller: unknown): Call {
     const call = { id: ++this.#lastId, request, caller, responder, sinceMs: performance.now() };
     this.#calls.set(call.id, call);

@@ -289,7 +289,11 @@ export class ServerConnection {
       if (newToken !== undefined) call?.responder.notify(restate(message, { newToken }));
       return;
     }
-    const call = relatedCall(this.#calls, message, related);
+    const isLog = method === 'notifications/message' && this.#peer?.generation === 'modern';
+    const call =
+      isLog && related === undefined
+        ? this.#calls.onlyWhere(wantsLogs)
+        : relatedCall(this.#calls, message, related);
     const { owner } = this.#options;
     if (message.kind === 'notification') owner.notified(message, call);
     else if (method === 'ping') this.respond(message, { result: {} });
@@ -319,6 +323,11 @@ function idIn(text: string): string | undefined {
   const start = text.slice(0, 200);
   if (start.includes('"method"')) return undefined;
   return /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start)?.[1];
+}
+
+/** Log messages of a modern server do not name the request, which must have asked for them (MCP 2026-07-28, Logging). */
+function wantsLogs({ request }: Call): boolean {
+  return request.value.params?._meta?.[meta.logLevel] !== undefined;
 }
 
 /** Found by the stream or the subscription that a message came on, or because there is only one call. */

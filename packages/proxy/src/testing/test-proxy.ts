@@ -195,6 +195,8 @@ export interface ModernOptions {
   clientInfo?: object;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** Further members of `_meta`. */
+  _meta?: object;
 }
 
 /** A request as a modern client makes it. */
@@ -202,12 +204,13 @@ export function postModern(
   url: string,
   method: string,
   params: { [key: string]: unknown; name?: string } = {},
-  { id = 1, capabilities = {}, clientInfo, signal, headers = {} }: ModernOptions = {},
+  { id = 1, capabilities = {}, clientInfo, signal, headers = {}, _meta: more }: ModernOptions = {},
 ): Promise<Response> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': capabilities,
     ...(clientInfo === undefined ? {} : { 'io.modelcontextprotocol/clientInfo': clientInfo }),
+    ...more,
   };
   return fetch(`${url}/mcp`, {
     method: 'POST',
