@@ -263,3 +263,72 @@ class Gone implements Disposable {
     this.#controller.abort();
   }
 }
+
+describe('a modern client that subscribes to a resource of a legacy server with a process for each client', () => {
+  const uri = 'memo:///notes';
+  /** Its resources belong to one process, and only who subscribes there learns of their changes. */
+  const editor = {
+    initialize: () => ({
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {}, resources: { subscribe: true } },
+      serverInfo: { name: 'editor', version: '1' },
+    }),
+    'resources/subscribe': () => ({}),
+    'resources/unsubscribe': () => ({}),
+    'tools/call': (server: ScriptedServer) => {
+      if (server.last('resources/subscribe') !== undefined)
+        server.send({ method: 'notifications/resources/updated', params: { uri } });
+      return { content: [] };
+    },
+  };
+  const listenTo = async (url: string, gone: Gone): Promise<AsyncIterableIterator<Received>> => {
+    const notifications = { resourceSubscriptions: [uri] };
+    const events = readEvents(
+      await postModern(url, 'subscriptions/listen', { notifications }, { signal: gone.signal }),
+    );
+    expect((await events.next()).value).toMatchObject({ method: 'notifications/subscriptions/acknowledged' });
+    return events;
+  };
+
+  test('learns what its calls change', async () => {
+    await using proxy = await openScriptedProxy({}, editor);
+    using gone = new Gone();
+    const events = await listenTo(proxy.url, gone);
+
+    await answerOf(await postModern(proxy.url, 'tools/call', { name: 'edit' }));
+
+    expect((await events.next()).value).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri },
+    });
+  });
+
+  test('learns what changes between its calls', async () => {
+    await using proxy = await openScriptedProxy({}, editor);
+    using gone = new Gone();
+    await answerOf(await postModern(proxy.url, 'tools/call', { name: 'edit' }));
+    const events = await listenTo(proxy.url, gone);
+    const server = (): ScriptedServer | undefined =>
+      proxy.servers.find(({ methods }) => methods.includes('tools/call'));
+    await expect.poll(() => server()?.methods).toContain('resources/subscribe');
+
+    server()?.send({ method: 'notifications/resources/updated', params: { uri } });
+
+    expect((await events.next()).value).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri },
+    });
+  });
+
+  test('no longer subscribes after it has gone', async () => {
+    await using proxy = await openScriptedProxy({}, editor);
+    const gone = new Gone();
+    await listenTo(proxy.url, gone);
+    await answerOf(await postModern(proxy.url, 'tools/call', { name: 'edit' }));
+
+    gone[Symbol.dispose]();
+
+    const server = proxy.servers.find(({ methods }) => methods.includes('tools/call'));
+    await expect.poll(() => server?.methods).toContain('resources/unsubscribe');
+  });
+});

@@ -148,7 +148,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       pool: this.#pool,
       seal: new Seal(now),
       messages,
-      onChange: (notification) => this.#subscriptions.deliver(notification),
+      onChange: (notification, principal) => this.#subscriptions.deliver(notification, principal),
+      onConnection: (connection, principal) => this.#subscriptions.followCalls(connection, principal),
       onFault,
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };

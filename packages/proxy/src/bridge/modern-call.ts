@@ -45,7 +45,9 @@ export interface ModernCallOptions {
   messages: MessagePipeline;
   clientAnswerMs: number;
   /** Takes notifications that concern more than this call. */
-  onChange: (notification: Message) => void;
+  onChange: (notification: Message, principal: string) => void;
+  /** Takes the connection of the call before its request is sent. */
+  onConnection: (connection: ServerConnection, principal: string) => void;
   /** Under this key, the connection that the call needs can be used again. */
   key: string;
   /** Absent for a request in the course of which the client cannot be asked. */
@@ -110,6 +112,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
       if (logLevel !== undefined && connection.identity.capabilities['logging'] !== undefined) {
         connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // the connection keeps its level
       }
+      this.#options.onConnection(connection, this.principal);
       this.#call = connection.ask(this.#request, {
         notify: (notification) => this.#responder?.notify(notification),
         answer: (response) => this.#answered(response, connection),
@@ -122,8 +125,13 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
   notified(notification: Message): void {
     const { method, params } = notification.value;
     const { logLevel } = this.#options.request;
-    if (method !== 'notifications/message') return this.#options.onChange(notification);
+    if (method !== 'notifications/message') return this.notifiedLater(notification);
     if (logLevel !== undefined && isLoud(params?.['level'], logLevel)) this.#responder?.notify(notification);
+  }
+
+  /** A process that is kept for further calls can still report changes. */
+  notifiedLater(notification: Message): void {
+    this.#options.onChange(notification, this.principal);
   }
 
   asked(connection: ServerConnection, request: Message): void {

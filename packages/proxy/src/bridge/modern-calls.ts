@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerConnection } from '../connection/connection.ts';
 import type { ConnectionPool } from '../connection/pool.ts';
 import { answerError } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
@@ -21,7 +22,9 @@ export interface ModernCallsOptions {
   /** How long a list request waits for the previous list request. */
   listTurnMs: number;
   /** Takes notifications that concern more than the call in the course of which they come. */
-  onChange: (notification: Message) => unknown;
+  onChange: (notification: Message, principal: string) => unknown;
+  /** Takes each connection that the call of a principal gets. */
+  onConnection: (connection: ServerConnection, principal: string) => void;
   onFault: (error: unknown) => void;
 }
 
@@ -64,10 +67,11 @@ export class ModernCalls {
    * only one process.
    */
   list(request: ModernRequest, responder: Responder): PendingRequest {
-    const { pool, messages, clientAnswerMs, onChange, onFault } = this.#options;
+    const { pool, messages, clientAnswerMs, onChange, onConnection, onFault } = this.#options;
     const { client, principal } = request.caller;
     const key = `lists ${canonical([principal.id, client.capabilities])}`;
-    const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange });
+    const shared = { messages, clientAnswerMs, onChange, onConnection };
+    const call = new ModernCall({ ...shared, request, responder, key });
     const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(pool));
     const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
     this.#turns.set(key, turn);
@@ -102,7 +106,7 @@ export class ModernCalls {
   }
 
   #begin(request: ModernRequest, responder: Responder): PendingRequest {
-    const { pool, seal, messages, clientAnswerMs, onChange, onFault } = this.#options;
+    const { pool, seal, messages, clientAnswerMs, onChange, onConnection, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const { caller, logLevel = '', sealedState = (state) => state } = request;
@@ -119,7 +123,8 @@ export class ModernCalls {
       },
       retryState: () => sealedState(seal.seal(retry, bound, clientAnswerMs)),
     };
-    const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange, parking });
+    const shared = { messages, clientAnswerMs, onChange, onConnection };
+    const call = new ModernCall({ ...shared, request, responder, key, parking });
     call.start(pool).catch(onFault);
     return call;
   }

@@ -44,7 +44,7 @@ export class ModernRouter {
       answerUnknown(message, responder);
       return nothingPending;
     }
-    if (method === 'subscriptions/listen') return this.#listen(message, responder, shared);
+    if (method === 'subscriptions/listen') return this.#listen(request, responder, shared);
     if (method === 'tools/call') return this.#callTool(request, responder, shared);
     return this.#ask(request, responder, shared);
   }
@@ -102,7 +102,11 @@ export class ModernRouter {
     return pending(shared, shared.ask(message, withAnswer(responder, answer)));
   }
 
-  #listen(request: Message, responder: Responder, { identity }: ServerConnection): PendingRequest {
+  #listen(
+    { message: request, caller }: ModernRequest,
+    responder: Responder,
+    { identity }: ServerConnection,
+  ): PendingRequest {
     const { subscriptions } = this.#options;
     const filter = filterFrom(request.value.params);
     const { id } = request.value;
@@ -111,7 +115,8 @@ export class ModernRouter {
       answerError(responder, idText(request), errorCodes.invalidParams, why);
       return nothingPending;
     }
-    const subscription = new Subscription(id, granted(filter, identity), (notification) =>
+    const listener = { id, principal: caller.principal.id };
+    const subscription = new Subscription(listener, granted(filter, identity), (notification) =>
       responder.notify(notification),
     );
     subscriptions.add(subscription);

@@ -18,6 +18,8 @@ export interface Filter {
 export interface Listener {
   /** The resources that this listener subscribed to. */
   readonly uris: ReadonlySet<string>;
+  /** The principal of a modern client, whose calls can have connections of their own. */
+  readonly principal?: string;
   /** Takes a notification that one of these, or a list, has changed. */
   changed(notification: Message): void;
 }
@@ -40,6 +42,8 @@ export class Subscriptions {
   #connection: ServerConnection | undefined;
   /** The resources that the server was asked to send notifications of. */
   #requested = new Set<string>();
+  /** The connections for the calls of modern clients, and what the server was asked for on each. */
+  readonly #ofCalls = new Map<ServerConnection, { principal: string; requested: ReadonlySet<string> }>();
   #stream: AbortController | undefined;
   /** The server has confirmed the current stream. */
   #isAcknowledged = false;
@@ -57,13 +61,25 @@ export class Subscriptions {
     this.update();
   }
 
+  /**
+   * Subscribes on a connection to a legacy server that only the calls of one principal use: another process sends no
+   * notifications of what they change.
+   */
+  followCalls(connection: ServerConnection, principal: string): void {
+    if (!this.#ofCalls.has(connection)) this.#ofCalls.set(connection, { principal, requested: new Set() });
+    this.#updateCalls();
+  }
+
   add(listener: Listener): void {
     this.#listeners.add(listener);
     this.update();
+    this.#updateCalls();
   }
 
   delete(listener: Listener): void {
-    if (this.#listeners.delete(listener)) this.update();
+    if (!this.#listeners.delete(listener)) return;
+    this.update();
+    this.#updateCalls();
   }
 
   isWanted(uri: string): boolean {
@@ -85,12 +101,28 @@ export class Subscriptions {
     if (connection.generation === 'modern') {
       if (this.#listeners.size === 0) this.#endStream();
       else if (isDifferent || this.#stream === undefined) this.#openStream(connection, wanted);
-    } else if (isDifferent) this.#subscribe(connection, wanted);
+    } else if (isDifferent) subscribe(connection, { wanted, requested: this.#requested });
     this.#requested = wanted;
   }
 
-  /** Forwards a change notification to the listeners that want it. Returns false for any other notification. */
-  deliver(notification: Message): boolean {
+  #updateCalls(): void {
+    for (const [connection, { principal, requested }] of this.#ofCalls) {
+      if (!connection.isOpen) {
+        this.#ofCalls.delete(connection);
+        continue;
+      }
+      const own = this.#listeners.values().filter((listener) => listener.principal === principal);
+      const wanted = new Set(own.flatMap(({ uris }) => uris));
+      this.#ofCalls.set(connection, { principal, requested: wanted });
+      subscribe(connection, { wanted, requested });
+    }
+  }
+
+  /**
+   * Forwards a change notification to the listeners that want it: of a resource, only to those of `principal` if the
+   * notification comes from the connection of a call. Returns false for any other notification.
+   */
+  deliver(notification: Message, principal?: string): boolean {
     const { method = '', params } = notification.value;
     const uri = params?.['uri'];
     if (method === 'notifications/subscriptions/acknowledged') {
@@ -99,22 +131,14 @@ export class Subscriptions {
     }
     if (method === 'notifications/resources/updated') {
       for (const listener of this.#listeners) {
-        if (typeof uri === 'string' && listener.uris.has(uri)) listener.changed(notification);
+        const isMeant = principal === undefined || listener.principal === principal;
+        if (isMeant && typeof uri === 'string' && listener.uris.has(uri)) listener.changed(notification);
       }
       return true;
     }
     if (listChanges[method] === undefined) return false;
     for (const listener of this.#listeners) listener.changed(notification);
     return true;
-  }
-
-  #subscribe(connection: ServerConnection, wanted: ReadonlySet<string>): void {
-    if (!offers(connection.identity, 'resources', 'subscribe')) return;
-    const request = (method: string, uris: Iterable<string>): void => {
-      for (const uri of uris) connection.request(method, { uri }).catch(() => {}); // the resource may be gone
-    };
-    request('resources/subscribe', wanted.difference(this.#requested));
-    request('resources/unsubscribe', this.#requested.difference(wanted));
   }
 
   #endStream(): void {
@@ -160,6 +184,19 @@ export class Subscriptions {
   }
 }
 
+/** Subscribes on a legacy connection to what is wanted in addition, and unsubscribes from the rest. */
+function subscribe(
+  connection: ServerConnection,
+  { wanted, requested }: { wanted: ReadonlySet<string>; requested: ReadonlySet<string> },
+): void {
+  if (!offers(connection.identity, 'resources', 'subscribe')) return;
+  const request = (method: string, uris: Iterable<string>): void => {
+    for (const uri of uris) connection.request(method, { uri }).catch(() => {}); // the resource may be gone
+  };
+  request('resources/subscribe', wanted.difference(requested));
+  request('resources/unsubscribe', requested.difference(wanted));
+}
+
 /** How long to wait before a stream is opened again that the server has ended. */
 const reopenMs = 1_000;
 /** The same for a server with an incorrect implementation. */
@@ -189,13 +226,19 @@ function offers({ capabilities }: ServerIdentity, feature: string, detail: strin
 /** A stream of `subscriptions/listen`: notifies a modern client under its subscription. */
 export class Subscription implements Listener {
   readonly uris: ReadonlySet<string>;
+  readonly principal: string;
   readonly #filter: Filter;
   readonly #id: string | number;
   readonly #notify: (notification: Message) => void;
 
   /** `id` is that of the request, which is acknowledged at once. */
-  constructor(id: string | number, filter: Filter, notify: (notification: Message) => void) {
+  constructor(
+    { id, principal }: { id: string | number; principal: string },
+    filter: Filter,
+    notify: (notification: Message) => void,
+  ) {
     this.#id = id;
+    this.principal = principal;
     this.#filter = filter;
     this.#notify = notify;
     this.uris = new Set(filter.resourceSubscriptions);

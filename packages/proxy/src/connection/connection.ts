@@ -23,6 +23,8 @@ export interface ConnectionOwner {
   readonly isParked?: boolean;
   /** A notification. `call` is the request that the notification belongs to, if known. */
   notified(notification: Message, call: Call | undefined): void;
+  /** Takes a notification on a connection that was given back and is kept for the next owner with the same key. */
+  notifiedLater?(notification: Message): void;
   /** A request of a legacy server. Its answer goes to `connection.respond`. */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void;
   /** The last request that was unanswered is answered or given up. */

@@ -26,6 +26,8 @@ export class PooledConnection implements ConnectionOwner {
   /** The key that the next owner must have. */
   keptFor: string | undefined;
   keepTimer: NodeJS.Timeout | undefined;
+  /** The owner that gave it back, as long as it is kept. */
+  #keeper: ConnectionOwner | undefined;
   isNew = true;
   readonly #onIdle: () => void;
   readonly #onLost: (pooled: PooledConnection) => void;
@@ -45,17 +47,20 @@ export class PooledConnection implements ConnectionOwner {
   takenBy(owner: ConnectionOwner): void {
     clearTimeout(this.keepTimer);
     this.keptFor = undefined;
+    this.#keeper = undefined;
     this.owner = owner;
   }
 
   keepFor(key: string, timer: NodeJS.Timeout): void {
+    this.#keeper = this.owner;
     this.owner = undefined;
     this.keptFor = key;
     this.keepTimer = timer;
   }
 
   notified(notification: Message, call: Call | undefined): void {
-    this.owner?.notified(notification, call);
+    if (this.owner !== undefined) this.owner.notified(notification, call);
+    else this.#keeper?.notifiedLater?.(notification);
   }
 
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
