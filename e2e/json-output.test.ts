@@ -217,6 +217,7 @@ describe('one document tells', () => {
     const all = await jsonOf('mcp list --server one');
     const resources = await jsonOf('mcp list resources --server one');
     const prompts = await jsonOf('mcp list prompts --server one');
+    const skills = await jsonOf('mcp list skills --server one');
     const called = await jsonOf('mcp call one echo message=hello');
     const removed = await jsonOf('rm one pair-a');
     const withGroup = await jsonOf('group rm pair --with-workloads --yes');
@@ -233,8 +234,12 @@ describe('one document tells', () => {
     ]);
     expect(restarted).toEqual([{ name: 'one', done: true, url }]);
     expect(tools).toMatchObject({ tools: list });
-    expect(all).toEqual({ tools: list, resources: list, resourceTemplates: list, prompts: list });
-    expect([resources, prompts]).toEqual([{ resources: list, resourceTemplates: list }, { prompts: list }]);
+    expect(all).toEqual({ tools: list, resources: list, resourceTemplates: list, prompts: list, skills: [] });
+    expect([resources, prompts, skills]).toEqual([
+      { resources: list, resourceTemplates: list },
+      { prompts: list },
+      { skills: [] },
+    ]);
     expect(removed).toEqual([
       { name: 'one', done: true },
       { name: 'pair-a', done: true },
