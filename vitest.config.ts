@@ -35,7 +35,7 @@ class SuiteBySuite extends BaseSequencer {
 export default defineConfig({
   test: {
     // More than the two processors of the CI machine, because many tests wait for processes.
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: SuiteBySuite },
     globalSetup: ['packages/runtime/src/testing/engine-setup.ts'],
     projects: [
