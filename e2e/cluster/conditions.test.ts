@@ -262,7 +262,10 @@ describeOperator('conditions of other clusters', (world) => {
       // Discovery changes with the definitions.
       await expect.poll(() => apply(namespace, server('web', http)).catch(() => '')).not.toBe('');
       await expect
-        .poll(() => condition(namespace, 'mcpserver/web', 'Ready'), { timeout: 60_000 })
+        // With its version, because kubectl remembers those of an earlier test.
+        .poll(() => condition(namespace, 'mcpservers.v1alpha1.toolhive.stacklok.dev/web', 'Ready'), {
+          timeout: 60_000,
+        })
         .toBe('DeploymentReady');
     } finally {
       await world.cluster.define();

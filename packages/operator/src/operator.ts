@@ -163,6 +163,8 @@ class Work {
   readonly #context: Context;
   readonly #scopes: Scopes;
   readonly #turns = new Turns(LISTS);
+  /** The kinds without a definition. */
+  readonly #undefined = new Set<string>();
 
   constructor(
     options: OperatorOptions,
@@ -304,11 +306,13 @@ class Work {
       ...options,
       onRead: (namespace) => {
         reports.forget(`${name} ${namespace}`);
+        this.#undefined.delete(name);
         this.#scopes.read(namespace, name);
       },
       onError: (error, retryInMs, namespace) => {
         const isUndefined = isNotFound(error) && Object.values(kinds).includes(type);
         const message = isUndefined ? `CRDs are not installed: ${type.kind} not found` : messageOf(error);
+        if (isUndefined) this.#skip(namespace, name);
         if (error instanceof ApiStatus && !isGone(error)) this.#scopes.failed(namespace, name, message);
         if (!reports.isDue(`${name} ${namespace}`, problemOf(error))) return;
         const details = { kind: type.kind, namespace, retryInMs: Math.round(retryInMs) };
@@ -318,6 +322,12 @@ class Work {
     });
     this.#reflectors.push(reflector);
     return reflector;
+  }
+
+  /** There are no objects of a kind without a definition, so the others need not wait, unless none has a definition. */
+  #skip(namespace: Namespace, kind: string): void {
+    this.#undefined.add(kind);
+    if (this.#undefined.size < Object.keys(kinds).length) this.#scopes.read(namespace, kind);
   }
 
   #add(kind: string, key: string): void {
