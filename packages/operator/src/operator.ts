@@ -163,7 +163,6 @@ class Work {
   readonly #context: Context;
   readonly #scopes: Scopes;
   readonly #turns = new Turns(LISTS);
-  /** The kinds without a definition. */
   readonly #undefined = new Set<string>();
 
   constructor(
@@ -324,7 +323,7 @@ class Work {
     return reflector;
   }
 
-  /** There are no objects of a kind without a definition, so the others need not wait, unless none has a definition. */
+  /** A kind without a definition has no objects, so the others need not wait, unless none has a definition. */
   #skip(namespace: Namespace, kind: string): void {
     this.#undefined.add(kind);
     if (this.#undefined.size < Object.keys(kinds).length) this.#scopes.read(namespace, kind);

@@ -152,7 +152,7 @@ function merged(known: readonly ListedItem[], seen: readonly ListedItem[]): List
   return [...all.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 }
 
-/** The lists as JSON, without the texts and versions for which there is no room. Listed versions come first. */
+/** The lists as JSON, without the texts and versions that do not fit. Listed versions come first. */
 function textOf({ items, isComplete }: ListedTools): string {
   const kept: { index: number; json: string }[] = [];
   let bytes = 0;

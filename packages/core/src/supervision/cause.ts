@@ -24,7 +24,7 @@ export interface KnownServer {
   publishedAt?: string | undefined;
   /** The Python packages that the user has added. */
   pythonWith?: readonly string[] | null | undefined;
-  /** What the user has passed to it: arguments and values of variables. */
+  /** The arguments and the values of variables that the user has passed to it. */
   given?: readonly string[];
   /** The day whose Python packages the user has chosen. */
   pythonExcludeNewer?: string | null | undefined;
@@ -305,7 +305,7 @@ function nativeModule(_groups: string[], output: string): string {
     : `run it with --allow-scripts ${found}, which builds its native module`;
 }
 
-/** The directories in a sandbox, in which nothing of the user is missing. */
+/** Directories of a sandbox, which contain no files of the user. */
 const ownPlaces = /^\/(?:opt\/toolhive|app|usr|home\/server|proc|sys|dev|tmp\/?$)(?:\/|$)/;
 
 /** A path that the user has named is one of this machine, so the server can see it at the same place. */

@@ -263,16 +263,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   }
 
   notified(notification: Message, call: Call | undefined): void {
-    const { method } = notification.value;
-    if (method === 'notifications/tools/list_changed') this.#toolParameters.forget();
+    if (notification.value.method === 'notifications/tools/list_changed') this.#toolParameters.forget();
     if (this.#subscriptions.deliver(notification)) return;
     // Any other notification belongs to a request. If the request is unknown, no client receives the notification.
-    if (call === undefined) {
-      const isLogOfCall = method === 'notifications/message' && this.#generation === 'modern';
-      if (!isLogOfCall) this.sessions.only?.notify(notification);
-      return;
-    }
-    if (!isUnwanted(notification, call, this.#generation)) call.responder.notify(notification);
+    if (isUnwanted(notification, call, this.#generation)) return;
+    (call?.responder ?? this.sessions.only)?.notify(notification);
   }
 
   /**
@@ -363,8 +358,15 @@ const needsAnswer = (call: Call): boolean =>
   isOfModernClient(call) && askingMethods.has(call.request.value.method ?? '');
 
 /**
- * A modern client that wants log messages has a separate connection, so every message on that connection belongs to the
- * client.
+ * Whether a log message is for no client. A modern client that wants log messages of a legacy server has a separate
+ * connection, so every message on that connection belongs to the client. A modern server sends them only for a call that
+ * asked for them.
  */
-const isUnwanted = ({ value }: Message, call: Call, generation: ProtocolGeneration | undefined): boolean =>
-  isOfModernClient(call) && generation === 'legacy' && value.method === 'notifications/message';
+function isUnwanted(
+  { value }: Message,
+  call: Call | undefined,
+  generation: ProtocolGeneration | undefined,
+): boolean {
+  if (value.method !== 'notifications/message') return false;
+  return call === undefined ? generation === 'modern' : isOfModernClient(call) && generation === 'legacy';
+}

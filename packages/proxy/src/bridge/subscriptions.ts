@@ -42,7 +42,7 @@ export class Subscriptions {
   #connection: ServerConnection | undefined;
   /** The resources that the server was asked to send notifications of. */
   #requested = new Set<string>();
-  /** The connections for the calls of modern clients, and what the server was asked for on each. */
+  /** The connections for the calls of modern clients, with the requested resources. */
   readonly #ofCalls = new Map<ServerConnection, { principal: string; requested: ReadonlySet<string> }>();
   #stream: AbortController | undefined;
   /** The server has confirmed the current stream. */
@@ -62,8 +62,8 @@ export class Subscriptions {
   }
 
   /**
-   * Subscribes on a connection to a legacy server that only the calls of one principal use: another process sends no
-   * notifications of what they change.
+   * Subscribes on a connection to a legacy server that only the calls of one principal use: another process does not
+   * report their changes.
    */
   followCalls(connection: ServerConnection, principal: string): void {
     if (!this.#ofCalls.has(connection)) this.#ofCalls.set(connection, { principal, requested: new Set() });
@@ -184,7 +184,7 @@ export class Subscriptions {
   }
 }
 
-/** Subscribes on a legacy connection to what is wanted in addition, and unsubscribes from the rest. */
+/** Subscribes on a legacy connection to the additional resources, and unsubscribes from the rest. */
 function subscribe(
   connection: ServerConnection,
   { wanted, requested }: { wanted: ReadonlySet<string>; requested: ReadonlySet<string> },

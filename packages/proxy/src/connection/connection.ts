@@ -291,11 +291,7 @@ export class ServerConnection {
       if (newToken !== undefined) call?.responder.notify(restate(message, { newToken }));
       return;
     }
-    const isLog = method === 'notifications/message' && this.#peer?.generation === 'modern';
-    const call =
-      isLog && related === undefined
-        ? this.#calls.onlyWhere(wantsLogs)
-        : relatedCall(this.#calls, message, related);
+    const call = relatedCall(this.#calls, message, { related, generation: this.#peer?.generation });
     const { owner } = this.#options;
     if (message.kind === 'notification') owner.notified(message, call);
     else if (method === 'ping') this.respond(message, { result: {} });
@@ -333,10 +329,16 @@ function wantsLogs({ request }: Call): boolean {
 }
 
 /** Found by the stream or the subscription that a message came on, or because there is only one call. */
-function relatedCall(calls: Calls, { value }: Message, related: number | undefined): Call | undefined {
+function relatedCall(
+  calls: Calls,
+  { value }: Message,
+  { related, generation }: { related: number | undefined; generation: ProtocolGeneration | undefined },
+): Call | undefined {
   const subscription = value.params?._meta?.[meta.subscriptionId];
   if (typeof subscription === 'number') return calls.get(subscription);
-  return related === undefined ? calls.only : calls.get(related);
+  if (related !== undefined) return calls.get(related);
+  const isLog = generation === 'modern' && value.method === 'notifications/message';
+  return isLog ? calls.onlyWhere(wantsLogs) : calls.only;
 }
 
 /** The server answered a request with an error. */

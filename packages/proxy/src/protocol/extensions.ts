@@ -1,9 +1,9 @@
-/** What a request does to a thing of the server. The names are those of Cedar actions. */
+/** The action on a thing of the server. The names are those of Cedar actions. */
 export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource' | 'get_skill';
 
 /** A request that clients send, as far as routing, policies, audit, and telemetry must know it. */
 export interface ExtensionRequest {
-  /** What the request is about, for policies: the action, and the parameter with the name or URI of the thing. */
+  /** The action for policies, and the parameter with the name or URI of the thing. */
   about?: { action: AccessAction; parameter: string };
   /** Members of the result with things, of which a client sees only those that the policies allow. */
   lists?: { member: string; action: AccessAction; name: string };
@@ -15,7 +15,7 @@ export interface ExtensionRequest {
   isCacheable?: boolean;
 }
 
-/** An extension of MCP: what makes it different from unknown methods, which pass only without policies. */
+/** An extension of MCP. Unknown methods pass only without policies. */
 interface Extension {
   title: string;
   /** The requests of clients, by method. */
