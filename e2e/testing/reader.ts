@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Block, Page } from './pages.ts';
 import { thvStart, until } from './thv.ts';
@@ -72,7 +72,11 @@ async function installThv({ home }: User): Promise<string> {
   const folder = join(home, '.programs');
   await mkdir(folder);
   const start = [process.execPath, ...thvStart].map((word) => `'${word}'`).join(' ');
-  await writeFile(join(folder, 'thv'), `#!/bin/sh\nexec ${start} "$@"\n`, { mode: 0o755 });
+  const text = `#!/bin/sh\nexec ${start} "$@"\n`;
+  // Another process writes it: a program that is started meanwhile would inherit this file, open for writing, and an open
+  // file cannot be started (ETXTBSY).
+  const words = ['-c', 'printf %s "$1" >"$2" && chmod 755 "$2"', 'sh', text, join(folder, 'thv')];
+  await promisify(execFile)('/bin/sh', words);
   return folder;
 }
 
