@@ -56,12 +56,15 @@ export class Policies implements Authorizer, Disposable {
   readonly #set: PolicySet;
   /** Whether policies name resources, by their URIs or by their short names. */
   readonly #namesResources: boolean;
+  /** Whether policies are about skills. Otherwise, looking for the skills around a file could only cost time. */
+  readonly #namesSkills: boolean;
   /** Decisions by the claims of a token: the same object as long as the token is accepted. */
   readonly #decisions = new WeakMap<object, Map<string, PolicyDecision>>();
 
   private constructor(set: PolicySet) {
     this.#set = set;
     this.#namesResources = set.names('Resource');
+    this.#namesSkills = set.names('Skill') || set.names('get_skill');
   }
 
   /** Throws `invalid` with the place of the first mistake. */
@@ -162,7 +165,7 @@ export class Policies implements Authorizer, Disposable {
     subject: string,
     uris: readonly string[],
   ): PolicyDecision | undefined {
-    if (question.action !== 'read_resource') return undefined;
+    if (question.action !== 'read_resource' || !this.#namesSkills) return undefined;
     const skills = new Set<string>();
     for (const uri of uris) {
       const around = skillsAround(uri);
@@ -268,7 +271,8 @@ function skillsAround(uri: string): string[] | undefined {
 }
 
 const skillFile = 'SKILL.md';
-const maxSkillDepth = 32;
+/** A server writes lists of files, and each segment costs a decision. */
+const maxSkillDepth = 8;
 
 /** The name of a skill is the last segment of its directory (SEP-2640, Resource Mapping). */
 function skillName(uri: string): string {

@@ -230,15 +230,7 @@ export class Adoptions {
   /** The store for the key of the backups. Sets up the encrypted secrets if there are none yet. */
   async #openVault({ report }: Call): Promise<Vault> {
     const { secrets } = this.#core;
-    const isSetUp = await secrets.describe().then(
-      () => true,
-      (thrown: unknown) => {
-        if (thrown instanceof ThvError && thrown.kind === 'not-found') return false;
-        throw thrown;
-      },
-    );
-    if (!isSetUp)
-      report((await secrets.setup({ provider_type: 'encrypted', generate_password: true })).message);
+    await secrets.setUpIfNeeded(report);
     const { vault } = secrets;
     if (vault === undefined) throw noVault();
     return vault;

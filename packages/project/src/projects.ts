@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ThvError, conflict, notFound } from '@toolhive/contract/failure';
+import { conflict, notFound } from '@toolhive/contract/failure';
 import type {
   ApplyProject,
   ExportProject,
@@ -56,7 +56,7 @@ export class Projects {
       if (refusals.length > 0) {
         throw conflict(refusals.map(({ message }) => message).join('; '), { hint: refusals[0]?.hint });
       }
-      if (needsSecrets(plan)) await this.#setUpSecrets(call);
+      if (needsSecrets(plan)) await this.#core.secrets.setUpIfNeeded(call.report);
       return new ProjectRun(this.#core, this.#record, request, plan.project).run(plan, call);
     });
   }
@@ -99,19 +99,6 @@ export class Projects {
 
   export(request: ExportProject): Promise<ExportedProject> {
     return exportProject(this.#core, request);
-  }
-
-  async #setUpSecrets({ report }: Call): Promise<void> {
-    const { secrets } = this.#core;
-    const isSetUp = await secrets.describe().then(
-      () => true,
-      (thrown: unknown) => {
-        if (thrown instanceof ThvError && thrown.kind === 'not-found') return false;
-        throw thrown;
-      },
-    );
-    if (!isSetUp)
-      report((await secrets.setup({ provider_type: 'encrypted', generate_password: true })).message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { ThvError, conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { SecretName, SecretValue, SecretsProviderType } from '@toolhive/contract/secrets';
 import type {
@@ -74,6 +74,18 @@ export class Secrets implements AsyncDisposable {
     const locked = type === 'encrypted' && (await this.#encrypted.isLocked());
     const has_password = await this.#encrypted.hasPassword();
     return { name: 'default', provider_type: type, capabilities: capabilitiesOf[type], locked, has_password };
+  }
+
+  /** Sets up the encrypted store with a generated password, unless a provider is set up. Reports what happened. */
+  async setUpIfNeeded(report: (message: string) => void): Promise<void> {
+    const isSetUp = await this.describe().then(
+      () => true,
+      (thrown: unknown) => {
+        if (thrown instanceof ThvError && thrown.kind === 'not-found') return false;
+        throw thrown;
+      },
+    );
+    if (!isSetUp) report((await this.setup({ provider_type: 'encrypted', generate_password: true })).message);
   }
 
   /**
