@@ -243,6 +243,22 @@ test('workloads of the user and of other projects stay as they are', async () =>
   expect((await workloads(user)).map(({ name }) => name)).toEqual(['echo', 'other-2']);
 });
 
+test('a name that no workload can have is changed, and says nothing about other workloads', async () => {
+  await using user = await makeUser();
+  await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'taken', '--', 'echo');
+  const servers = { 'Test Servers': { command: 'npx', args: ['toolhive-test-servers', 'echo'] } };
+  const path = await project(user, {
+    '.mcp.json': JSON.stringify({ mcpServers: { ...servers, taken: servers['Test Servers'] } }),
+  });
+
+  const plan = await json<ProjectPlan>(user, 'up', path, '--dry-run');
+
+  expect(plan.servers).toMatchObject([
+    { name: 'Test Servers', workload: 'Test-Servers', action: 'create', notes: [] },
+    { name: 'taken', workload: 'taken-2', notes: [expect.stringContaining('belongs to another workload')] },
+  ]);
+});
+
 test('dangerous access, secrets, and files outside the project need consent', async () => {
   await using user = await makeUser();
   await mkdir(join(user.home, '.ssh'));

@@ -232,7 +232,7 @@ describeOperator('the pins of a custom resource', (world) => {
     expect(await pinned(namespace)).toBe('');
   });
 
-  test('a ConfigMap of somebody else with the name of the lists stays as it is', async () => {
+  test('a ConfigMap of another owner with the name of the lists stays as it is', async () => {
     const namespace = await world.cluster.namespace();
     await apply(
       namespace,

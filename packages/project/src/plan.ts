@@ -210,7 +210,9 @@ class Planner {
       access: [],
       notes: [],
     };
-    if (owned === undefined && workload !== server.name)
+    // A name with spaces, for example, is changed although it is free.
+    const isTaken = this.#core.workloads.find(server.name) !== undefined;
+    if (owned === undefined && isTaken && workload !== server.name)
       shown.notes.push(`the name ${server.name} belongs to another workload, which stays as it is`);
     try {
       const wanted = await this.#wanted(server, shown);

@@ -91,7 +91,7 @@ export interface ClientApplication {
 
 /** A section with servers in another file of a client. */
 export interface ProjectFile {
-  /** Relative to the project, or to the directory of the user's file. `*` at the start of its name stands for any name. */
+  /** Relative to the project, or to the directory of the user's file. `*` at the start of its name matches any name. */
   file: string;
   /** See `ClientApplication.pointer`. */
   pointer: readonly string[];
