@@ -95,7 +95,7 @@ test(
     const gateways = (): number[] => childrenOf(pid, 'gateway');
     const sandboxes = (): number[] => childrenOf(pid, 'bwrap');
 
-    for (let round = 0; round < chaos.rounds; round += 1) {
+    await chaos.rounds(async () => {
       const name = chaos.oneOf(names);
       const settled: Promise<unknown>[] = [];
       const track = (work: () => Promise<unknown>) => () => void settled.push(work().catch(() => {}));
@@ -113,7 +113,7 @@ test(
       );
       await Promise.all(settled);
       expect(await user.daemonPid()).toBe(pid);
-    }
+    });
 
     const log = await daemonLog(user);
     expect(log).not.toMatch(/uncaught failure/);

@@ -42,8 +42,9 @@ describe.runIf(socket !== '' && canMakeNetworks)('chaos in containers (as root, 
     async () => {
       const chaos = openChaos(6);
 
-      for (let round = 0; round < chaos.rounds; round += 1)
-        await Promise.all(Array.from({ length: 1 + chaos.pick(2) }, () => startAndEnd(chaos)));
+      await chaos.rounds(() =>
+        Promise.all(Array.from({ length: 1 + chaos.pick(2) }, () => startAndEnd(chaos))),
+      );
 
       // Faults that nothing has caught end the run.
       expect(await containers()).toEqual([]);

@@ -28,8 +28,7 @@ describe.runIf(canMakeNetworks)('chaos in the egress gateway (as root, with ipro
       const chaos = openChaos(1_500);
       const faults: unknown[] = [];
 
-      for (let round = 0; round < chaos.rounds; round += 1)
-        await playRound(chaos, hosts.far, (fault) => faults.push(fault));
+      await chaos.rounds(() => playRound(chaos, hosts.far, (fault) => faults.push(fault)));
 
       expect(faults).toEqual([]);
     },

@@ -15,6 +15,7 @@ import { restrictingRoutes } from './routes.ts';
 export interface NetworkTools {
   slirp4netns: string;
   nsenter: string;
+  unshare: string;
   ip: string;
 }
 
@@ -25,15 +26,16 @@ export type NetworkInspection = { tools: NetworkTools } | { problem: string; hin
 export async function findNetwork(env: NodeJS.ProcessEnv): Promise<NetworkInspection> {
   // Users of Debian have no folder for administrators on their PATH, and `ip` works for them nevertheless.
   const widely = { PATH: `${env.PATH ?? ''}:/usr/bin:/bin:/usr/sbin:/sbin` };
-  const [slirp4netns, nsenter, ip] = await Promise.all([
+  const [slirp4netns, nsenter, unshare, ip] = await Promise.all([
     findProgram('slirp4netns', env),
     findProgram('nsenter', widely),
+    findProgram('unshare', widely),
     findProgram('ip', widely),
   ]);
   if (slirp4netns === undefined) return missing('slirp4netns', 'slirp4netns');
-  if (nsenter === undefined) return missing('nsenter', 'util-linux');
+  if (nsenter === undefined || unshare === undefined) return missing('nsenter', 'util-linux');
   if (ip === undefined) return missing('ip', 'iproute2');
-  return (await problemWith(TUN)) ?? { tools: { slirp4netns, nsenter, ip } };
+  return (await problemWith(TUN)) ?? { tools: { slirp4netns, nsenter, unshare, ip } };
 }
 
 /** What a person can do instead of repairing the network. */
@@ -186,11 +188,11 @@ export class OwnNetwork implements AsyncDisposable {
     { user, network }: { user: number; network: number },
     entering: (descriptor: number) => readonly string[],
   ): void {
-    const { nsenter, slirp4netns, ip } = this.#tools;
+    const { nsenter, unshare, slirp4netns, ip } = this.#tools;
     const enterUser = entering(descriptors.user);
     this.#slirp = spawnSealed(
       nsenter,
-      [...enterUser, '--', slirp4netns, ...options],
+      [...enterUser, '--', unshare, ...keepingMounts, slirp4netns, ...options],
       [undefined, 'pipe', 'pipe', 'pipe', 'pipe', user, network],
     );
     this.#ended = exitOf(this.#slirp);
@@ -206,6 +208,12 @@ export class OwnNetwork implements AsyncDisposable {
     for (const stream of [...this.#slirp.stdio, this.#routing.stdin]) stream?.on('error', () => {}); // the process has ended, and its exit explains why
   }
 }
+
+/**
+ * slirp4netns unmounts everything in its own mount namespace. With the rights of root, this would also unmount what is
+ * shared there, such as the named network namespaces of `ip netns` and of container networks.
+ */
+const keepingMounts = ['--mount', '--propagation=private', '--'];
 
 const throughUser = (descriptor: number): string[] => [
   `--user=/proc/self/fd/${descriptor}`,

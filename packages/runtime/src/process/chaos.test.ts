@@ -27,8 +27,9 @@ describe.runIf(canMakeNetworks)('chaos in the sandbox (as root, with iproute2)',
       proves('security.network.contained');
       const chaos = openChaos(40);
 
-      for (let round = 0; round < chaos.rounds; round += 1)
-        await Promise.all(Array.from({ length: 1 + chaos.pick(3) }, () => startAndEnd(chaos)));
+      await chaos.rounds(() =>
+        Promise.all(Array.from({ length: 1 + chaos.pick(3) }, () => startAndEnd(chaos))),
+      );
 
       // Faults that nothing has caught end the run.
       expect(childrenOf(process.pid, 'bwrap')).toEqual([]);

@@ -88,13 +88,17 @@ export class Sandbox implements AsyncDisposable {
     const children = this.#hasEnded() ? [] : childrenOf(this.bwrap.pid ?? 0);
     this.#init ??= children[0];
     this.bwrap.kill('SIGKILL');
-    for (const child of children) {
-      try {
-        process.kill(child, 'SIGKILL');
-      } catch {
-        // the process has ended with bubblewrap
-      }
-    }
+    for (const child of children) killIfAlive(child);
+    if (!this.#hasEnded()) this.#killGroup();
+  }
+
+  /**
+   * Kills what bubblewrap has started in its process group. The first process is tied to bubblewrap only some time
+   * after its start, and would wait forever if bubblewrap is killed in between.
+   */
+  #killGroup(): void {
+    const { pid } = this.bwrap;
+    if (pid !== undefined) killIfAlive(-pid);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -134,6 +138,7 @@ export class Sandbox implements AsyncDisposable {
     );
     stdin?.on('error', () => {}); // the server has closed its input, and its exit reports the end
     const { code, signal } = await exitOf(this.bwrap);
+    if (signal !== null) this.#killGroup();
     const init = this.#init;
     if (init !== undefined) await waitUntil(() => !isAlive(init), { timeoutMs: CLEARED_TIMEOUT_MS });
     await Promise.allSettled([this.#status.ended, ...logs.map((stream) => finished(stream))]);
@@ -166,6 +171,15 @@ export class Sandbox implements AsyncDisposable {
     const stream = this.bwrap.stdio[descriptor];
     if (stream instanceof Socket) return stream;
     throw unavailable('bubblewrap could not be started');
+  }
+}
+
+/** A negative number names a process group. */
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended, which is the goal
   }
 }
 

@@ -1,8 +1,9 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 
-/** How many rounds of chaos a test has, and numbers that are the same for the same seed. */
+/** Rounds of chaos, and numbers that are the same for the same seed. */
 export interface Chaos {
-  rounds: number;
+  /** Plays one round after the other, and returns how many. */
+  rounds: (play: () => Promise<unknown>) => Promise<number>;
   /** A whole number below `limit`. */
   pick: (limit: number) => number;
   oneOf: <Item>(items: readonly Item[]) => Item;
@@ -13,7 +14,10 @@ export interface Chaos {
 /** How long a test with chaos may take. More rounds take longer. */
 export const chaosTimeoutMs = 180_000 + Number(process.env.CHAOS_ROUNDS ?? 0) * 2_000;
 
-/** `CHAOS_ROUNDS` sets the number of rounds, and `CHAOS_SEED` repeats them. */
+/** A busy machine plays fewer rounds, and none less than one. */
+const enoughMs = 60_000;
+
+/** `CHAOS_ROUNDS` sets the number of rounds, however long they take, and `CHAOS_SEED` repeats them. */
 export function openChaos(rounds: number): Chaos {
   const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
   process.stdout.write(`chaos: CHAOS_SEED=${seed}\n`);
@@ -27,7 +31,16 @@ export function openChaos(rounds: number): Chaos {
   };
   const pick = (limit: number): number => Math.floor(random() * limit);
   return {
-    rounds: Number(process.env.CHAOS_ROUNDS ?? rounds),
+    async rounds(play) {
+      const startedMs = performance.now();
+      const asked = Number(process.env.CHAOS_ROUNDS);
+      let round = 0;
+      do {
+        await play();
+        round += 1;
+      } while (round < (asked || rounds) && (asked > 0 || performance.now() - startedMs < enoughMs));
+      return round;
+    },
     pick,
     oneOf: <Item>(items: readonly Item[]): Item => items[pick(items.length)] as Item, // below the length
     async atRandomTurns(actions, mostTurns = 40) {

@@ -33,13 +33,13 @@ export async function openStandInHosts(program: string, count: number): Promise<
   const name = `thv-${crypto.randomUUID().slice(0, 8)}`;
   await ip('netns', 'add', name);
   undo.defer(() => ip('netns', 'del', name));
-  const place = await takePlace();
+  const place = await takePlace(name);
   const [nearDevice, farDevice] = devicesAt(place);
-  // Before the namespace, which deletes the cable at some time later: another test can have taken the name by then.
-  undo.defer(() => ip('link', 'del', nearDevice));
+  // Before the namespace, which deletes the cable at some time later: the place is free at once. By the end in the
+  // namespace, because the name of the other end can belong to another test as soon as the cable is gone.
+  undo.defer(() => ip('-n', name, 'link', 'del', farDevice));
   const near = `11.230.${place}.1`;
   const far = Array.from({ length: count }, (_, index) => `11.230.${place}.${index + 2}`);
-  await ip('link', 'set', farDevice, 'netns', name);
   await ip('address', 'add', `${near}/24`, 'dev', nearDevice);
   await ip('link', 'set', nearDevice, 'up');
   const privateHost = `10.230.${place}.2`;
@@ -77,12 +77,12 @@ export async function openStandInHosts(program: string, count: number): Promise<
 
 const devicesAt = (place: number) => [`thv${place}near`, `thv${place}far`] as const;
 
-/** Makes a cable for a place that no other test has now: its name belongs to one test at a time. */
-async function takePlace(): Promise<number> {
+/** Makes a cable for a place that no other test has now. The name of its near end belongs to one test at a time. */
+async function takePlace(namespace: string): Promise<number> {
   for (const place of PLACES) {
     const [near, far] = devicesAt(place);
     try {
-      await ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far);
+      await ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', namespace);
       return place;
     } catch (error) {
       if (!String(error).includes('File exists')) throw error;

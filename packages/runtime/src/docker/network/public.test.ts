@@ -1,7 +1,7 @@
 // @suite engines
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -86,6 +86,17 @@ describe.each(canMakeNetworks ? engines : [])('a container that reaches only pub
     expect(reached.failed).toBe(false);
     expect(refused).toEqual(refused.map(() => true));
     expect(visits).toBe(0);
+  });
+
+  test('leaves the mounts of this machine as they are', async () => {
+    const mounts = (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');
+    const named = `/netns/${hosts.namespace} `;
+    expect(await mounts()).toContain(named);
+    {
+      await using _server = await talk({ network: open });
+    }
+
+    expect(await mounts()).toContain(named);
   });
 
   test('reaches the private addresses that are granted', async () => {
