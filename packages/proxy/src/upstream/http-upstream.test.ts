@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { unauthorized } from '@toolhive/contract/failure';
@@ -114,3 +114,55 @@ test.each([
     expect(answer.status).toBe(status);
   },
 );
+
+/** Sends a path as it is written. */
+function statusOf(url: string, path: string, method: string, body = ''): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
+    const request = httpRequest(url, { method, path, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+test.each([
+  ['GET', '/.well-known/mcp/server-card.json', 200],
+  ['GET', '/.well-known/oauth-protected-resource/mcp', 200],
+  ['HEAD', '/.well-known/mcp.json', 200],
+  ['POST', '/.well-known/mcp.json', 404],
+  ['GET', '/.well-known/../mcp', 404],
+  ['GET', '/.well-known/x/../../hook', 404],
+  ['GET', '/.well-known/%2e%2e/hook', 404],
+  ['GET', '/.well-known/x%2f..%2f..%2fhook', 404],
+  ['GET', '/.well-known//hook', 404],
+  ['GET', '/.well-known/', 404],
+  ['GET', '/.well-known', 404],
+  ['GET', '/.well-known/x;/../../hook', 404],
+  ['GET', '/.well-known/..\\hook', 404],
+  ['GET', '//.well-known/x', 404],
+])('%s %s of a server with rules for its messages: %i', async (method, path, status) => {
+  await using server = await openServer();
+  const rule = { message: ({ message }: CallContext) => message };
+  await using proxy = await openTestProxy({ transport: 'streamable-http', middleware: [rule] });
+  await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+  const before = server.seen.length;
+
+  expect(await statusOf(proxy.url, path, method)).toBe(status);
+
+  expect(server.seen.length - before).toBe(status === 200 ? 1 : 0);
+});
+
+test('a message in a request for metadata does not get around the rules', async () => {
+  await using server = await openServer();
+  const rule = { message: ({ message }: CallContext) => message };
+  await using proxy = await openTestProxy({ transport: 'streamable-http', middleware: [rule] });
+  await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+  const before = server.seen.length;
+
+  const status = await statusOf(proxy.url, '/.well-known/mcp.json', 'GET', JSON.stringify(initialize));
+
+  expect([status, server.seen.length - before]).toEqual([404, 0]);
+});

@@ -9,7 +9,7 @@ import { GuardedForwarder } from './guarded-forwarder.ts';
 import { HttpBridge } from './http-bridge.ts';
 import type { BridgedServer, HttpUpstreamOptions } from './http-bridge.ts';
 import { checkSession } from '../connection/session-check.ts';
-import { isForeign, wayOf } from './request-way.ts';
+import { isForeign, isMetadata, wayOf } from './request-way.ts';
 import {
   examineForCallers,
   examineRemote,
@@ -162,6 +162,7 @@ export class HttpUpstream implements Upstream {
       isExamined,
       isForeign: isForeign(exchange, transport, up),
       isMcp: exchange.path === '/mcp',
+      isMetadata: isMetadata(exchange),
       hasMiddleware: !messages.isEmpty,
       onlyObserves: messages.onlyObserves,
       hasAccess: access !== undefined,

@@ -30,6 +30,8 @@ export interface RequestFacts {
   isForeign: boolean;
   /** Whether the request is for the MCP endpoint. */
   isMcp: boolean;
+  /** Whether the request is for something that the server publishes about itself. */
+  isMetadata?: boolean;
   /** Whether middleware sees messages. */
   hasMiddleware: boolean;
   /** Whether that middleware changes and refuses nothing. */
@@ -41,6 +43,8 @@ export interface RequestFacts {
 /** Decides the way of a request to a connected server. */
 export function wayOf(facts: RequestFacts): RequestWay {
   const isStreamable = facts.transport === 'streamable-http';
+  // With authentication, the proxy itself describes how to get access.
+  if (facts.isMetadata === true && !facts.isRemote && !facts.hasAccess) return 'bytes';
   const isUnderstood = facts.isExamined && !facts.isForeign;
   // Remote servers get no headers of clients, unless callers authenticate there.
   // A stream of HTTP+SSE and the messages for it must meet in one proxy.
@@ -59,6 +63,19 @@ function isGuarded({ transport, isMcp, hasMiddleware, onlyObserves, hasAccess }:
   // What is not MCP can be passed through unless that would be a way around a rule.
   const isOther = transport === 'streamable-http' && !isMcp;
   return hasMiddleware && !(isOther && onlyObserves);
+}
+
+/**
+ * Whether a request reads a document at a well-known path (RFC 8615). Such a request has no body, and its path means the
+ * same to every server: without dot segments, empty segments, and escapes.
+ */
+export function isMetadata({
+  request: { method, headers },
+  path,
+}: Pick<Exchange, 'path'> & { request: Pick<IncomingMessage, 'method' | 'headers'> }): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
+  return /^\/\.well-known(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/.test(path);
 }
 
 /** The protocol versions of a server. */
