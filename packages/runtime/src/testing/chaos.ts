@@ -33,12 +33,14 @@ export function openChaos(rounds: number): Chaos {
   return {
     async rounds(play) {
       const startedMs = performance.now();
-      const asked = Number(process.env.CHAOS_ROUNDS);
+      const asked = Number(process.env.CHAOS_ROUNDS ?? 0);
+      const isEnough = (round: number): boolean =>
+        asked > 0 ? round === asked : round === rounds || performance.now() - startedMs > enoughMs;
       let round = 0;
       do {
         await play();
         round += 1;
-      } while (round < (asked || rounds) && (asked > 0 || performance.now() - startedMs < enoughMs));
+      } while (!isEnough(round));
       return round;
     },
     pick,

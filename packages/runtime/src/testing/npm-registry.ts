@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { join, relative, sep } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createGzip } from 'node:zlib';
+import { pack } from 'tar-stream';
 
 /** A package as it is published: its manifest, and a tarball of its files. */
 interface Published {
@@ -131,19 +129,38 @@ const integrityOf = (tarball: Buffer) => `sha512-${createHash('sha512').update(t
 
 const tarballPath = ({ name, version }: Published['manifest']) => `/${name}/-/${version}.tgz`;
 
+/** Packs a folder as `npm pack` does, which takes ten times as long. */
 async function publish(folder: string): Promise<Published> {
-  const target = await mkdtemp(join(tmpdir(), 'npm-registry-'));
-  try {
-    const options = ['--json', '--ignore-scripts', '--pack-destination', target];
-    const { stdout } = await run('npm', ['pack', ...options, folder]);
-    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-    const manifest = JSON.parse(
-      await readFile(join(folder, 'package.json'), 'utf8'),
-    ) as Published['manifest'];
-    return { manifest, tarball: await readFile(join(target, filename)) };
-  } finally {
-    await rm(target, { recursive: true, force: true });
+  const manifest = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  ) as Published['manifest'] & {
+    files?: string[];
+    bin?: string | Record<string, string>;
+  };
+  const { files = ['.'], bin = {} } = manifest;
+  const programs = (typeof bin === 'string' ? [bin] : Object.values(bin)).map((path) => join(folder, path));
+  const packed = pack();
+  const compressed = buffer(packed.pipe(createGzip()));
+  for (const path of await filesIn(folder, ['package.json', ...files])) {
+    const mode = programs.includes(path) ? 0o755 : 0o644;
+    packed.entry({ name: `package/${relative(folder, path)}`, mode }, await readFile(path));
   }
+  packed.finalize();
+  return { manifest, tarball: await compressed };
+}
+
+/** All files at the places, without those of other packages. */
+async function filesIn(folder: string, places: readonly string[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const place of places.map((each) => join(folder, each))) {
+    if ((await stat(place)).isFile()) found.add(place);
+    else
+      for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+        const path = join(entry.parentPath, entry.name);
+        if (entry.isFile() && !relative(folder, path).split(sep).includes('node_modules')) found.add(path);
+      }
+  }
+  return [...found];
 }
 
 async function close(server: Server): Promise<void> {
