@@ -302,7 +302,7 @@ describe('a manifest for Kubernetes', () => {
       RunConfig.parse({ ...plain, permission_profile: { privileged: true, network: { mode: 'host' } } }),
     );
 
-    const [profile] = documentsOf(manifest) as { data: Record<string, string> }[];
+    const [, profile] = documentsOf(manifest) as { data: Record<string, string> }[];
     expect(JSON.parse(profile?.data['profile.json'] ?? '')).toEqual({ network: { outbound: {} } });
     expect(warnings).toEqual([
       'the privileged mode is omitted',
