@@ -153,6 +153,7 @@ describe('several workloads at once', () => {
     await runAll('one');
 
     const outcome = await user.thv('restart', 'one', 'unheard-of');
+    await user.mustThv('rm', 'one', '--yes');
 
     expect(outcome.code).toBe(4);
     expect(outcome.stderr).toContain('workloads could not be started: unheard-of\n');
