@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   browserPrograms,
+  desktopBrowserPrograms,
   enginePrograms,
   keyringPrograms,
   proxyPrograms,
@@ -53,7 +54,7 @@ const table = {
   'published-servers': {
     summary: 'servers from the package registries',
     isDefault: false,
-    programs: [...servers, ...browserPrograms],
+    programs: [...servers, ...desktopBrowserPrograms],
     needsBuild: true,
   },
   conformance: {
@@ -65,7 +66,7 @@ const table = {
   ui: {
     summary: 'the web UI with a daemon in a browser',
     isDefault: true,
-    programs: [...servers, ...browserPrograms],
+    programs: [...servers, ...browserPrograms, ...desktopBrowserPrograms],
     needsBuild: true,
   },
   e2e: {

@@ -10,7 +10,10 @@ test('a browser offers to install the web UI', async () => {
   await using world = await openWorld();
   await using profile = await mkdtempDisposable(join(tmpdir(), 'thv-profile-'));
   // A context without a profile is private, and installs nothing.
-  const context = await chromium.launchPersistentContext(profile.path, chromiumOptions);
+  const context = await chromium.launchPersistentContext(profile.path, {
+    ...chromiumOptions,
+    executablePath: '/usr/bin/chromium',
+  });
   await using _closed = { [Symbol.asyncDispose]: () => context.close() };
   const page = await context.newPage();
   await page.goto(`${world.base}/ui/`);

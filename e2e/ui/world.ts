@@ -5,6 +5,7 @@ import type { AxeResults } from 'axe-core';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
+import { chromiumOptions } from '@toolhive/testing/machine';
 import { useRegistry } from '../testing/registry.ts';
 import { makeUser, root, serve, testServer } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
@@ -38,7 +39,7 @@ let browser: Browser;
 /** Starts one browser for a file of tests. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+    browser = await chromium.launch(chromiumOptions);
   });
   afterAll(() => browser.close());
 }
