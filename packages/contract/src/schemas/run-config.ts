@@ -131,7 +131,7 @@ export const RunConfig = z
       description: 'The accepted risks, as in a request for a workload. Never stored or exported.',
     }),
     not_granted: z.array(z.string().max(10_000)).optional().meta({
-      description: 'What the request asked for and the workload did not get without consent. Not imported.',
+      description: 'Requested access that the workload did not get without consent. Not imported.',
     }),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. An imported run config does not start learning mode.',

@@ -42,7 +42,7 @@ function isComplete(folder: string): boolean {
   return existsSync(join(folder, 'node_modules', name, 'package.json'));
 }
 
-/** Removes what processes have left that were killed. */
+/** Removes the installations of processes that were killed. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     const pid = entry.startsWith(prefix) ? Number.parseInt(entry.slice(prefix.length), 10) : Number.NaN;
