@@ -9,7 +9,7 @@ import { grantedNetworkOf } from './network.ts';
 import type { NetworkGrant } from './network.ts';
 import { givenToServer, sentByProxy } from './sent-secrets.ts';
 
-/** What the user has agreed to. */
+/** The user's agreement. */
 export interface Consent {
   accepted: readonly Risk[];
   /** The dangerous access that the workload has already, and keeps. */

@@ -110,7 +110,7 @@ class ProxyMetrics implements Metrics {
     response.once('close', () => {
       if (isStream) streams.add(-1, stream);
       const durationMs = performance.now() - start;
-      // What was only accepted may be refused in a later turn of the event loop.
+      // A message that was only accepted may be refused in a later turn of the event loop.
       if (response.statusCode === 202) setImmediate(count, durationMs);
       else count(durationMs);
     });
@@ -128,7 +128,7 @@ class ProxyMetrics implements Metrics {
     return message;
   };
 
-  /** A refused response does not pass as a message, and neither does the refusal of what gets no response. */
+  /** A refused response does not pass as a message, and neither does the refusal of a notification. */
   readonly refused = ({ context: { direction, message, request } }: RefusedCall): void => {
     if (direction === 'to server') return this.#fail(message);
     if (message.kind !== 'response' || request === undefined) return;

@@ -88,7 +88,7 @@ async function serve({ arguments: [name = ''], flags, out, signal }: CommandCall
   await untilAborted(signal);
 }
 
-/** What the user can configure if nothing says where to sign in. */
+/** Names the flags for a server without a description of its sign-in. */
 function namingIssuer(thrown: unknown, { issuer, authorize_url }: UnkeptRemoteOptions['config']): unknown {
   const isFor = thrown instanceof ThvError && thrown.kind === 'unavailable';
   if (!isFor || issuer !== undefined || authorize_url !== undefined) return thrown;
