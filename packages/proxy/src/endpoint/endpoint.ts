@@ -8,7 +8,7 @@ import { serveStreamableHttp } from './streamable-http.ts';
 
 /**
  * Serves a bridge to clients of every protocol version: streamable HTTP and HTTP+SSE, both at `/mcp` and at `/sse`. A client
- * may know only one of the addresses, and the first request tells what it speaks.
+ * may know only one of the addresses, and its first request shows its transport.
  */
 export function serveEndpoint(bridge: Bridge, exchange: Exchange): void {
   const { response, path } = exchange;
