@@ -1120,6 +1120,52 @@ describe('a request in the form of the original, whose clients cannot ask for co
     expect(await networkOf(api)).toEqual(publicRules);
   });
 
+  test('may contain every field, with the zero values of Go', async () => {
+    await using api = await openTestApi();
+    const profile = { name: '', privileged: false, read: [], write: [] };
+    const zero = {
+      authz_config: '',
+      cmd_arguments: [],
+      env_vars: {},
+      host: '',
+      proxy_port: 0,
+      secrets: [],
+      target_port: 0,
+    };
+    const empty = { client_id: '', issuer: '', scopes: null };
+
+    const { status, text } = await api.post('/api/v1beta/workloads', {
+      ...zero,
+      name: 'echo',
+      image: testServer,
+      network_isolation: false,
+      oauth_config: { ...empty, authorize_url: '', token_url: '', use_pkce: false, callback_port: 0 },
+      oidc: {
+        audience: '',
+        client_id: '',
+        client_secret: '',
+        introspection_url: '',
+        issuer: '',
+        jwks_url: '',
+      },
+      permission_profile: {
+        ...profile,
+        network: { outbound: { ...everything.network.outbound, allow_host: [], allow_port: [] } },
+      },
+      proxy_mode: 'sse',
+      tools: null,
+      tools_override: null,
+      transport: 'stdio',
+      trust_proxy_headers: false,
+      volumes: [],
+    });
+
+    expect([status, text]).toEqual([201, expect.stringContaining('"name":"echo"')]);
+    await settled(api, 'echo');
+    expect(await networkOf(api)).toEqual(publicRules);
+    expect((await api.client.getWorkload(named('echo'))).proxy_url).toMatch(/\/sse#echo$/);
+  });
+
   test('keeps access that the workload has, and adds none', async () => {
     await using api = await openTestApi();
     await run(api, { permission_profile: everything, accepted_risks: ['open-network'] });
