@@ -1166,6 +1166,29 @@ describe('a request in the form of the original, whose clients cannot ask for co
     expect((await api.client.getWorkload(named('echo'))).proxy_url).toMatch(/\/sse#echo$/);
   });
 
+  test.each([
+    ['transport', ''],
+    ['proxy_mode', ''],
+    ['url', ''],
+    ['headers', null],
+    ['headers', []],
+    ['oauth_config', null],
+    ['oidc', null],
+    ['cmd_arguments', null],
+    ['env_vars', null],
+    ['volumes', null],
+    ['permission_profile', null],
+    ['tools', []],
+    ['tools_override', {}],
+  ])('may contain an empty %s: %j', async (field, value) => {
+    await using api = await openTestApi();
+    const body = { name: 'echo', image: testServer, network_isolation: false, [field]: value };
+
+    const { status, text } = await api.post('/api/v1beta/workloads', body);
+
+    expect([status, text]).toEqual([201, expect.stringContaining('"name":"echo"')]);
+  });
+
   test('keeps access that the workload has, and adds none', async () => {
     await using api = await openTestApi();
     await run(api, { permission_profile: everything, accepted_risks: ['open-network'] });
