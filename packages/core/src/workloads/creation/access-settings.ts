@@ -84,7 +84,7 @@ interface Asked {
 /** The original sends the empty text for settings that the user has not made. */
 function withoutEmptyTexts(oidc: CreateWorkload['oidc']): CreateWorkload['oidc'] {
   const made = Object.entries(oidc ?? {}).filter(([, value]) => value !== '');
-  return made.length === 0 ? undefined : (Object.fromEntries(made) as CreateWorkload['oidc']);
+  return made.length === 0 ? undefined : Object.fromEntries(made);
 }
 
 function requestedAccess(request: CreateWorkload): Asked {
