@@ -43,8 +43,8 @@ describe('a mistake at the command line', () => {
       1,
       'is a container image, and no container engine was found',
     ],
-    ['an unknown workload', ['stop', 'nobody'], 4, 'workload nobody not found'],
-    ['an unknown workload to remove', ['rm', 'nobody'], 4, 'workload nobody not found'],
+    ['an unknown workload', ['restart', 'nobody'], 4, 'workload nobody not found'],
+    ['an unknown workload with a log', ['logs', 'nobody'], 4, 'workload nobody not found'],
   ])('%s says what was wrong and what to do', async (_title, words, code, message) => {
     proves('cli.errors', 'bad.name', 'bad.unknown-source');
     const outcome = await user.thv(...words);

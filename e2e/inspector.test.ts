@@ -1,7 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, get } from 'node:http';
 import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@toolhive/runtime/free-port';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import {
   isListening,
@@ -89,6 +96,145 @@ test('leaves nothing of the inspector when it is killed', async () => {
   await until(async () => !(await isListening(ui)) && !(await isListening(second)));
   expect(child.signalCode).toBe('SIGKILL');
 });
+
+describe('an inspector that was killed during its first installation', () => {
+  const stages = [
+    'asks for the inspector',
+    'gets the inspector',
+    'has got the inspector',
+    'asks for its dependency',
+    'gets its dependency',
+    'has got its dependency',
+  ] as const;
+
+  test.each(stages)('starts the next time: npm %s', async (stage) => {
+    await using registry = await openGatedRegistry();
+    await using inspector = await makeUser({
+      env: { XDG_STATE_HOME: join(user.home, '.local/state'), npm_config_registry: registry.url },
+    });
+    inspector.env['npm_config_cache'] = join(inspector.home, 'npm');
+    const words = ['inspector', 'inspected', '-u', `${await freePort()}`, '-p', `${await freePort()}`];
+    const reached = registry.reaches(stage);
+    const killed = inspector.start(...words);
+    await Promise.race([reached, killed.ended]);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    registry.open();
+
+    const next = inspector.start(...words, '--format', 'json');
+    await until(() => next.stdout().endsWith('\n') || next.child.exitCode !== null);
+    next.child.kill('SIGINT');
+    const code = await next.ended;
+
+    expect([killed.child.signalCode, code, next.stderr()]).toEqual(['SIGKILL', 0, expect.anything()]);
+    expect(JSON.parse(next.stdout())).toMatchObject({
+      url: expect.stringContaining('MCP_INSPECTOR_API_TOKEN='),
+    });
+    expect(await readdir(join(inspector.home, '.cache/toolhive/inspector'))).toEqual(['2.12.0']);
+  });
+
+  test('is installed again if its files are missing, and once if several start at the same time', async () => {
+    await using registry = await openGatedRegistry();
+    await using inspector = await makeUser({
+      env: { XDG_STATE_HOME: join(user.home, '.local/state'), npm_config_registry: registry.url },
+    });
+    inspector.env['npm_config_cache'] = join(inspector.home, 'npm');
+    registry.open();
+    const folder = join(inspector.home, '.cache/toolhive/inspector');
+    await mkdir(join(folder, '2.12.0/node_modules'), { recursive: true });
+    await mkdir(join(folder, 'installing-999999999-abcdef'));
+    const start = async () =>
+      inspector.start('inspector', 'inspected', '-u', `${await freePort()}`, '-p', `${await freePort()}`);
+
+    const started = [await start(), await start()];
+    for (const { child, stdout } of started)
+      await until(() => stdout().endsWith('\n') || child.exitCode !== null);
+    for (const { child } of started) child.kill('SIGINT');
+
+    expect(await Promise.all(started.map(({ ended }) => ended))).toEqual([0, 0]);
+    expect(await readdir(folder)).toEqual(['2.12.0']);
+  });
+});
+
+/** A registry with a stand-in for the inspector, which stops at a stage until it is opened. */
+async function openGatedRegistry() {
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'thv-inspector-'));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const publish = async (name: string, manifest: object, files: Record<string, string>): Promise<string> => {
+    const place = join(folder, name);
+    await mkdir(place);
+    await writeFile(join(place, 'package.json'), JSON.stringify(manifest));
+    for (const [file, text] of Object.entries(files))
+      await writeFile(join(place, file), text, { mode: 0o755 });
+    return place;
+  };
+  const content = randomBytes(200_000).toString('base64');
+  const page = `#!/usr/bin/env node
+import { createServer } from 'node:http';
+import 'inspector-part';
+createServer((request, response) => response.end('ok')).listen(Number(process.env.CLIENT_PORT), '127.0.0.1');
+`;
+  const registry = opened.use(
+    await openNpmRegistry([
+      await publish(
+        'inspector',
+        {
+          name: '@modelcontextprotocol/inspector',
+          version: '2.12.0',
+          type: 'module',
+          bin: { 'mcp-inspector': 'page.mjs' },
+          dependencies: { 'inspector-part': '1.0.0' },
+        },
+        { 'page.mjs': page, 'data.txt': content },
+      ),
+      await publish(
+        'part',
+        { name: 'inspector-part', version: '1.0.0', main: 'index.js' },
+        { 'index.js': '', 'data.txt': content },
+      ),
+    ]),
+  );
+  let gate: { stage: string; reached: () => void } | undefined;
+  const gated = (stage: string): boolean => {
+    if (gate?.stage !== stage) return false;
+    gate.reached();
+    return true;
+  };
+  const server = createHttpServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '/');
+    const what = path.includes('inspector-part') ? 'its dependency' : 'the inspector';
+    const isTarball = path.endsWith('.tgz');
+    if (!isTarball && gated(`asks for ${what}`)) return;
+    const forwarded = { headers: { host: request.headers.host } };
+    get(new URL(request.url ?? '/', registry.url), forwarded, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      if (!isTarball) return answer.pipe(response);
+      return answer.once('data', (first: Buffer) => {
+        response.write(first);
+        answer.pause();
+        if (gated(`gets ${what}`)) return;
+        answer.pipe(response);
+        response.once('finish', () => gated(`has got ${what}`));
+      });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const everything = opened.move();
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    /** Resolves when npm is at a stage, where it waits, except after a download. */
+    reaches: (stage: string) => new Promise<void>((reached) => (gate = { stage, reached })),
+    open: () => (gate = undefined),
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
 
 test('names what is wrong', async () => {
   const busy = createServer();

@@ -443,7 +443,7 @@ describe('a line for each thing, while a command runs:', () => {
     note(['proxy', 'tunnel']);
     const words = 'proxy tunnel http://127.0.0.1:1/mcp shown --tunnel-provider ngrok'.split(' ');
     await using command = startCommand(user, withFormat(words), { ...ngrok.env, NGROK_AUTHTOKEN: goodToken });
-    const dry = await jsonOf(words.join(' '), '--provider-args', '{"dry-run":true}');
+    const dry = await jsonOf(words.join(' '), '--provider-args', '{"dry-run":true,"auth-token":"x"}');
 
     expect(JSON.parse(await command.printed(/^(\{.+)\n/))).toEqual({ name: 'shown', url });
     expect(dry).toEqual({ command: expect.arrayContaining(['ngrok', 'http']) as string[] });
@@ -453,7 +453,7 @@ describe('a line for each thing, while a command runs:', () => {
 describe('a failure is one line of JSON on standard error,', () => {
   test.each([
     [
-      'stop nobody',
+      'restart nobody',
       4,
       { kind: 'not-found', message: text, hint: text },
       [{ name: 'nobody', done: false, error: { kind: 'not-found', message: text, hint: text } }],

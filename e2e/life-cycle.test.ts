@@ -132,13 +132,31 @@ describe('several workloads at once', () => {
     const left = await statuses();
 
     expect(outcome).toEqual({
-      code: 4,
+      code: 0,
       stdout: 'removed one\nremoved two\n',
       stderr: expect.stringContaining(
-        'unheard-of: workload unheard-of not found\nError: 1 of 3 workloads could not be removed: unheard-of\n',
+        'workload unheard-of not found (run thv list --all to see all workloads)\n',
       ),
     });
     expect(left).toEqual({});
+  });
+
+  test('are done if there is nothing to stop or remove, and a note says so', async () => {
+    const note = 'workload unheard-of not found (run thv list --all to see all workloads)\n';
+
+    const outcomes = [await user.thv('stop', 'unheard-of'), await user.thv('rm', 'unheard-of')];
+
+    expect(outcomes).toEqual([1, 2].map(() => ({ code: 0, stdout: '', stderr: note })));
+  });
+
+  test('need what they start', async () => {
+    await runAll('one');
+
+    const outcome = await user.thv('restart', 'one', 'unheard-of');
+    await user.mustThv('rm', 'one', '--yes');
+
+    expect(outcome.code).toBe(4);
+    expect(outcome.stderr).toContain('workloads could not be started: unheard-of\n');
   });
 
   test.each(['stop', 'rm', 'restart'])('have to be selected in one way: %s', async (command) => {

@@ -113,6 +113,18 @@ describe('thv proxy', () => {
     expect(authority.asked[0]?.get('client_id')).toBe('byhand');
   });
 
+  test('offers no page for a sign-in that nothing describes', async () => {
+    await using remote = await openRemoteServer('modern');
+    const client = ['--remote-auth-client-id', 'byhand'];
+
+    const proxy = startProxy(remote.url, '--remote-auth', '--remote-auth-skip-browser', ...client);
+
+    expect(await proxy.ended).toBe(5);
+    expect(proxy.stderr()).toContain('Error: --remote-auth found no place to sign in:');
+    expect(proxy.stderr()).toContain('Hint: add --remote-auth-issuer, or --remote-auth-authorize-url');
+    expect(proxy.stdout() + proxy.stderr()).not.toContain('To sign in, open');
+  });
+
   test('gives up without a sign-in', async () => {
     await using authority = await openAuthorizationServer();
     await using remote = await openRemoteServer('modern', authority);
@@ -364,7 +376,9 @@ describe('thv proxy tunnel', () => {
   });
 
   test('says how to get a missing program', async () => {
-    const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp'));
+    const words = tunnel('http://127.0.0.1:1/mcp', '--provider-args', '{"auth-token": "a secret"}');
+
+    const { code, stderr } = await user.thv(...words);
 
     expect(code).toBe(5);
     expect(stderr).toContain('ngrok is not installed');
@@ -378,6 +392,9 @@ describe('thv proxy tunnel', () => {
     ['{"url": "files.example.com"}', 'url: '],
     ['{"traffic-policy-file": "policy.txt"}', 'is not a .yml or .yaml file'],
     ['{"pooling": "yes"}', 'pooling: '],
+    ['{}', 'auth-token is required\nHint: set NGROK_AUTHTOKEN, or add --provider-args'],
+    ['{"dry-run": true}', 'auth-token is required\nHint: set NGROK_AUTHTOKEN, or add --provider-args'],
+    ['{"auth-token": " "}', 'auth-token: '],
   ])('refuses %s', async (settings, message) => {
     const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp', '--provider-args', settings));
 

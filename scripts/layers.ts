@@ -140,6 +140,10 @@ export const exceptions: Record<string, { allowed: readonly string[]; why: strin
     allowed: ['kubernetes', 'operator', 'audit', 'access'],
     why: 'uses the kubeconfig of the user, which the daemon must not use, and files and lists of proxies without a daemon',
   },
+  'packages/cli/src/commands/workloads/inspector-install.ts': {
+    allowed: ['state'],
+    why: 'installs a program in the cache of the user',
+  },
   'packages/cli/src/daemon.ts': {
     allowed: ['state'],
     why: 'finds the socket and opens the log before the daemon starts',

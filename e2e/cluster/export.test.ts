@@ -67,18 +67,18 @@ describeOperator('an exported workload', (world) => {
       'a server with every setting',
       everything,
       [
+        'mcpserver.toolhive.stacklok.dev/my-weather',
         'mcpgroup.toolhive.stacklok.dev/research-team',
         'configmap/my-weather-permissions',
         'mcptoolconfig.toolhive.stacklok.dev/my-weather-tools',
-        'mcpserver.toolhive.stacklok.dev/my-weather',
       ],
     ],
     [
       'a remote server',
       remote,
       [
-        'mcptoolconfig.toolhive.stacklok.dev/my-weather-tools',
         'mcpremoteproxy.toolhive.stacklok.dev/my-weather',
+        'mcptoolconfig.toolhive.stacklok.dev/my-weather-tools',
       ],
     ],
   ])(

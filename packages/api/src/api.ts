@@ -245,7 +245,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
     workloads: listWorkloads(core, query).filter(({ name }) => isVisible('Workload', name)),
   }));
   mount(operations.createWorkload, async ({ body }, call) =>
-    followed(core, await createWorkload(core, body, call)),
+    followed(core, await createWorkload(core, body, { ...call, mayBeOriginal: true })),
   );
   mount(operations.getWorkload, async ({ params }, { responseHeaders }) => {
     const details = await getWorkload(core, params.name);
@@ -255,7 +255,12 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.editWorkload, async ({ params, headers, body }, { report, signal }) =>
     followed(
       core,
-      await editWorkload(core, params.name, body, { report, signal, ifMatch: headers['if-match'] }),
+      await editWorkload(core, params.name, body, {
+        report,
+        signal,
+        ifMatch: headers['if-match'],
+        mayBeOriginal: true,
+      }),
     ),
   );
   mount(operations.inspectBundle, ({ body }, { signal }) => inspectBundle(core, body, signal));

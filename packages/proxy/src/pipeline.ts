@@ -54,9 +54,9 @@ const table: readonly MiddlewareRow[] = [
   // Outside of everything that refuses requests. The principal is known when the record is written.
   { type: 'audit', create: audit },
   { type: 'traffic', create: traffic },
+  { type: 'metrics', create: ({ metrics }) => metrics },
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
-  { type: 'metrics', create: ({ metrics }) => metrics },
   { type: 'telemetry', create: ({ telemetry }) => telemetry },
   { type: 'tool-filter', create: toolFilter },
   { type: 'authorization', create: authorization },

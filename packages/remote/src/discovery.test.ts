@@ -167,6 +167,23 @@ describe('what a server says about itself', () => {
     });
   });
 
+  test.each([
+    ['a server that asks for a token', 401],
+    ['a server that asks for nothing', 200],
+  ])('is missed, with all other metadata and the pages at fixed paths, for %s', async (_what, status) => {
+    await using server = await serveRoutes(() => ({ 'POST /mcp': ({ reply }) => reply(status, {}) }));
+    await using world = await openWorld({
+      config: { client_id: 'by-hand' },
+      options: { serverUrl: `${server.origin}/mcp` },
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: `${server.origin} does not describe how to get a token, and has no page ${server.origin}/authorize`,
+      hint: 'configure the issuer, or its authorize_url and token_url',
+    });
+    expect(world.states.filter((state) => 'url' in state && state.url !== undefined)).toEqual([]);
+  });
+
   test('is not taken from where it redirects', async () => {
     await using world = await openWorld({ server: { wellKnown: '/moved' } });
     const location = `${world.remote.origin}/moved`;
@@ -185,14 +202,19 @@ describe('what a server says about itself', () => {
   });
 
   test('may be missing, with all other metadata: then its host has endpoints at fixed paths, as in 2025-03-26', async () => {
-    await using world = await openWorld({ server: { metadata: () => undefined } });
+    await using server = await serveRoutes(() => ({
+      'POST /mcp': ({ reply }) => reply(401, {}),
+      'GET /authorize': ({ reply }) => reply(400, 'client_id is missing'),
+    }));
+    await using world = await openWorld({ options: { serverUrl: `${server.origin}/mcp` } });
 
     expect(await failureOf(world)).toMatchObject({
-      message: `${world.remote.origin} does not register this client: not_found`,
+      message: `${server.origin} does not register this client: not_found`,
     });
-    expect(world.remote.seen.slice(-3)).toEqual([
+    expect(server.seen.slice(-4)).toEqual([
       'GET /.well-known/oauth-authorization-server',
       'GET /.well-known/openid-configuration',
+      'GET /authorize',
       'POST /register',
     ]);
   });

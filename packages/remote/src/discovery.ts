@@ -32,7 +32,7 @@ export async function discover(options: DiscoveryOptions, challenge: Challenge):
     return undefined; // the metadata could only repeat the user's configuration
   });
   const server = isConfigured
-    ? await findServer(options, settings.issuer)
+    ? await findServer(options, settings.issuer, provenOwnServer)
     : await firstServer(options, described?.authorization_servers ?? (await itself(options, challenge)));
   return {
     server,
@@ -164,7 +164,7 @@ async function firstServer(
   const failures: unknown[] = [];
   for (const issuer of issuers.slice(0, maxServers)) {
     try {
-      return await findServer(options, issuer);
+      return await findServer(options, issuer, provenOwnServer);
     } catch (error) {
       options.signal.throwIfAborted();
       failures.push(error);
@@ -173,10 +173,15 @@ async function firstServer(
   throw failures[0];
 }
 
-/** An authorization server by its issuer, from the settings or from its metadata. */
+/**
+ * An authorization server by its issuer, from the settings or from its metadata. `own` returns the one at the default paths
+ * of a remote server without metadata.
+ */
 export async function findServer(
   options: DiscoveryOptions,
   issuer: string | undefined,
+  own: (origin: string, options: DiscoveryOptions) => Promise<AuthorizationServer> = async (origin) =>
+    ownServer(origin),
 ): Promise<AuthorizationServer> {
   const { settings, requests, serverUrl } = options;
   if (settings.endpoints !== undefined) {
@@ -187,7 +192,7 @@ export async function findServer(
   const url = requests.check(issuer ?? '', 'the authorization server');
   const server = await lookUpServer(options, url);
   if (server !== undefined) return server;
-  if (issuer === serverUrl.origin) return ownServer(issuer);
+  if (issuer === serverUrl.origin) return own(issuer, options);
   throw unavailable(`${nameOf(url)} does not describe how to get a token`, { hint: configureIssuer });
 }
 
@@ -203,6 +208,23 @@ function ownServer(origin: string): AuthorizationServer {
     registration_endpoint: `${origin}/register`,
     code_challenge_methods_supported: ['S256'], // OAuth 2.1 requires PKCE, and no metadata could confirm it
   });
+}
+
+/** Statuses that no page for a sign-in has, even without its parameters. */
+const missing = new Set([404, 405, 410, 501]);
+
+/** The same, if its page for the sign-in exists. Users must not be sent to a page that shows an error. */
+async function provenOwnServer(
+  origin: string,
+  { requests, signal }: DiscoveryOptions,
+): Promise<AuthorizationServer> {
+  const server = ownServer(origin);
+  const page = await requests.page(server.authorization_endpoint, 'the authorization endpoint', signal);
+  if (page !== undefined && !missing.has(page.status)) return server;
+  throw unavailable(
+    `${origin} does not describe how to get a token, and has no page ${server.authorization_endpoint}`,
+    { hint: configureIssuer },
+  );
 }
 
 /** Returns an authorization server's metadata. Returns undefined if it has none. */

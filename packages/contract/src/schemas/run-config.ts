@@ -130,6 +130,9 @@ export const RunConfig = z
     accepted_risks: z.array(Risk).nullish().meta({
       description: 'The accepted risks, as in a request for a workload. Never stored or exported.',
     }),
+    not_granted: z.array(z.string().max(10_000)).optional().meta({
+      description: 'Requested access that the workload did not get without consent. Not imported.',
+    }),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. An imported run config does not start learning mode.',
     }),

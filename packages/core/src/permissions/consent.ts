@@ -9,28 +9,31 @@ import { grantedNetworkOf } from './network.ts';
 import type { NetworkGrant } from './network.ts';
 import { givenToServer, sentByProxy } from './sent-secrets.ts';
 
-/** What the user has agreed to. */
+/** The user's agreement. */
 export interface Consent {
   accepted: readonly Risk[];
   /** The dangerous access that the workload has already, and keeps. */
   present: readonly Danger[];
+  /** Whether the client cannot ask the user, so that access without consent is left out instead of refused. */
+  narrows?: boolean;
 }
 
 /** Throws `invalid` if a run config grants dangerous access that the user has not accepted. */
-export function requireConsent(
-  runConfig: RunConfig,
-  mounts: readonly PinnedMount[],
-  { accepted, present }: Consent,
-): void {
-  const dangers = dangersOf(runConfig, mounts).filter(
-    ({ risk, text }) => !accepted.includes(risk) && !present.some((danger) => danger.text === text),
-  );
+export function requireConsent(runConfig: RunConfig, mounts: readonly PinnedMount[], consent: Consent): void {
+  const dangers = unacceptedIn(dangersOf(runConfig, mounts), consent);
   if (dangers.length === 0) return;
   const required = [...new Set(dangers.map(({ risk }) => risk))];
   const texts = [...new Set(dangers.map(({ text }) => text))];
   throw invalid(`${refusalOf(required)}: ${texts.join('; ')}`, {
     hint: `to accept that, add --accept-risks to thv run, or ${JSON.stringify({ accepted_risks: required })} to the request`,
   });
+}
+
+/** The dangers that the user has neither accepted nor granted before. */
+export function unacceptedIn(dangers: readonly Danger[], { accepted, present }: Consent): Danger[] {
+  return dangers.filter(
+    ({ risk, text }) => !accepted.includes(risk) && !present.some((danger) => danger.text === text),
+  );
 }
 
 /** The dangerous access that a run config grants. A link is as dangerous as its target. */
@@ -63,7 +66,8 @@ function dangersOfNetwork(grant: NetworkGrant): Danger[] {
   return [{ risk: 'open-network', text: `the server reaches every public host on every port${listed}` }];
 }
 
-function mountDangersOf(mount: Mount | PinnedMount): Danger[] {
+/** The dangerous access of a mount. */
+export function mountDangersOf(mount: Mount | PinnedMount): Danger[] {
   const how = mount.readOnly ? '' : ', and change it';
   return dangersOfMount(mount).map((danger) => ({ ...danger, text: `${danger.text}${how}` }));
 }

@@ -15,6 +15,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   const warnings = limitsOf(runConfig, limits);
   const { image = '', instead_of_image: insteadOf } = runConfig;
   if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
+  warnings.push(...(runConfig.not_granted ?? []));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: anyone who can reach ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,

@@ -70,49 +70,6 @@ describe('a manifest for Kubernetes', () => {
       [
         {
           "apiVersion": "toolhive.stacklok.dev/v1alpha1",
-          "kind": "MCPGroup",
-          "metadata": {
-            "name": "research",
-          },
-        },
-        {
-          "apiVersion": "v1",
-          "data": {
-            "profile.json": "{
-        "network": {
-          "outbound": {
-            "allow_host": [
-              "example.com"
-            ]
-          }
-        }
-      }
-      ",
-          },
-          "kind": "ConfigMap",
-          "metadata": {
-            "name": "my-server-permissions",
-          },
-        },
-        {
-          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
-          "kind": "MCPToolConfig",
-          "metadata": {
-            "name": "my-server-tools",
-          },
-          "spec": {
-            "toolsFilter": [
-              "say",
-            ],
-            "toolsOverride": {
-              "echo": {
-                "name": "say",
-              },
-            },
-          },
-        },
-        {
-          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
           "kind": "MCPServer",
           "metadata": {
             "labels": {
@@ -208,6 +165,49 @@ describe('a manifest for Kubernetes', () => {
             ],
           },
         },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPGroup",
+          "metadata": {
+            "name": "research",
+          },
+        },
+        {
+          "apiVersion": "v1",
+          "data": {
+            "profile.json": "{
+        "network": {
+          "outbound": {
+            "allow_host": [
+              "example.com"
+            ]
+          }
+        }
+      }
+      ",
+          },
+          "kind": "ConfigMap",
+          "metadata": {
+            "name": "my-server-permissions",
+          },
+        },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPToolConfig",
+          "metadata": {
+            "name": "my-server-tools",
+          },
+          "spec": {
+            "toolsFilter": [
+              "say",
+            ],
+            "toolsOverride": {
+              "echo": {
+                "name": "say",
+              },
+            },
+          },
+        },
       ]
     `);
     expect(warnings.join('\n')).toMatchInlineSnapshot(`
@@ -233,18 +233,6 @@ describe('a manifest for Kubernetes', () => {
       [
         {
           "apiVersion": "toolhive.stacklok.dev/v1alpha1",
-          "kind": "MCPToolConfig",
-          "metadata": {
-            "name": "my-server-tools",
-          },
-          "spec": {
-            "toolsFilter": [
-              "say",
-            ],
-          },
-        },
-        {
-          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
           "kind": "MCPRemoteProxy",
           "metadata": {
             "name": "my-server",
@@ -263,6 +251,18 @@ describe('a manifest for Kubernetes', () => {
               "name": "my-server-tools",
             },
             "transport": "streamable-http",
+          },
+        },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPToolConfig",
+          "metadata": {
+            "name": "my-server-tools",
+          },
+          "spec": {
+            "toolsFilter": [
+              "say",
+            ],
           },
         },
       ]
@@ -302,7 +302,7 @@ describe('a manifest for Kubernetes', () => {
       RunConfig.parse({ ...plain, permission_profile: { privileged: true, network: { mode: 'host' } } }),
     );
 
-    const [profile] = documentsOf(manifest) as { data: Record<string, string> }[];
+    const [, profile] = documentsOf(manifest) as { data: Record<string, string> }[];
     expect(JSON.parse(profile?.data['profile.json'] ?? '')).toEqual({ network: { outbound: {} } });
     expect(warnings).toEqual([
       'the privileged mode is omitted',

@@ -18,8 +18,9 @@ export interface Manifest {
 
 /**
  * Converts a run config to manifests that `kubectl apply` accepts unchanged: an MCPServer, or an MCPRemoteProxy for a
- * remote server, after the objects that it references (MCPGroup, ConfigMap, MCPToolConfig). Omits settings that a
- * manifest cannot express, on the safe side, with a warning. Secrets remain references.
+ * remote server, before the objects that it references (MCPGroup, ConfigMap, MCPToolConfig), because programs that read
+ * one object read the first. The operator waits for missing objects. Omits settings that a manifest cannot express, on the
+ * safe side, with a warning. Secrets remain references.
  */
 export function manifestOf(runConfig: RunConfig): Manifest {
   if (runConfig.built_in !== undefined) {
@@ -42,7 +43,7 @@ export function manifestOf(runConfig: RunConfig): Manifest {
   };
 }
 
-/** Objects in the order of their references, and conditions with the warnings that they cause. */
+/** The server and the objects that it references, and conditions with the warnings that they cause. */
 interface Parts {
   objects: object[];
   warnings: [boolean, string][];
@@ -112,10 +113,10 @@ function localParts(runConfig: RunConfig, name: string): Parts {
   };
   return {
     objects: [
+      { apiVersion, kind: 'MCPServer', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
       ...(group === undefined ? [] : [group]),
       ...(permissions.object === undefined ? [] : [permissions.object]),
       ...(tools === undefined ? [] : [tools]),
-      { apiVersion, kind: 'MCPServer', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
     ],
     warnings: [
       [
@@ -162,8 +163,8 @@ function remoteParts(runConfig: RunConfig, name: string): Parts {
   };
   return {
     objects: [
-      ...(tools === undefined ? [] : [tools]),
       { apiVersion, kind: 'MCPRemoteProxy', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
+      ...(tools === undefined ? [] : [tools]),
     ],
     warnings: [
       [Boolean(auth?.headers?.length), 'headers for the remote server are omitted'],

@@ -184,7 +184,7 @@ export class LegacyRouter {
   }
 }
 
-/** The requests that change what a session has set up. */
+/** The requests that change the settings of a session. */
 const setupMethods: ReadonlySet<string | undefined> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',

@@ -6,7 +6,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { takesEvents } from '../http/accept.ts';
 import { replyText } from '../http/reply.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
-import type { CallContext, Exchange, Middleware } from './middleware.ts';
+import type { CallContext, Exchange, Middleware, RefusedCall } from './middleware.ts';
 
 /** How many tools have separate series. Clients choose tool names, and each name creates a series. */
 const maxTools = 200;
@@ -63,9 +63,17 @@ interface Instruments {
   write: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
+/** The messages of an HTTP request, and whether one of them was refused or answered with an error. */
+interface Counted {
+  messages: readonly Message[];
+  hasError: boolean;
+}
+
 class ProxyMetrics implements Metrics {
   readonly #instruments: Instruments;
   readonly #tools = new Set<string>();
+  /** The HTTP request of each message, until that is closed. A map, which is cheaper to collect than a weak one. */
+  readonly #counted = new Map<Message, Counted>();
   /** The latest list of tools. */
   #listed = '';
 
@@ -86,37 +94,74 @@ class ProxyMetrics implements Metrics {
     const stream = this.#streamLabels;
     const isStream = request.method === 'GET' && (path === '/sse' || takesEvents(request));
     if (isStream) streams.add(1, stream);
-    response.once('close', () => {
-      if (isStream) streams.add(-1, stream);
+    const counted = this.#follow(exchange);
+    const count = (durationMs: number): void => {
+      for (const message of counted.messages) this.#counted.delete(message);
       const labels = {
         ...common,
         method: request.method ?? '',
         status_code: String(response.statusCode),
-        status: response.statusCode < 400 ? 'success' : 'error',
+        status: response.statusCode < 400 && !counted.hasError ? 'success' : 'error',
         mcp_method: isStream ? streamMethod : nameOf(exchange.message),
       };
       requests.add(1, labels);
-      if (!isStream) durations.record((performance.now() - start) / 1000, labels);
+      if (!isStream) durations.record(durationMs / 1000, labels);
+    };
+    response.once('close', () => {
+      if (isStream) streams.add(-1, stream);
+      const durationMs = performance.now() - start;
+      // A message that was only accepted may be refused in a later turn of the event loop.
+      if (response.statusCode === 202) setImmediate(count, durationMs);
+      else count(durationMs);
     });
     next();
   };
 
   readonly isObserver = true;
   readonly message = ({ direction, message, request }: CallContext): Message => {
-    if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/list')
-      this.#countTokens(message, request);
-    if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/call') {
-      const { result, error } = message.value;
-      const isFailure = error !== undefined || (isObject(result) && result['isError'] === true);
-      const { common, toolCalls } = this.#instruments;
-      toolCalls.add(1, { ...common, tool: this.#toolOf(request), status: isFailure ? 'error' : 'success' });
-    }
+    if (direction === 'to server' || message.kind !== 'response' || request === undefined) return message;
+    const { result, error } = message.value;
+    if (error !== undefined) this.#fail(request); // also for a refused request, which is answered with the refusal
+    if (request.value.method === 'tools/list') this.#countTokens(message, request);
+    if (request.value.method === 'tools/call')
+      this.#countCall(request, error !== undefined || (isObject(result) && result['isError'] === true));
     return message;
+  };
+
+  /** A refused response does not pass as a message, and neither does the refusal of a notification. */
+  readonly refused = ({ context: { direction, message, request } }: RefusedCall): void => {
+    if (direction === 'to server') return this.#fail(message);
+    if (message.kind !== 'response' || request === undefined) return;
+    this.#fail(request);
+    if (request.value.method === 'tools/call') this.#countCall(request, true);
   };
 
   serve({ request, response }: Exchange): void {
     if (request.method !== 'GET') return replyText(response, 405, 'use GET', { allow: 'GET' });
     this.#instruments.write(request, response);
+  }
+
+  /** Most failures have the status 200, so their messages decide about the status of the request. */
+  #follow(exchange: Exchange): Counted {
+    const counted: Counted = { messages: [], hasError: false };
+    const { onMessages: tellAlso } = exchange;
+    exchange.onMessages = (messages) => {
+      tellAlso?.(messages);
+      if (exchange.response.closed) return;
+      counted.messages = messages;
+      for (const message of messages) this.#counted.set(message, counted);
+    };
+    return counted;
+  }
+
+  #fail(message: Message): void {
+    const counted = this.#counted.get(message);
+    if (counted !== undefined) counted.hasError = true;
+  }
+
+  #countCall(request: Message, isFailure: boolean): void {
+    const { common, toolCalls } = this.#instruments;
+    toolCalls.add(1, { ...common, tool: this.#toolOf(request), status: isFailure ? 'error' : 'success' });
   }
 
   /** Estimates the tokens of the tools in a complete list, once for each list that differs. */

@@ -1,3 +1,4 @@
+import { beginsEventSession } from '../endpoint/endpoint.ts';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import { replyText } from '../http/reply.ts';
@@ -126,6 +127,7 @@ export class HttpUpstream implements Upstream {
 
   handle(exchange: Exchange): void {
     const up = this.#up;
+    if (this.#options.transport === 'sse' && beginsEventSession(exchange)) leadTo(exchange, '/sse');
     if (up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
     this.#route(exchange, up, up.generation !== undefined);
   }
@@ -212,4 +214,10 @@ export class HttpUpstream implements Upstream {
       // The next caller tries again.
     }
   }
+}
+
+/** Continues with a request as if it were for another path. */
+function leadTo(exchange: Exchange, path: string): void {
+  exchange.path = path;
+  exchange.request.url = exchange.query === '' ? path : `${path}?${exchange.query}`;
 }

@@ -5,7 +5,7 @@ import type { TunnelProvider } from './tunnel-program.ts';
 
 /** What can be said in `--provider-args`, in the words of the original. */
 const Settings = z.strictObject({
-  'auth-token': z.string().min(1).optional(),
+  'auth-token': z.string().trim().min(1).optional(),
   url: z.url({ protocol: /^https?$/ }).optional(),
   'traffic-policy-file': z.string().min(1).optional(),
   pooling: z.boolean().optional(),
@@ -19,6 +19,9 @@ const LogLine = z.looseObject({
   err: z.string().optional(),
   url: z.string().optional(),
 });
+
+/** Where the agent looks for its token. */
+const tokenVariable = 'NGROK_AUTHTOKEN';
 
 /** The agent of ngrok, which must be installed. */
 export const ngrok: TunnelProvider = {
@@ -34,8 +37,12 @@ export const ngrok: TunnelProvider = {
     const { url, pooling, 'auth-token': token, 'traffic-policy-file': policy } = read.data;
     if (policy !== undefined && !['.yml', '.yaml'].includes(extname(policy)))
       throw invalid('traffic-policy-file is not a .yml or .yaml file');
+    if (token === undefined && !process.env[tokenVariable]?.trim())
+      throw invalid('auth-token is required', {
+        hint: `set ${tokenVariable}, or add --provider-args '{"auth-token": "TOKEN"}'`,
+      });
     // Never as an argument, because all users of this machine can see arguments.
-    const env: Record<string, string> = token === undefined ? {} : { NGROK_AUTHTOKEN: token };
+    const env: Record<string, string> = token === undefined ? {} : { [tokenVariable]: token };
     return {
       isDry: read.data['dry-run'] === true,
       arguments: [

@@ -57,7 +57,7 @@ export const proxyCommands: readonly Command[] = [
     path: 'proxy tunnel',
     summary: 'Expose a server to the internet through a tunnel',
     description:
-      "Runs a tunnel provider's program, which gives a server a public URL. Anyone with that URL can use the server. Press Ctrl-C to stop the program and close the tunnel.\n\nngrok accepts these arguments: auth-token (prefer NGROK_AUTHTOKEN), url, traffic-policy-file, pooling, dry-run.",
+      "Runs a tunnel provider's program, which gives a server a public URL. Anyone with that URL can use the server. Press Ctrl-C to stop the program and close the tunnel.\n\nngrok requires a token in NGROK_AUTHTOKEN or in the argument auth-token. It also accepts these arguments: url, traffic-policy-file, pooling, dry-run.",
     arguments: [
       {
         name: 'target',

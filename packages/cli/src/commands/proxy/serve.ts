@@ -1,7 +1,7 @@
 import { openAccess } from '@toolhive/access/access';
 import { openUnkeptRemote } from '@toolhive/remote/open';
 import type { UnkeptRemoteOptions } from '@toolhive/remote/open';
-import { invalid, messageOf, notImplemented, timedOut } from '@toolhive/contract/failure';
+import { ThvError, invalid, messageOf, notImplemented, timedOut } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { findEndpoint, withoutCredentials } from '@toolhive/proxy/endpoint';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
@@ -72,7 +72,11 @@ async function serve({ arguments: [name = ''], flags, out, signal }: CommandCall
     hint: 'start this command again',
     signal,
   });
-  if (flags.has('remote-auth')) await remote.signIn();
+  if (flags.has('remote-auth')) {
+    await remote.signIn().catch((thrown: unknown) => {
+      throw namingIssuer(thrown, config);
+    });
+  }
   await proxy.connect({ address: remote.server }, noOther, signal);
   remote.settle();
 
@@ -82,6 +86,16 @@ async function serve({ arguments: [name = ''], flags, out, signal }: CommandCall
   const own = `http://${shown}:${proxy.port}/mcp`;
   out.record({ name, url: own }, `${name} is at ${own}`);
   await untilAborted(signal);
+}
+
+/** Names the flags for a server without a description of its sign-in. */
+function namingIssuer(thrown: unknown, { issuer, authorize_url }: UnkeptRemoteOptions['config']): unknown {
+  const isFor = thrown instanceof ThvError && thrown.kind === 'unavailable';
+  if (!isFor || issuer !== undefined || authorize_url !== undefined) return thrown;
+  return new ThvError(thrown.kind, `--remote-auth found no place to sign in: ${thrown.message}`, {
+    hint: 'add --remote-auth-issuer, or --remote-auth-authorize-url with --remote-auth-token-url and --remote-auth-client-id',
+    cause: thrown,
+  });
 }
 
 const noOther = (): Promise<never> =>

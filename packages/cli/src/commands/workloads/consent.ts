@@ -13,8 +13,10 @@ export async function withConsent<Body extends object>(
   { out, signal }: { out: Out; signal: AbortSignal },
   attempt: (body: Body) => Promise<string>,
 ): Promise<string> {
+  const accepted: Risk[] = 'accepted_risks' in body ? (body.accepted_risks as Risk[]) : []; // set by `requestFrom`
   try {
-    return await attempt(body);
+    // Also if the list is empty: without it, the daemon would leave out the access instead of asking for consent.
+    return await attempt({ ...body, accepted_risks: accepted });
   } catch (thrown) {
     const required = thrown instanceof ThvError ? risksIn(thrown.message) : [];
     if (!(thrown instanceof ThvError) || required.length === 0 || !canAsk()) throw thrown;
@@ -22,7 +24,6 @@ export async function withConsent<Body extends object>(
     const [, dangers = ''] = /: (.*)$/s.exec(thrown.message) ?? [];
     for (const danger of dangers.split('; ')) out.note(`- ${danger}`);
     await confirm('Give the server this access?', { signal });
-    const accepted: Risk[] = 'accepted_risks' in body ? (body.accepted_risks as Risk[]) : []; // set by `requestFrom`
     return attempt({ ...body, accepted_risks: [...accepted, ...required] });
   }
 }

@@ -63,7 +63,7 @@ export async function run(call: CommandCall): Promise<void> {
       return { value: { command }, shown: command };
     }
     const { name } = await daemon.createWorkload(
-      { body: request },
+      { body: { ...request, accepted_risks: request.accepted_risks ?? [] } },
       {
         signal,
         onProgress: (step) => out.progress(`${entryName}: ${step}`),

@@ -1,14 +1,10 @@
-import { dirname, delimiter } from 'node:path';
 import { startGroup } from '../../process-group.ts';
 import type { ProcessGroup } from '../../process-group.ts';
-
-/** The official MCP Inspector. npm installs it on first use. */
-const inspectorPackage = '@modelcontextprotocol/inspector@2.12.0';
-
-/** How much of its output is kept to explain a failed start. */
-const keptCharacters = 4_000;
+import { inspectorEnvironment, lastOutputOf } from './inspector-install.ts';
 
 interface InspectorOptions {
+  /** Where the inspector is installed. */
+  folder: string;
   url: string;
   mode: 'sse' | 'streamable-http';
   ports: { page: number; second: number };
@@ -20,42 +16,24 @@ interface Inspector extends Pick<ProcessGroup, 'ended' | 'hasEnded' | typeof Sym
 }
 
 /** Starts the inspector for one server, on loopback, with a token for its page. Disposal ends all its processes. */
-export function startInspector({ url, mode, ports, token }: InspectorOptions): Inspector {
+export function startInspector({ folder, url, mode, ports, token }: InspectorOptions): Inspector {
   const transport = mode === 'sse' ? 'sse' : 'http';
   const words = ['--web', '--transport', transport, '--server-url', url];
-  // The inspector does not need compiled packages, so no package scripts run.
-  const npm = [
-    'exec',
-    '--yes',
-    '--ignore-scripts',
-    `--package=${inspectorPackage}`,
-    '--',
-    'mcp-inspector',
-    ...words,
-  ];
+  // It is in the folder, so nothing is installed and npm needs no lock.
+  const npm = ['exec', '--no', '--prefix', folder, '--', 'mcp-inspector', ...words];
   const group = startGroup('npm', npm, {
-    ...withoutOwn(process.env),
-    // The current Node.js is new enough. The system's may not be.
-    PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
+    ...inspectorEnvironment(),
     HOST: '127.0.0.1',
     CLIENT_PORT: String(ports.page),
     MCP_SANDBOX_PORT: String(ports.second),
     MCP_INSPECTOR_API_TOKEN: token,
     MCP_AUTO_OPEN_ENABLED: 'false',
   });
-  let output = '';
-  for (const stream of group.output) {
-    stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-keptCharacters)));
-  }
+  const output = lastOutputOf(group.output);
   return {
     ended: group.ended,
     hasEnded: group.hasEnded,
-    lastLine: () => output.replaceAll(token, '…').trim().split('\n').at(-1) ?? '',
+    lastLine: () => (output().at(-1) ?? '').replaceAll(token, '…'),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   };
-}
-
-/** The environment without ToolHive's own variables, some of which are secret. */
-function withoutOwn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TOOLHIVE_')));
 }

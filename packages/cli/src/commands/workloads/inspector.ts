@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { conflict, unavailable } from '@toolhive/contract/failure';
+import { conflict, timedOut, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
-import { waitUntil } from '../../wait.ts';
+import { waitUntil, withinLimit } from '../../wait.ts';
 import { runningWorkload } from '../endpoint.ts';
 import { portFrom } from '../port.ts';
 import { answersAt, isFree } from './loopback.ts';
+import { installedInspector } from './inspector-install.ts';
 import { startInspector } from './inspector-program.ts';
 
 /** How long the installation and the first answer may take. */
@@ -31,7 +32,10 @@ export async function run({
 
   const token = randomBytes(32).toString('hex');
   out.progress('getting the inspector');
-  await using inspector = startInspector({ url: withoutFragment(url), mode, ports, token });
+  const folder = await withinLimit(startMs, signal, installedInspector, (cause) =>
+    timedOut('the inspector was not installed within 5 minutes', { hint: 'run the command again', cause }),
+  );
+  await using inspector = startInspector({ folder, url: withoutFragment(url), mode, ports, token });
   const page = `http://127.0.0.1:${ports.page}/`;
   await waitUntil(
     async () => {

@@ -33,11 +33,12 @@ interface Done {
 
 /**
  * Runs an operation on several workloads at once, and reports the results in the order of the names. A failure does
- * not affect the others, and is thrown at the end.
+ * not affect the others, and is thrown at the end. With `mayBeAbsent`, a workload that does not exist is only a note,
+ * because its wanted state is reached.
  */
 export async function forEach(
   names: readonly string[],
-  { what, out }: { what: string; out: CommandCall['out'] },
+  { what, out, mayBeAbsent = false }: { what: string; out: CommandCall['out']; mayBeAbsent?: boolean },
   operate: (name: string) => Promise<Done>,
 ): Promise<void> {
   const failures: { name: string; failure: unknown }[] = [];
@@ -47,7 +48,9 @@ export async function forEach(
         const { value, shown } = await operate(name);
         return { value: { name, done: true, ...value }, shown };
       } catch (failure) {
-        failures.push({ name, failure });
+        if (mayBeAbsent && failure instanceof ThvError && failure.kind === 'not-found')
+          out.note(failure.hint === undefined ? failure.message : `${failure.message} (${failure.hint})`);
+        else failures.push({ name, failure });
         return { value: { name, done: false, error: failureOf(failure) } };
       }
     }),

@@ -18,7 +18,7 @@ export async function run(call: CommandCall): Promise<void> {
       await confirm(`Remove ${names.length} workloads (${names.join(', ')})${files}?`, { signal });
     } else if (stored.length > 0) await confirm(`Remove ${names.join(', ')}${files}?`, { signal });
   }
-  await forEach(names, { what: 'removed', out }, async (name) => {
+  await forEach(names, { what: 'removed', out, mayBeAbsent: true }, async (name) => {
     await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: out.progress });
     return { shown: `removed ${name}` };
   });

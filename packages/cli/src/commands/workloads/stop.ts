@@ -10,7 +10,7 @@ export async function run(call: CommandCall): Promise<void> {
   if (names.length === 0) out.note('There is nothing to stop.');
   const daemon = await client();
   const limit = limitOf((flags.number('timeout') ?? 0) * 1000);
-  await forEach(names, { what: 'stopped', out }, async (name) => {
+  await forEach(names, { what: 'stopped', out, mayBeAbsent: true }, async (name) => {
     try {
       await daemon.stopWorkload(
         { params: { name } },

@@ -81,10 +81,16 @@ interface Asked {
   exchange: RunConfig['token_exchange_config'];
 }
 
+/** The original sends the empty text for settings that the user has not made. */
+function withoutEmptyTexts(oidc: CreateWorkload['oidc']): CreateWorkload['oidc'] {
+  const made = Object.entries(oidc ?? {}).filter(([, value]) => value !== '');
+  return made.length === 0 ? undefined : Object.fromEntries(made);
+}
+
 function requestedAccess(request: CreateWorkload): Asked {
   const { oidc, authz_config, trust_proxy_headers, token_exchange } = request;
   return {
-    oidc,
+    oidc: withoutEmptyTexts(oidc),
     authz: authz_config === '' ? undefined : authz_config,
     trusts: trust_proxy_headers,
     exchange: storedExchange(token_exchange),

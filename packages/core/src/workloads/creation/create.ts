@@ -1,4 +1,5 @@
 import { cancelled, checkField, invalid } from '@toolhive/contract/failure';
+import { isOriginalForm } from '@toolhive/contract/original-form';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -11,6 +12,7 @@ import type { WorkloadsWing } from '../../wings/workloads.ts';
 import { dangersOf, requireConsent } from '../../permissions/consent.ts';
 import type { Consent } from '../../permissions/consent.ts';
 import type { Danger } from '../../permissions/mount-warnings.ts';
+import { withoutUnacceptedMounts, withoutUnacceptedSettings } from '../../permissions/narrowing.ts';
 import { mountsOfRunConfig } from '../../permissions/mounts.ts';
 import { localSourceOf } from '../../permissions/local-source.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
@@ -42,6 +44,8 @@ interface Call {
   report: Progress;
   signal: AbortSignal;
   lock?: PackageLock | undefined;
+  /** Whether the request may come from a client of the original, which cannot ask the user for consent. */
+  mayBeOriginal?: boolean | undefined;
 }
 
 /**
@@ -67,7 +71,7 @@ export async function createWorkload(
     notes.push(text);
   };
   const runConfig = { ...buildRunConfig(draft, source, { name, port }, note), ...access };
-  const consent = { accepted: acceptedIn(draft), present: [] };
+  const consent = { accepted: acceptedIn(draft), present: [], narrows: narrows(request, call) };
   const prepared = await prepare(
     core,
     { runConfig, source, consent, imageVerification: draft.imageVerification },
@@ -115,6 +119,7 @@ export async function editWorkload(
   const consent = {
     accepted: acceptedIn(draft),
     present: await presentDangers(core, supervisor),
+    narrows: narrows(request, call),
   };
   const prepared = await prepare(
     core,
@@ -134,6 +139,9 @@ function portField({ settings }: Draft): string {
 function acceptedIn({ settings, acceptedRisks }: Draft): Consent['accepted'] {
   return settings.kind === 'request' ? [...acceptedRisks, 'send-secrets'] : acceptedRisks;
 }
+
+const narrows = (request: WorkloadRequest, { mayBeOriginal }: Call): boolean =>
+  mayBeOriginal === true && isOriginalForm(request);
 
 /**
  * Clients can send back a workload description unchanged. Its isolation value also depends on the machine, and must
@@ -161,16 +169,20 @@ async function presentDangers(core: WorkloadsWing, { id, runConfig }: Supervisor
 /** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */
 async function prepare(
   core: Core,
-  { runConfig, source, consent, imageVerification }: Unprepared,
+  { runConfig: asked, source, consent, imageVerification }: Unprepared,
   call: Call,
 ): Promise<Prepared> {
-  checkRunConfig(runConfig);
-  (await core.accessOf(runConfig))[Symbol.dispose](); // throws if a rule cannot be enforced
+  const wanted = consent.narrows ? withoutUnacceptedSettings(asked, consent) : asked;
+  checkRunConfig(wanted);
+  (await core.accessOf(wanted))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
-    requireConsent(runConfig, [], consent);
-    return { runConfig, mounts: [] };
+    requireConsent(wanted, [], consent);
+    return { runConfig: wanted, mounts: [] };
   }
-  const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
+  const checked: PinnedMount[] = await checkLaunch(core, wanted, source.runtime);
+  const { runConfig, mounts } = consent.narrows
+    ? withoutUnacceptedMounts(wanted, checked, consent)
+    : { runConfig: wanted, mounts: checked };
   requireConsent(runConfig, mounts, consent);
   await refuseForeignHome(core, runConfig, source.runtime);
   requireImage(source, imageVerification);

@@ -22,7 +22,7 @@ export function localSettings(
 ): RunConfigSettings {
   const { entry } = resolved;
   const config = bundleConfig(request, bundle);
-  const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
+  const transport = transportOf(request.transport || (entry?.transport ?? 'stdio'));
   requireTools(request, entry);
   requireVolume(request, resolved);
   return {

@@ -136,7 +136,7 @@ test('a patch for pods is kept for Kubernetes, and must be an object', () => {
   expect(() => refuseUnenforced(runConfig)).not.toThrow();
   expect(runConfig.k8s_pod_template_patch).toBe(patch);
   const objects = parseAllDocuments(manifestOf(runConfig).manifest).map((each): unknown => each.toJS());
-  expect(objects.at(-1)).toMatchObject({ spec: { podTemplateSpec: { spec: { priorityClassName: 'low' } } } });
+  expect(objects[0]).toMatchObject({ spec: { podTemplateSpec: { spec: { priorityClassName: 'low' } } } });
   for (const wrong of ['[]', '{', '1'])
     expect(() => readPodTemplate(wrong)).toThrow('invalid k8s_pod_template_patch');
 });

@@ -70,11 +70,11 @@ function settingsFor(
 }
 
 /**
- * A run config does not begin learning mode, in which a server reaches more than its profile says, stores no consent, and
- * does not choose an ID, to which the trust of another workload belongs.
+ * A run config does not begin learning mode, in which a server reaches more than its profile says, stores no consent,
+ * contains no findings about another request, and does not choose an ID, to which the trust of another workload belongs.
  */
 function ownSettings(given: RunConfigSettings): RunConfigSettings {
-  const { learning: _learning, accepted_risks: _accepted, ...settings } = given;
+  const { learning: _learning, accepted_risks: _accepted, not_granted: _found, ...settings } = given;
   return withoutId(settings);
 }
 
