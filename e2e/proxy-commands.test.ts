@@ -14,6 +14,7 @@ import { askableClients, connectTo } from './testing/mcp.ts';
 import { goodToken, installNgrok } from './testing/ngrok.ts';
 import { startCommand } from './testing/running.ts';
 import type { RunningCommand } from './testing/running.ts';
+import { agree } from './testing/sign-in.ts';
 import { makeUser, testServer, thvScript, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
@@ -413,12 +414,6 @@ function post(url: string, headers: Record<string, string> = {}): Promise<Respon
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
   });
-}
-
-/** Does what a browser does whose user agrees. */
-async function agree(page: string): Promise<void> {
-  const agreed = await fetch(page, { redirect: 'manual' });
-  await fetch(agreed.headers.get('location') ?? '');
 }
 
 async function filesWith(folder: string, text: string): Promise<string[]> {

@@ -83,7 +83,7 @@ const sidebars: SidebarsConfig = {
         pages('guides-cli', 'manage-mcp-servers', 'group-management', 'secrets-management'),
         fixed,
       ),
-      ...pages('guides-cli', 'adopt-servers', 'share-servers', 'client-configuration'),
+      ...pages('guides-cli', 'adopt-servers', 'share-servers', 'client-configuration', 'keep-signed-in'),
       category(
         'Permissions',
         'guides-cli/custom-permissions',
