@@ -70,7 +70,7 @@ test.each([
   [['create', 'default'], 3, /group default already exists/],
   [['create', 'Upper'], 2, /lower-case/],
   [['rm', 'defalt'], 4, /Hint: did you mean default\?/],
-  [['edit', 'default'], 2, /--rename, --description, or --meta is required/],
+  [['edit', 'default'], 2, /--rename, --description, --meta, --endpoint, or --tool is required/],
   [['edit', 'default', '--rename', 'other'], 2, /default/],
   [['edit', 'defalt', '--description', 'x'], 4, /Hint: did you mean default\?/],
   [['rm', 'default', '--yes'], 2, /default cannot be removed/],

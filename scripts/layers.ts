@@ -20,10 +20,12 @@ const layers: Record<string, readonly string[]> = {
   'packages/proxy': ['contract', 'runtime'],
   'packages/access': ['contract', 'runtime', 'outgoing', 'state', 'secrets', 'proxy'],
   'packages/remote': ['contract', 'runtime', 'outgoing', 'state', 'secrets', 'proxy'],
+  'packages/combined': ['contract', 'proxy'],
   'packages/core': [
     'contract',
     'bundles',
     'tool-search',
+    'combined',
     'runtime',
     'outgoing',
     'state',

@@ -1,7 +1,7 @@
 import type { Core } from './core.ts';
-import { ensureMetaServers } from './groups/meta-switch.ts';
+import { ensureEndpoints } from './groups/endpoint-switch.ts';
 import { finishRemovals } from './groups/operate.ts';
-import { openDaemonMetaServer } from './meta/daemon-meta-server.ts';
+import { openDaemonServer } from './meta/daemon-server.ts';
 import { openClients } from './wings/clients.ts';
 import { openGovernance } from './wings/governance.ts';
 import type { CoreOptions } from './wings/options.ts';
@@ -25,7 +25,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     options,
     { ...state, ...governance, ...supply },
     {
-      openBuiltIn: (runConfig, note) => openDaemonMetaServer(core, runConfig, note),
+      openBuiltIn: (runConfig, note) => openDaemonServer(core, runConfig, note),
       onChange: () => clients.clients.reconcileSoon(),
     },
     opened,
@@ -49,7 +49,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   };
   await core.workloads.restore();
   await finishRemovals(core);
-  await ensureMetaServers(core);
+  await ensureEndpoints(core);
   await core.clients.reconcile();
   const everything = opened.move();
   return core;

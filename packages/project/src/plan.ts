@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { isCredential } from '@toolhive/contract/credential';
 import { ThvError, invalid } from '@toolhive/contract/failure';
-import { metaServerName } from '@toolhive/contract/names';
+import { BuiltInServerName } from '@toolhive/contract/names';
 import { printable } from '@toolhive/contract/printable';
 import type {
   LockRefusal,
@@ -235,8 +235,8 @@ class Planner {
       desired.request,
       (target) => project.secrets[`${name}/${target}`] ?? ownSecret(target),
     );
-    if (request.image === metaServerName)
-      throw invalid(`${metaServerName} is part of ToolHive`, { hint: 'remove it from the file' });
+    if (BuiltInServerName.safeParse(request.image).success)
+      throw invalid(`${request.image} is part of ToolHive`, { hint: 'remove it from the file' });
     if (request.url !== undefined && this.#core.clients.leadsToWorkload(request.url))
       throw invalid('its URL leads to a workload of this machine', { hint: 'remove it from the file' });
     const stated: Stated = {

@@ -1,3 +1,4 @@
+import { combinedServerName, metaServerName } from '@toolhive/contract/names';
 import { readFile } from 'node:fs/promises';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
@@ -26,6 +27,8 @@ export async function readRunConfig(path: string | undefined, env: NodeJS.Proces
     throw refuse('remote_url', 'a built-in server has no URL', 'remove remote_url');
   if (runConfig.built_in !== undefined && runConfig.transport !== 'stdio')
     throw refuse('transport', 'a built-in server has no other transport', 'use stdio');
+  if (runConfig.built_in === combinedServerName)
+    throw refuse('built_in', `${combinedServerName} needs a daemon`, `use ${metaServerName}`);
   if (runConfig.transport === 'inspector') throw refuse('transport', 'inspector needs a daemon', 'use stdio');
   if (runConfig.transport !== 'stdio' && !runConfig.remote_url && !runConfig.target_port)
     throw refuse('target_port', 'a port is required', 'set the port that the server listens on');

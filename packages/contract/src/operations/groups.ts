@@ -45,7 +45,7 @@ export const groupOperations = {
     tag: 'groups',
     access: 'write',
     command: 'none',
-    summary: 'Change the name, the description, or the meta server of a group',
+    summary: 'Change the name, the description, or the endpoint of a group',
     description:
       'Workloads stay in the group, and clients stay registered with the group. Running workloads are not restarted. The default group cannot be renamed.',
     params: byName,

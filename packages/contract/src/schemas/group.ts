@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { GroupName } from './names.ts';
+import { ChosenTool, GroupName, groupEndpoints } from './names.ts';
+
+export const GroupEndpoint = z.enum(Object.keys(groupEndpoints) as (keyof typeof groupEndpoints)[]);
+export type GroupEndpoint = z.infer<typeof GroupEndpoint>;
+
+const ChosenTools = z.array(ChosenTool).max(2_000);
 
 /** A named set of workloads, and the clients that are registered with the group. */
 export const Group = z
@@ -10,6 +15,14 @@ export const Group = z
     meta: z.boolean().optional().meta({
       description:
         'True if clients of the group get only the meta server, which finds and calls the tools of all others.',
+    }),
+    endpoint: GroupEndpoint.optional().meta({
+      description:
+        'The only endpoint that clients of the group get. `meta` finds and calls the tools of all workloads, and `combined` offers everything that they offer. Absent if clients get each workload.',
+    }),
+    tools: ChosenTools.optional().meta({
+      description:
+        'The tools that the combined endpoint offers, as `workload/tool`. Absent if it offers all tools.',
     }),
   })
   .meta({
@@ -33,11 +46,23 @@ const MetaSwitch = z.boolean().meta({
     'Whether clients of the group get only the meta server, which finds and calls the tools of all other workloads in the group.',
 });
 
+export const EndpointChoice = z.enum(['none', ...GroupEndpoint.options]).meta({
+  description:
+    'The only endpoint that clients of the group get: `meta` finds and calls the tools of all workloads, `combined` offers everything that they offer, and with `none`, clients get each workload.',
+});
+
+const ToolChoice = ChosenTools.meta({
+  description:
+    'The tools that the combined endpoint offers, as `workload/tool`, or `workload/*` for all tools of a workload. An empty list means all tools.',
+});
+
 export const CreateGroup = z
   .object({
     name: GroupName,
     description: GroupDescription.optional(),
     meta: MetaSwitch.optional(),
+    endpoint: EndpointChoice.optional(),
+    tools: ToolChoice.optional(),
   })
   .meta({ id: 'CreateGroup', description: 'A group to create.', examples: [{ name: 'research' }] });
 
@@ -50,6 +75,8 @@ export const EditGroup = z
       description: 'The new description, empty for none. By default, the group keeps its description.',
     }),
     meta: MetaSwitch.optional(),
+    endpoint: EndpointChoice.optional(),
+    tools: ToolChoice.optional(),
   })
   .meta({
     id: 'EditGroup',
@@ -59,5 +86,11 @@ export const EditGroup = z
 export type EditGroup = z.infer<typeof EditGroup>;
 
 export const CreatedGroup = z
-  .object({ name: z.string(), description: z.string().optional(), meta: z.boolean().optional() })
+  .object({
+    name: z.string(),
+    description: z.string().optional(),
+    meta: z.boolean().optional(),
+    endpoint: EndpointChoice.optional(),
+    tools: ToolChoice.optional(),
+  })
   .meta({ id: 'CreatedGroup', description: 'A created group.', examples: [{ name: 'research' }] });

@@ -3,8 +3,11 @@ import * as z from 'zod';
 /** The server that finds and calls the tools of all other servers. */
 export const metaServerName = 'meta-mcp';
 
+/** The server that offers everything of all other servers of a group. */
+export const combinedServerName = 'combined-mcp';
+
 /** Servers that are a part of the daemon. */
-export const BuiltInServerName = z.enum([metaServerName]);
+export const BuiltInServerName = z.enum([metaServerName, combinedServerName]);
 export type BuiltInServerName = z.infer<typeof BuiltInServerName>;
 
 /** A workload name, which is also part of file names, container names, and log lines. */
@@ -16,6 +19,21 @@ export const WorkloadName = z
   .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name cannot contain ..')
   .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit')
   .meta({ examples: ['filesystem'] });
+
+/** The kinds of endpoints that a group can have, and the server behind each. */
+export const groupEndpoints = {
+  meta: metaServerName,
+  combined: combinedServerName,
+} as const satisfies Readonly<Record<string, BuiltInServerName>>;
+
+/** A tool of a workload, or with `*` all of its tools. */
+export const ChosenTool = z
+  .string()
+  .max(400)
+  .regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}\/.+$/s,
+    'a chosen tool is the name of a workload, a slash, and the name of a tool, such as files/read_file',
+  );
 
 /** A group name. */
 export const GroupName = z

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import type { GroupEndpoint } from '@toolhive/contract/group';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
@@ -14,6 +15,10 @@ const StoredGroup = z.looseObject({
   registered_clients: z.array(z.string()).nullish(),
   /** Clients get only the meta server of the group. */
   meta: z.boolean().optional(),
+  /** Clients get only the combined endpoint of the group. */
+  endpoint: z.literal('combined').optional().catch(undefined),
+  /** The tools of the combined endpoint. */
+  tools: z.array(z.string()).optional(),
   /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
   /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
@@ -29,8 +34,10 @@ export interface KnownGroup {
   name: string;
   description: string | undefined;
   clients: readonly string[];
-  /** Whether the switch for the meta server is on. */
-  meta: boolean;
+  /** The only endpoint that clients get, if they do not get each workload. */
+  endpoint: GroupEndpoint | undefined;
+  /** The tools of the combined endpoint. Empty for all. */
+  tools: readonly string[];
 }
 
 /** What is done to the applications of a group. */
@@ -101,13 +108,28 @@ export class Groups {
     });
   }
 
-  /** Changes the switch for the meta server of a group. */
-  setMeta(name: string, isOn: boolean): Promise<void> {
+  /** Changes the endpoint of a group. Earlier versions know only the meta server. */
+  setEndpoint(name: string, endpoint: GroupEndpoint | undefined): Promise<void> {
+    return this.#changes.run(async () => {
+      const before = this.require(name).endpoint;
+      const group = this.#groups.get(name);
+      if (group === undefined || before === endpoint) return;
+      const isMeta = endpoint === 'meta';
+      await this.#save({
+        ...group,
+        meta: isMeta ? true : undefined,
+        endpoint: isMeta ? undefined : endpoint,
+      });
+    });
+  }
+
+  /** Changes the tools of the combined endpoint of a group. None means all. */
+  setTools(name: string, tools: readonly string[]): Promise<void> {
     return this.#changes.run(async () => {
       this.require(name);
       const group = this.#groups.get(name);
-      if (group !== undefined && (group.meta === true) !== isOn)
-        await this.#save({ ...group, meta: isOn ? true : undefined });
+      const chosen = tools.length === 0 ? undefined : [...new Set(tools)];
+      if (group !== undefined) await this.#save({ ...group, tools: chosen });
     });
   }
 
@@ -244,8 +266,21 @@ export class Groups {
   }
 }
 
-function known({ name, description, registered_clients: clients, meta }: StoredGroup): KnownGroup {
-  return { name, description, clients: clients ?? [], meta: meta === true };
+function known({
+  name,
+  description,
+  registered_clients: clients,
+  meta,
+  endpoint,
+  tools = [],
+}: StoredGroup): KnownGroup {
+  return {
+    name,
+    description,
+    clients: clients ?? [],
+    endpoint: meta === true ? 'meta' : endpoint,
+    tools,
+  };
 }
 
 /** The applications of a list after a change. */

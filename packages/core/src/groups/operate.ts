@@ -1,5 +1,5 @@
-import { ThvError } from '@toolhive/contract/failure';
-import type { CreateGroup, EditGroup, Group } from '@toolhive/contract/group';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { CreateGroup, EditGroup, Group, GroupEndpoint } from '@toolhive/contract/group';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
@@ -8,7 +8,7 @@ import type { GovernanceWing } from '../wings/governance.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { ClientsWing } from '../wings/clients.ts';
 import type { KnownGroup, Removal } from './groups.ts';
-import { isOfSwitch, switchMeta } from './meta-switch.ts';
+import { isOfSwitch, switchEndpoint } from './endpoint-switch.ts';
 import { printable } from '@toolhive/contract/printable';
 import type { ToolList } from '@toolhive/contract/tool-list';
 import { getCapabilities } from '../capabilities/operate.ts';
@@ -40,30 +40,47 @@ export async function deleteGroup(
   }
 }
 
-/** Creates a group. With `meta`, its clients get only a meta server, which is created too. */
+/** Creates a group. With an endpoint, its clients get only the server of the endpoint, which is created too. */
 export async function createGroup(
   core: Core,
-  { name, description, meta = false }: CreateGroup,
+  { name, description, meta, endpoint: asked, tools = [] }: CreateGroup,
   call: { report: Progress; signal: AbortSignal },
 ): Promise<void> {
+  const endpoint = endpointOf({ meta, endpoint: asked });
   await core.groups.create(name, description);
-  if (!meta) return;
-  await switchMeta(core, name, true, call).catch(async (error: unknown) => {
+  if (tools.length > 0) await core.groups.setTools(name, tools);
+  if (endpoint === undefined || endpoint === 'none') return;
+  await switchEndpoint(core, name, endpoint, call).catch(async (error: unknown) => {
     await deleteGroup(core, name, 'move-workloads');
     throw error;
   });
 }
 
-/** Changes the description, the meta server, or the name of a group. Its workloads continue to run, and clients stay registered. */
+/** Reads the endpoint in a request, in the present or the earlier form. Throws `invalid` if they disagree. */
+function endpointOf(
+  { meta, endpoint }: Pick<EditGroup, 'meta' | 'endpoint'>,
+  current?: GroupEndpoint,
+): EditGroup['endpoint'] {
+  if (meta === undefined) return endpoint;
+  // Without the meta server, a group can have the other endpoint.
+  if (!meta && endpoint === undefined) return current === 'combined' ? undefined : 'none';
+  if (endpoint === undefined || meta === (endpoint === 'meta')) return endpoint ?? 'meta';
+  throw invalid(`meta is ${meta}, but the endpoint is ${endpoint}`, { hint: 'set only the endpoint' });
+}
+
+/** Changes the description, the endpoint, or the name of a group. Its workloads continue to run, and clients stay registered. */
 export async function editGroup(
   core: Core,
   name: string,
-  { name: to, description, meta }: EditGroup,
+  { name: to, description, meta, endpoint: asked, tools }: EditGroup,
   call: { report: Progress; signal: AbortSignal },
 ): Promise<Group> {
-  core.groups.require(name);
+  const { endpoint: current } = core.groups.require(name);
+  const endpoint = endpointOf({ meta, endpoint: asked }, current);
   if (description !== undefined) await core.groups.describe(name, description);
-  if (meta !== undefined) await switchMeta(core, name, meta, call);
+  if (tools !== undefined) await core.groups.setTools(name, tools);
+  if (endpoint !== undefined)
+    await switchEndpoint(core, name, endpoint === 'none' ? undefined : endpoint, call);
   if (to === undefined || to === name) return getGroup(core, name);
   await core.groups.beginRename(name, to);
   try {
@@ -107,12 +124,14 @@ function unlessGone(error: unknown): void {
   throw error;
 }
 
-function describe({ name, description, clients, meta }: KnownGroup): Group {
+function describe({ name, description, clients, endpoint, tools }: KnownGroup): Group {
   return {
     name,
     ...(description === undefined ? {} : { description }),
     registered_clients: [...clients],
-    ...(meta ? { meta } : {}),
+    ...(endpoint === 'meta' ? { meta: true } : {}),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(tools.length === 0 ? {} : { tools: [...tools] }),
   };
 }
 

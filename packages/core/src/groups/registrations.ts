@@ -18,7 +18,7 @@ import { entryOf } from '../run-config/kinds.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';
-import { groupsWithMeta } from './meta-groups.ts';
+import { groupsWithEndpoint } from './endpoint-groups.ts';
 
 /** Clients that join or leave groups, with one file per group, or with `everywhere` the list in the settings. */
 const Change = z.object({
@@ -266,7 +266,7 @@ export class Registrations implements AsyncDisposable {
 
   /** The workloads that a client can access if it is registered in these groups. */
   #entriesOf(client: ClientName, groups: readonly string[]): Entry[] {
-    const routed = groupsWithMeta(this.#options);
+    const routed = groupsWithEndpoint(this.#options);
     const isRouted = ({ group = defaultGroup, built_in: builtIn }: RunConfig): boolean =>
       builtIn === undefined && routed.has(this.#options.groups.currentName(group));
     return this.#options.workloads

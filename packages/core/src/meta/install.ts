@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ThvError } from '@toolhive/contract/failure';
-import { metaServerName } from '@toolhive/contract/names';
+import { BuiltInServerName } from '@toolhive/contract/names';
 import { printable } from '@toolhive/contract/printable';
 import { isObject } from '@toolhive/proxy/message';
 import type * as z from 'zod';
@@ -57,7 +57,7 @@ export class Installer {
 
   /** Describes a registry entry for the user. Throws `ToolFailure` for an unknown name. */
   async #describe(name: string): Promise<string> {
-    if (name === metaServerName) throw new ToolFailure(`${name} is running already`);
+    if (BuiltInServerName.safeParse(name).success) throw new ToolFailure(`${name} is a part of ToolHive`);
     const { server, remote_server: remote } = await this.#core.registry
       .server(name)
       .catch((error: unknown) => {

@@ -27,6 +27,8 @@ export interface ModernRequest {
   logLevel?: string;
   /** The name of the connection that the request came over. */
   clientConnection: string;
+  /** The connection is the only client that may use what the request sets up, whatever the client is called. */
+  isConversation?: boolean;
   /** Returns the state for a client whose next request may reach another proxy. By default, the same state. */
   sealedState?: (state: string) => string;
   /** Returns why the headers do not match the parameters of the tool, if they do not. */

@@ -162,10 +162,10 @@ function boundTo({ message, caller }: ModernRequest): string {
  * The caller that a process is kept for: a client that names itself, over any connection, and otherwise the
  * connection alone. Never another principal.
  */
-function ownerOf({ caller, clientConnection }: ModernRequest): string {
+function ownerOf({ caller, clientConnection, isConversation = false }: ModernRequest): string {
   const { client, principal } = caller;
   const { clientInfo } = client;
-  return isObject(clientInfo)
+  return isObject(clientInfo) && !isConversation
     ? `calls of ${canonical([principal.id, clientInfo])} `
     : `${keysOf(clientConnection)}${canonical(principal.id)} `;
 }

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { ModernRequest } from '../bridge/modern-call.ts';
@@ -16,6 +15,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { refusal, refusedResponse } from '../middleware/message-pipeline.ts';
 import type { Exchange, Refusal, SessionSealing } from '../middleware/middleware.ts';
 import { legacyVersions, meta } from '../protocol/protocol.ts';
+import { nameOfConnection } from './conversation.ts';
 import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, modernClient, refusalOf, wrongParameter } from './modern-headers.ts';
@@ -146,7 +146,7 @@ function receiveModern(bridge: Bridge, received: Message, exchange: Exchange): v
   const modern: ModernRequest = {
     message,
     caller: { workload: bridge.workload, principal, client },
-    clientConnection: nameOfConnection(bridge, request.socket),
+    ...nameOfConnection(bridge, request.socket),
     refusalFor: (mirrored) => wrongParameter(headers, mirrored, message.value.params?.['arguments']),
     ...(typeof logLevel === 'string' ? { logLevel } : {}),
     ...(sealing === undefined ? {} : { sealedState: (state: string) => sealing.sealedState(state) }),
@@ -174,23 +174,6 @@ const noResponses: Refusal = refusal(
   errorCodes.invalidRequest,
   'servers send no requests in this protocol version, so there is nothing to respond to',
 );
-
-/** The names of the connections of clients. */
-const connectionNames = new WeakMap<Bridge, WeakMap<Duplex, string>>();
-let lastConnection = 0;
-
-/** Returns the name of a client's connection. State under this name ends with the connection. */
-function nameOfConnection(bridge: Bridge, socket: Duplex): string {
-  // A connection to the API can lead to several bridges.
-  const names = connectionNames.get(bridge) ?? new WeakMap<Duplex, string>();
-  connectionNames.set(bridge, names);
-  const known = names.get(socket);
-  if (known !== undefined) return known;
-  const name = String(++lastConnection);
-  names.set(socket, name);
-  socket.once('close', () => bridge.forgetConnection(name));
-  return name;
-}
 
 function openStream(bridge: Bridge, exchange: Exchange): void {
   const { request, response } = exchange;

@@ -15,9 +15,13 @@ export interface InProcessCaller {
   client: ClientIdentity;
   /** The `Authorization` header with which the proxy has authenticated the caller. */
   authorization?: string | undefined;
+  /** The ID of the client's session. Absent for a client without one. */
+  session?: string | undefined;
 }
 
 export interface InProcessCall {
+  /** The ID of the request. Notifications of a subscription name it. */
+  id: string | number;
   caller: InProcessCaller;
   /** Aborts when the client cancels the request. */
   signal: AbortSignal;
@@ -113,7 +117,7 @@ export class InProcessServer implements AsyncDisposable {
     const call = new AbortController();
     this.#calls.set(id, call);
     try {
-      const result = await this.#resultOf(method, params, call.signal);
+      const result = await this.#resultOf({ id, method, params }, call.signal);
       const json = 'json' in result ? result.json : JSON.stringify(result);
       this.#write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`);
     } catch (error) {
@@ -127,11 +131,8 @@ export class InProcessServer implements AsyncDisposable {
     }
   }
 
-  async #resultOf(
-    method: string,
-    { _meta = {}, ...params }: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<InProcessResult> {
+  async #resultOf({ id, method, params: asked }: Request, signal: AbortSignal): Promise<InProcessResult> {
+    const { _meta = {}, ...params } = asked;
     const { identity, instructions, capabilities, answer } = this.#options;
     if (method === 'server/discover')
       return {
@@ -148,6 +149,7 @@ export class InProcessServer implements AsyncDisposable {
       method,
       { ...params, _meta: others },
       {
+        id,
         caller: caller as InProcessCaller, // written by `identifyCallers`
         signal,
         notify: (notified, about) =>
@@ -159,6 +161,12 @@ export class InProcessServer implements AsyncDisposable {
   #write(line: string): void {
     this.#output.write(`${line}\n`);
   }
+}
+
+interface Request {
+  id: string | number;
+  method: string;
+  params: Record<string, unknown>;
 }
 
 const unknownCaller: InProcessCaller = {
@@ -180,12 +188,13 @@ export function identifyCallers(): Middleware {
         authorizations.set(principal, authorization);
       next();
     },
-    message: ({ direction, message, principal, client }: CallContext): Outcome => {
+    message: ({ direction, message, principal, client, session }: CallContext): Outcome => {
       if (direction !== 'to server' || message.kind !== 'request') return message;
       return described(message, {
         principal: principal.id,
         client,
         authorization: authorizations.get(principal),
+        session,
       });
     },
   };

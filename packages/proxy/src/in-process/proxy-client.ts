@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Agent } from 'undici';
 import { ServerConnection } from '../connection/connection.ts';
+import { joinConversation } from '../endpoint/conversation.ts';
+import type { Conversation } from '../endpoint/conversation.ts';
 import { relayAuthorization } from '../http/relay.ts';
 import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -21,6 +23,11 @@ export interface ProxyClientOptions {
   proxy: ReachableProxy;
   /** The `Authorization` header of the caller, for a workload that authenticates its callers. */
   authorization?: string | undefined;
+  /**
+   * Whether the requests are one conversation, which a proxy in this process keeps apart from all others. By default,
+   * requests of clients with the same name belong together.
+   */
+  isConversation?: boolean;
   /** Returns the input schema of a tool, if that is known. */
   schemaOf?: (tool: string) => unknown;
 }
@@ -39,8 +46,16 @@ export class ProxyClient implements AsyncDisposable {
   readonly #server: Server | undefined;
   readonly #endpoint: UpstreamClient;
   readonly #connection: ServerConnection;
+  readonly #over = new AbortController();
+  readonly #conversation: Conversation | undefined;
 
-  constructor({ proxy, authorization, schemaOf = () => undefined }: ProxyClientOptions) {
+  constructor({
+    proxy,
+    authorization,
+    isConversation = false,
+    schemaOf = () => undefined,
+  }: ProxyClientOptions) {
+    this.#conversation = isConversation ? { ended: this.#over.signal } : undefined;
     this.#server =
       'url' in proxy ? undefined : createServer((request, response) => proxy.accept(request, response));
     this.#endpoint = new UpstreamClient(
@@ -86,6 +101,7 @@ export class ProxyClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort(new Error('the client has ended'));
     await this.#connection.close('the client has ended');
     await this.#endpoint[Symbol.asyncDispose]();
     this.#server?.closeAllConnections();
@@ -107,6 +123,7 @@ export class ProxyClient implements AsyncDisposable {
 
   #connect(): TLSSocket {
     const [ours, theirs] = duplexPair();
+    if (this.#conversation !== undefined) joinConversation(theirs, this.#conversation);
     this.#server?.emit('connection', theirs);
     return asSocket(ours);
   }

@@ -75,7 +75,7 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
         ))}
       </ul>
       <Members group={group} />
-      <MetaSwitch group={group} />
+      <EndpointSwitches group={group} />
       <Details
         key={`${name} ${group.description ?? ''}`}
         group={group}
@@ -157,10 +157,10 @@ function Members({ group }: { group: Group }): ReactNode {
   );
 }
 
-function MetaSwitch({ group: { name, meta = false } }: { group: Group }): ReactNode {
-  const change = (isOn: boolean): Promise<boolean> =>
-    attempt('Cannot change the meta server', async () => {
-      await client.editGroup({ params: { name }, body: { meta: isOn } });
+function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): ReactNode {
+  const change = (to: 'meta' | 'combined', isOn: boolean): Promise<boolean> =>
+    attempt('Cannot change the endpoint', async () => {
+      await client.editGroup({ params: { name }, body: { endpoint: isOn ? to : 'none' } });
       refresh(groups.key);
       refresh(workloads.key);
     });
@@ -168,8 +168,21 @@ function MetaSwitch({ group: { name, meta = false } }: { group: Group }): ReactN
     <>
       <h2>Meta server</h2>
       <label className="choice">
-        <input type="checkbox" checked={meta} onChange={({ target }) => void change(target.checked)} />
+        <input
+          type="checkbox"
+          checked={endpoint === 'meta'}
+          onChange={({ target }) => void change('meta', target.checked)}
+        />
         Give clients only a meta server, which finds and calls the tools of all other workloads
+      </label>
+      <h2>Combined endpoint</h2>
+      <label className="choice">
+        <input
+          type="checkbox"
+          checked={endpoint === 'combined'}
+          onChange={({ target }) => void change('combined', target.checked)}
+        />
+        Give clients only one endpoint, which offers everything of all workloads
       </label>
     </>
   );

@@ -1,7 +1,8 @@
 import { invalid } from '@toolhive/contract/failure';
+import { EndpointChoice } from '@toolhive/contract/group';
 import type { CommandCall } from '../../command.ts';
 
-/** Changes the name, the description, or the meta server of a group. */
+/** Changes the name, the description, or the endpoint of a group. */
 export async function run({
   arguments: [name = ''],
   flags,
@@ -12,8 +13,14 @@ export async function run({
   const newName = flags.text('rename');
   const description = flags.text('description');
   const meta = flags.text('meta');
-  if (newName === undefined && description === undefined && meta === undefined) {
-    throw invalid('--rename, --description, or --meta is required', {
+  const endpoint = EndpointChoice.optional().parse(flags.text('endpoint')); // one of the choices
+  const chosen = flags.list('tool');
+  const areAll = flags.has('all-tools');
+  if (areAll && chosen.length > 0)
+    throw invalid('--all-tools and --tool exclude each other', { hint: 'use one of them' });
+  const tools = areAll || chosen.length > 0 ? [...chosen] : undefined;
+  if ([newName, description, meta, endpoint, tools].every((change) => change === undefined)) {
+    throw invalid('--rename, --description, --meta, --endpoint, or --tool is required', {
       hint: 'run thv group edit --help to see all flags',
     });
   }
@@ -21,7 +28,13 @@ export async function run({
   const group = await daemon.editGroup(
     {
       params: { name },
-      body: { name: newName, description, ...(meta === undefined ? {} : { meta: meta === 'on' }) },
+      body: {
+        name: newName,
+        description,
+        ...(meta === undefined ? {} : { meta: meta === 'on' }),
+        ...(endpoint === undefined ? {} : { endpoint }),
+        ...(tools === undefined ? {} : { tools }),
+      },
     },
     { signal },
   );

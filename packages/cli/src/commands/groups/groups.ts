@@ -1,4 +1,12 @@
-import type { Argument, Command } from '../../command.ts';
+import type { Argument, Command, Flag } from '../../command.ts';
+
+const tool: Flag = {
+  name: 'tool',
+  kind: 'list',
+  value: 'WORKLOAD/TOOL',
+  description:
+    'A tool that the combined endpoint offers, or WORKLOAD/* for all tools of a workload (default all tools)',
+};
 
 const group: Argument = { name: 'name', description: 'The name of the group', required: true };
 
@@ -15,8 +23,21 @@ export const groupCommands: readonly Command[] = [
         description:
           'Give clients of the group only a meta server, which finds and calls the tools of all others',
       },
+      {
+        name: 'endpoint',
+        kind: 'string',
+        value: 'KIND',
+        choices: ['combined', 'meta'],
+        description:
+          'Give clients of the group only one endpoint: combined offers everything of all workloads, and meta finds and calls their tools',
+      },
+      tool,
     ],
-    examples: ['thv group create research', 'thv group create work --meta'],
+    examples: [
+      'thv group create research',
+      'thv group create work --meta',
+      'thv group create office --endpoint combined',
+    ],
     load: () => import('./create.ts'),
   },
   {
@@ -27,7 +48,7 @@ export const groupCommands: readonly Command[] = [
   },
   {
     path: 'group edit',
-    summary: 'Change the name, the description, or the meta server of a group',
+    summary: 'Change the name, the description, or the endpoint of a group',
     description:
       'Workloads stay in the group, and clients stay registered with the group. Running workloads are not restarted. The default group keeps its name.',
     arguments: [{ ...group, completes: 'group' }],
@@ -46,11 +67,21 @@ export const groupCommands: readonly Command[] = [
         choices: ['on', 'off'],
         description: 'Whether clients of the group get only a meta server',
       },
+      {
+        name: 'endpoint',
+        kind: 'string',
+        value: 'KIND',
+        choices: ['combined', 'meta', 'none'],
+        description: 'The only endpoint that clients of the group get, or none to give them each workload',
+      },
+      tool,
+      { name: 'all-tools', kind: 'boolean', description: 'Offer all tools at the combined endpoint again' },
     ],
     examples: [
       'thv group edit research --rename reading',
       'thv group edit research --description "Papers and notes"',
       'thv group edit research --meta on',
+      'thv group edit research --endpoint combined --tool files/read_file',
     ],
     load: () => import('./edit.ts'),
   },

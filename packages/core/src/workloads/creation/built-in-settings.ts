@@ -1,5 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
-import { defaultGroup } from '@toolhive/contract/names';
+import { defaultGroup, metaServerName } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { metaSettings } from '@toolhive/tool-search/settings';
 import { formatReference } from '@toolhive/secrets/reference';
@@ -34,7 +34,12 @@ export function builtInSettings(
     });
   }
   const { env_vars, group = defaultGroup } = given;
-  metaSettings(env_vars ?? {}, 'docker'); // throws for invalid values
+  if (server === metaServerName)
+    metaSettings(env_vars ?? {}, 'docker'); // throws for invalid values
+  else if (Object.keys(env_vars ?? {}).length > 0)
+    throw invalid(`${server} has no settings, so environment variables have no effect`, {
+      hint: 'remove --env',
+    });
   const common = {
     built_in: server,
     transport: 'stdio' as const,

@@ -1,5 +1,4 @@
-import { defaultGroup, metaServerName } from '@toolhive/contract/names';
-import type { BuiltInServerName } from '@toolhive/contract/names';
+import { BuiltInServerName, defaultGroup } from '@toolhive/contract/names';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
@@ -89,7 +88,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     port: request.proxy_port,
     urlVariables: request.url_variables ?? {},
     remoteUrl: request.url || undefined,
-    builtIn: request.image === metaServerName ? metaServerName : undefined,
+    builtIn: BuiltInServerName.safeParse(request.image).data,
     registryGroup: request.registry_group,
     caCertificate: request.ca_certificate || undefined,
     imageVerification: request.image_verification ?? 'warn',

@@ -1,0 +1,123 @@
+import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
+import { RequestError } from '@toolhive/proxy/in-process-server';
+import { errorCodes, isObject } from '@toolhive/proxy/message';
+import { printable } from '@toolhive/contract/printable';
+import type { Catalog, Route } from './catalog.ts';
+import type { Kind } from './kinds.ts';
+import { ownUri, uriNaming } from './names.ts';
+import type { MemberView } from './view.ts';
+
+const maxPatterns = 100;
+const maxLinks = 5_000;
+const maxShown = 200;
+
+/** Finds the server of a resource. A resource that several servers may have is never chosen for the client. */
+export class ResourceRoutes {
+  readonly #catalog: Catalog;
+  /** The forms of URIs that servers do not list, also of servers that do not run. */
+  readonly #patterns = new Map<string, Set<string>>();
+  /** The servers whose results contain a link, by conversation and URI. */
+  readonly #links = new Map<string, Set<string>>();
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  /** Remembers the templates and skills of a server. */
+  learn({ member, lists }: MemberView, kind: Kind): void {
+    if (kind !== 'templates' && kind !== 'skills') return;
+    const patterns = this.#patterns.get(member.name) ?? new Set();
+    this.#patterns.set(member.name, patterns);
+    for (const { name } of lists[kind].items)
+      if (patterns.size < maxPatterns) patterns.add(kind === 'skills' ? `${folderOf(name)}{file}` : name);
+  }
+
+  /** Remembers the links in a result, which need not be in any list. */
+  learnLinks(conversation: string, server: string, result: unknown): void {
+    const content = isObject(result) && Array.isArray(result['content']) ? result['content'] : [];
+    for (const part of content.slice(0, maxShown)) {
+      const uri = isObject(part) && part['type'] === 'resource_link' ? part['uri'] : undefined;
+      if (typeof uri !== 'string' || uri.length > 2_048) continue;
+      const key = JSON.stringify([conversation, uri]);
+      const servers = this.#links.get(key) ?? new Set();
+      this.#links.delete(key);
+      this.#links.set(key, servers.add(server));
+      const [oldest] = this.#links.keys();
+      if (this.#links.size > maxLinks && oldest !== undefined) this.#links.delete(oldest);
+    }
+  }
+
+  /** Returns where a URI of a client leads. Throws `RequestError` if that is not one running server. */
+  async find(
+    uri: string,
+    { caller, conversation, signal }: { caller: InProcessCaller; conversation: string; signal: AbortSignal },
+  ): Promise<Route> {
+    const lists = (['resources', 'templates', 'skills', 'tools'] as const).map((kind) =>
+      this.#catalog.list(kind, caller, signal),
+    );
+    await Promise.all(lists);
+    const views = this.#catalog.directory.visibleTo(caller);
+    const servers = this.serversOf(uri, conversation);
+    const [first, second] = servers;
+    if (first === undefined) throw refused(`resource ${shown(uri)} not found`);
+    if (second !== undefined) {
+      const [example] = uriNaming.qualified(first.server, uri);
+      const names = servers.map(({ server }) => server).join(', ');
+      throw refused(
+        `several servers may have the resource ${shown(uri)}: ${names}. Name one of them, for example ${shown(example)}`,
+      );
+    }
+    const view = views.find(({ member }) => member.name === first.server);
+    if (view === undefined)
+      throw refused(`the server ${first.server} of the resource ${shown(uri)} is not running`);
+    return { view, own: first.own };
+  }
+
+  /** The servers of the group that a URI can belong to, running or not. */
+  serversOf(uri: string, conversation?: string): { server: string; own: string }[] {
+    const named = ownUri(uri);
+    if (named !== undefined) return [{ server: named.server, own: named.uri }];
+    const group = this.#catalog.servers();
+    const rivals = this.#catalog.uris.rivals(uri, group);
+    const matching = group.filter((server) =>
+      this.#patterns
+        .get(server)
+        ?.values()
+        .some((pattern) => matches(pattern, uri)),
+    );
+    const linking = this.#links.get(JSON.stringify([conversation, uri])) ?? new Set<string>();
+    const [found = []] = [rivals, matching, group.filter((server) => linking.has(server))].filter(
+      ({ length }) => length > 0,
+    );
+    return found.map((server) => ({ server, own: uri }));
+  }
+}
+
+/** Returns the folder of the file of a skill. */
+function folderOf(uri: string): string {
+  return uri.endsWith('/') ? uri : `${uri.replace(/\/SKILL\.md$/i, '')}/`;
+}
+
+/** Whether a URI can come from a template (RFC 6570), whatever the variables contain. A template must contain a scheme. */
+function matches(template: string, uri: string): boolean {
+  const literals = template.split(/\{[^{}]*\}/);
+  const [start = '', ...others] = literals;
+  const end = others.pop();
+  if (!start.includes(':') || !uri.startsWith(start)) return false;
+  if (end === undefined) return uri === start;
+  let at = start.length;
+  for (const literal of others) {
+    const found = uri.indexOf(literal, at);
+    if (found < 0) return false;
+    at = found + literal.length;
+  }
+  return uri.length - end.length >= at && uri.endsWith(end);
+}
+
+function refused(message: string): RequestError {
+  return new RequestError(errorCodes.invalidParams, message);
+}
+
+function shown(text: string): string {
+  return printable(text).slice(0, maxShown);
+}
