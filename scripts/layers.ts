@@ -67,7 +67,7 @@ const layers: Record<string, readonly string[]> = {
     'operator',
   ],
   'apps/web': ['contract', 'testing'],
-  'apps/docs': ['contract', 'testing', 'clients', 'state', 'operator', 'cli'],
+  'apps/docs': ['contract', 'testing', 'clients', 'state', 'proxy', 'operator', 'cli'],
 };
 
 /**

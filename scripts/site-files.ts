@@ -16,6 +16,7 @@ import { environmentReference } from '../apps/docs/src/plugins/references/enviro
 import { errorReference } from '../apps/docs/src/plugins/references/errors.ts';
 import { eventReference } from '../apps/docs/src/plugins/references/events.ts';
 import { glossaryReference } from '../apps/docs/src/plugins/references/glossary.ts';
+import { extensionReference } from '../apps/docs/src/plugins/references/extensions.ts';
 import { limitReference } from '../apps/docs/src/plugins/references/limits.ts';
 import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
 import { feedPath, releaseReference } from '../apps/docs/src/plugins/references/releases.ts';
@@ -54,6 +55,7 @@ async function siteFiles(): Promise<Record<string, string>> {
       '_errors.md': errorReference(),
       '_events.md': eventReference(),
       '_glossary.md': glossaryReference(),
+      '_extensions.md': extensionReference(),
       '_limits.md': limitReference(),
       '_permission-profile.md': permissionProfileReference(),
       '_registry-schema.md': registryReference(registryJsonSchema()),
