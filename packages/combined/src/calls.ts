@@ -140,7 +140,8 @@ function withoutTasks(given: unknown): Params {
   };
 }
 
-function conversationOf({ principal, session, client }: InProcessCaller): string {
+/** Identifies what one client does among everything of a caller. */
+export function conversationOf({ principal, session, client }: InProcessCaller): string {
   return JSON.stringify([principal, session ?? client.clientInfo ?? '']);
 }
 

@@ -211,7 +211,10 @@ function appsOf(meta: unknown): string[] {
 }
 
 /** Returns the metadata with the names that clients know the pages by. Undefined if they are the same. */
-function renamedApp(meta: unknown, rename: (uri: string) => string): Record<string, unknown> | undefined {
+export function renamedApp(
+  meta: unknown,
+  rename: (uri: string) => string,
+): Record<string, unknown> | undefined {
   if (!isObject(meta) || appsOf(meta).every((uri) => rename(uri) === uri)) return undefined;
   const { ui, 'ui/resourceUri': older } = meta;
   const uri = isObject(ui) ? ui['resourceUri'] : undefined;

@@ -76,6 +76,15 @@ export class ClusterMembers implements Members, Disposable {
     return [...members.values()];
   }
 
+  names(): readonly string[] {
+    const { groups } = this.#options;
+    const servers = this.#reflectors.flatMap((reflector) => reflector.all<ServerObject>());
+    const names = servers
+      .filter(({ spec }) => groups.includes('*') || groups.includes(spec.groupRef ?? defaultGroup))
+      .map(({ metadata }) => metadata.name);
+    return [...new Set(names)].toSorted();
+  }
+
   async *changes(signal: AbortSignal): AsyncGenerator<MemberChange> {
     try {
       // A new status can also mean a new proxy, whose tools differ.

@@ -7,10 +7,10 @@ import type { McpCaller, McpCallerOptions } from '@toolhive/api/testing/mcp-call
 import { openServers } from './servers.ts';
 import type { Manners, TestServers } from './servers.ts';
 
-/** A daemon with a group whose clients get the combined endpoint. */
+/** A daemon with a group whose clients get one endpoint. */
 export interface World extends AsyncDisposable {
   api: TestApi;
-  /** The combined endpoint. */
+  /** The endpoint. */
   url: string;
   notify: TestServers['notify'];
   /** Runs another server in the group. */
@@ -26,7 +26,14 @@ export async function openWorld(
     later = [],
     changes = {},
     combined,
-  }: { tools?: string[]; later?: string[]; changes?: Record<string, object>; combined?: object } = {},
+    endpoint = 'combined',
+  }: {
+    tools?: string[];
+    later?: string[];
+    changes?: Record<string, object>;
+    combined?: object;
+    endpoint?: 'combined' | 'meta';
+  } = {},
 ): Promise<World> {
   const { runtime, notify } = openServers(servers);
   const api = await openTestApi({ runtimes: () => [runtime] });
@@ -39,10 +46,11 @@ export async function openWorld(
     const body = { name: 'combined-work', image: combinedServerName, group: 'work', ...combined };
     await api.client.createWorkload({ body }, { onProgress: () => {} });
   }
-  await api.client.editGroup({ params: { name: 'work' }, body: { endpoint: 'combined' } });
+  await api.client.editGroup({ params: { name: 'work' }, body: { endpoint } });
   for (const name of Object.keys(servers)) if (!later.includes(name)) await add(name);
-  await api.core.workloads.require('combined-work').follow(() => {});
-  const url = `http://127.0.0.1:${api.core.workloads.require('combined-work').runConfig.port}/mcp`;
+  const server = api.core.workloads.require(`${endpoint}-work`);
+  await server.follow(() => {});
+  const url = `http://127.0.0.1:${server.runConfig.port}/mcp`;
   return {
     api,
     url,

@@ -2,6 +2,7 @@ import { printable } from '@toolhive/contract/printable';
 import { RequestError } from '@toolhive/proxy/in-process-server';
 import { isObject, spanOf } from '@toolhive/proxy/message';
 import type { Message } from '@toolhive/proxy/message';
+import type { Combination } from '@toolhive/combined/combination';
 import type * as z from 'zod';
 import type { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import { estimateTokens } from '@toolhive/contract/tokens';
@@ -19,6 +20,8 @@ import type { ToolView } from './tool-view.ts';
 
 interface CallWorld {
   directory: ToolDirectory;
+  /** Everything besides tools. */
+  others: Combination;
   feedback: RelevanceFeedback;
   /** Absent if results are never truncated. */
   results: ResultStore | undefined;
@@ -35,7 +38,7 @@ const maxProblem = 300;
 export async function callTool(
   input: z.output<typeof CallTool>,
   call: MetaCall,
-  { directory, feedback, results, maxTokens }: CallWorld,
+  { directory, others, feedback, results, maxTokens }: CallWorld,
 ): Promise<MetaResult> {
   const visible = await directory.visibleTo(call.caller, call.signal);
   const { view, name } = resolve(input, visible);
@@ -54,6 +57,7 @@ export async function callTool(
   const { error, result } = response.value;
   if (error !== undefined)
     throw new RequestError(error.code, error.message, isObject(error.data) ? error.data : undefined);
+  others.learnLinks(call.caller, view.member.name, result);
   feedback.called(call.callerKey, idOf(view.member.name, name));
   const truncated =
     results === undefined || maxTokens === undefined || !isObject(result)

@@ -33,14 +33,7 @@ async function openDaemonCombinedServer(
 ): Promise<BuiltInServer> {
   const group = (): string => core.workloads.find(name)?.runConfig.group ?? defaultGroup;
   return openCombinedServer({
-    members: {
-      ...membersOf(core, () => [group()]),
-      names: () =>
-        core.workloads
-          .inGroup(group())
-          .filter((one) => core.workloads.find(one)?.runConfig.built_in === undefined)
-          .toSorted(),
-    },
+    members: membersOf(core, () => [group()]),
     chosen: () => {
       const { tools = [] } = core.groups.all().find((one) => one.name === group()) ?? {};
       return tools.length === 0 ? undefined : new Set(tools);

@@ -1,6 +1,8 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
 import type { Lookup } from '@toolhive/outgoing/way-out';
+import type { Combination } from '@toolhive/combined/combination';
+import { isObject } from '@toolhive/proxy/message';
 import { findingsIn } from '@toolhive/access/findings';
 import { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import type { MetaSettings } from '@toolhive/tool-search/settings';
@@ -14,6 +16,8 @@ import { callName, sharedNames } from './tool-names.ts';
 export interface FinderOptions {
   lookup: Lookup;
   directory: ToolDirectory;
+  /** Everything besides tools. */
+  others: Combination;
   settings: MetaSettings;
   /** The key for the embedding endpoint. */
   apiKey: string | undefined;
@@ -70,7 +74,7 @@ export class Finder {
     const shared = sharedNames(visible);
     return {
       value: {
-        tools: found.map((one) => describeTool(one, shared)),
+        tools: found.map((one) => describeTool(one, shared, this.#options.others)),
         ...(found.length === 0 ? { servers: visible.servers.slice(0, maxServers) } : {}),
         ...(visible.problems.length === 0 ? {} : { unavailable: visible.problems.map(readable) }),
         ...(problem === undefined ? {} : { search_problem: problem }),
@@ -115,9 +119,10 @@ function queryOf({
 function describeTool(
   { tool, score, distance, reason }: FoundTool<IndexedTool>,
   shared: ReadonlySet<string>,
+  others: Combination,
 ): object {
   const { listed, server, group, name } = tool;
-  const { title, description, inputSchema, outputSchema, annotations } = listed;
+  const { title, description, inputSchema, outputSchema, annotations, _meta } = listed;
   const findings = findingsIn({ kind: 'tool', name, content: listed });
   return printableParts({
     server_name: server,
@@ -128,11 +133,24 @@ function describeTool(
     input_schema: inputSchema,
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...(isObject(_meta) ? aboutApp(others.metadataOf(server, _meta)) : {}),
     score: Math.round(score * 1000) / 1000,
     distance: Math.round(distance * 1000) / 1000,
     reason: reason.map(describeReason),
     ...(findings.length === 0 ? {} : { warnings: findings.map(({ message }) => message) }),
   });
+}
+
+/** The metadata by which a client finds the page of a tool (MCP Apps). */
+function aboutApp(metadata: Record<string, unknown>): object {
+  const { ui, 'ui/resourceUri': older } = metadata;
+  if (ui === undefined && older === undefined) return {};
+  return {
+    _meta: {
+      ...(ui === undefined ? {} : { ui }),
+      ...(older === undefined ? {} : { 'ui/resourceUri': older }),
+    },
+  };
 }
 
 function describeReason({ term, through, fields }: MatchReason): string {

@@ -22,6 +22,8 @@ export type MemberChange = { kind: 'members' } | { kind: 'tools'; name: string }
 /** The servers that a meta server searches. */
 export interface Members {
   current(): readonly Member[];
+  /** The names of all servers, running or not. */
+  names(): readonly string[];
   /** Yields each change until the signal aborts. */
   changes(signal: AbortSignal): AsyncIterable<MemberChange>;
 }
@@ -31,16 +33,23 @@ export function membersOf(
   { workloads, events }: StateWing & WorkloadsWing,
   groups: () => readonly string[],
 ): Members {
+  const all = () => {
+    const asked = groups();
+    return workloads.all().filter(({ runConfig: { group = defaultGroup, built_in: builtIn } }) => {
+      return builtIn === undefined && (asked.includes('*') || asked.includes(group));
+    });
+  };
   return {
-    current: () => {
-      const asked = groups();
-      return workloads.all().flatMap(({ runConfig, live, condition }) => {
-        const { name, group = defaultGroup, built_in: builtIn } = runConfig;
-        const isMember = builtIn === undefined && (asked.includes('*') || asked.includes(group));
-        if (!isMember || live.proxy === undefined || condition.status !== 'running') return [];
+    current: () =>
+      all().flatMap(({ runConfig, live, condition }) => {
+        const { name, group = defaultGroup } = runConfig;
+        if (live.proxy === undefined || condition.status !== 'running') return [];
         return [{ name, group, proxy: live.proxy, isAuthenticated: isAuthenticated(runConfig) }];
-      });
-    },
+      }),
+    names: () =>
+      all()
+        .map(({ runConfig }) => runConfig.name)
+        .toSorted(),
     async *changes(signal) {
       for await (const { event } of events.watch(undefined, signal)) {
         if (event.type === 'workload.progress' || event.type === 'network.denied') continue;

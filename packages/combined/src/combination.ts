@@ -1,0 +1,97 @@
+import { unknownMethod } from '@toolhive/proxy/in-process-server';
+import type {
+  InProcessCall,
+  InProcessCaller,
+  InProcessResult,
+  InProcessServerOptions,
+} from '@toolhive/proxy/in-process-server';
+import { Calls, conversationOf } from './calls.ts';
+import { Catalog, renamedApp } from './catalog.ts';
+import { Listeners } from './listeners.ts';
+import type { Members } from './members.ts';
+import { ResourceRoutes } from './resource-routes.ts';
+
+export interface CombinationOptions {
+  members: Members;
+  /** The chosen tools as `server/tool`. Undefined if all tools are offered. */
+  chosen?: () => ReadonlySet<string> | undefined;
+  version: string;
+  /** How often lists are read again whose changes a server does not report. */
+  pollingMs?: number;
+  /** Writes to the log of the endpoint. */
+  note: (text: string) => void;
+  onFault: (error: unknown) => void;
+}
+
+const changing = { listChanged: true };
+
+/** What servers offer besides tools. The requests of clients pass through the extensions unchanged. */
+export const capabilitiesBesidesTools: InProcessServerOptions['capabilities'] = {
+  prompts: changing,
+  resources: { ...changing, subscribe: true },
+  completions: {},
+  logging: {},
+  extensions: { 'io.modelcontextprotocol/skills': {}, 'io.modelcontextprotocol/ui': {} },
+};
+
+export const capabilities: InProcessServerOptions['capabilities'] = {
+  tools: changing,
+  ...capabilitiesBesidesTools,
+};
+
+/** Answers requests with everything that several servers offer, and passes calls to their proxies. */
+export class Combination implements AsyncDisposable {
+  readonly #catalog: Catalog;
+  readonly #routes: ResourceRoutes;
+  readonly #listeners: Listeners;
+  readonly #calls: Calls;
+
+  constructor({ chosen = () => undefined, pollingMs = 60_000, ...options }: CombinationOptions) {
+    const catalog = new Catalog({
+      ...options,
+      chosen,
+      pollingMs,
+      onList: (view, kind) => {
+        this.#routes.learn(view, kind);
+        this.#listeners.follow();
+      },
+      onChange: (notification) => this.#listeners.changed(notification),
+      onUpdate: (view, uri) => this.#listeners.updated(view, uri),
+    });
+    this.#catalog = catalog;
+    this.#routes = new ResourceRoutes(catalog);
+    this.#listeners = new Listeners({ catalog, routes: this.#routes });
+    this.#calls = new Calls({ catalog, routes: this.#routes });
+  }
+
+  answer(method: string, params: Record<string, unknown>, call: InProcessCall): Promise<InProcessResult> {
+    return method === 'subscriptions/listen'
+      ? this.#listeners.listen(params, call)
+      : this.#calls.answer(method, params, call);
+  }
+
+  /** Answers a request that has nothing to do with tools. */
+  async answerBesidesTools(
+    method: string,
+    params: Record<string, unknown>,
+    call: InProcessCall,
+  ): Promise<InProcessResult> {
+    if (method.startsWith('tools/')) throw unknownMethod(method);
+    return this.answer(method, params, call);
+  }
+
+  /** Returns the metadata of a server's tool (MCP Apps) with the URIs that clients know. */
+  metadataOf(server: string, metadata: Record<string, unknown>): Record<string, unknown> {
+    return renamedApp(metadata, (uri) => this.#catalog.uris.exposed(server, uri) ?? uri) ?? metadata;
+  }
+
+  /** Remembers the resources that a result of a server links to. */
+  learnLinks(caller: InProcessCaller, server: string, result: unknown): void {
+    this.#routes.learnLinks(conversationOf(caller), server, result);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners[Symbol.dispose]();
+    await this.#catalog[Symbol.asyncDispose]();
+  }
+}
