@@ -74,7 +74,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s of a meta s
     await vi.waitFor(async () => expect(await namesIn(client, 'resources/list')).toHaveLength(4), waiting);
 
     const [found] = await find(client, 'paint the picture of bob');
-    const { ui } = found?.['_meta'] as { ui: { resourceUri: string } };
+    const { ui } = (found?.['_meta'] ?? {}) as { ui: { resourceUri: string } };
     const page = await client.ask('resources/read', { uri: ui.resourceUri });
 
     expect(found).toMatchObject({ tool_name: 'paint_bob', _meta: { ui: { visibility: ['model'] } } });
