@@ -292,7 +292,7 @@ async function gone(client: Client, names: readonly string[], signal?: AbortSign
 
 /** Returns when `check` does not throw any more, or when nobody waits; throws what it throws for too long. */
 async function until(check: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     try {
       return await check();

@@ -63,8 +63,8 @@ test.each([
 ])('what thv export writes of %s is an MCPServer', (_what, runConfig) => {
   const { manifest } = manifestOf(RunConfig.parse(runConfig));
 
-  const last = parseAllDocuments(manifest).at(-1);
-  const { apiVersion, kind, spec } = (last?.toJS() ?? {}) as Record<string, unknown>;
+  const [first] = parseAllDocuments(manifest);
+  const { apiVersion, kind, spec } = (first?.toJS() ?? {}) as Record<string, unknown>;
 
   expect({ apiVersion, kind }).toEqual({ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer' });
   // Nothing gets lost: a field that the kind does not know would be missing.

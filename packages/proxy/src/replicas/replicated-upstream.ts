@@ -40,6 +40,8 @@ interface Pod {
 const onlyPod = 'server';
 const firstBackoffMs = 250;
 const maxBackoffMs = 2_000;
+/** How long a request waits for a server that is not listed yet. */
+const appearsMs = 3_000;
 
 /**
  * Several equal servers, with several equal proxies in front of them. The session IDs of clients contain the way to the
@@ -51,6 +53,10 @@ export class ReplicatedUpstream implements Upstream {
   readonly #pods = new Map<string, Pod>();
   #over = new AbortController();
   #turn = 0;
+  /** Called when servers were listed. */
+  readonly #waiting = new Set<() => void>();
+  /** Requests whose server has not appeared. */
+  readonly #missed = new WeakSet<Exchange>();
 
   constructor(options: ReplicatedUpstreamOptions) {
     this.#options = options;
@@ -104,8 +110,10 @@ export class ReplicatedUpstream implements Upstream {
         : route === undefined
           ? undefined
           : this.#pods.get(route.pod);
-    if (pod === undefined && sealed !== undefined)
+    if (pod === undefined && sealed !== undefined) {
+      if (route !== undefined && !this.#missed.has(exchange)) return this.#handleLater(exchange, route.pod);
       return replyText(response, 404, 'session not found. Initialize a new session');
+    }
     if (pod === undefined)
       return replyText(response, 503, 'the server is not running: no server has answered yet', {
         'retry-after': '1',
@@ -133,6 +141,27 @@ export class ReplicatedUpstream implements Upstream {
   async close(): Promise<void> {
     this.disconnect('the workload was stopped', true);
     await Promise.all([...this.#pods.values()].map(({ upstream }) => upstream.close()));
+  }
+
+  /**
+   * Waits for a server that another proxy knows already: a session that is not found is over for its client. The seal
+   * proves that there is or was such a server.
+   */
+  #handleLater(exchange: Exchange, id: string): void {
+    const { signal } = this.#over;
+    const look = (): void => {
+      if (this.#pods.has(id)) go();
+    };
+    const go = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', go);
+      this.#waiting.delete(look);
+      this.#missed.add(exchange);
+      if (!exchange.response.destroyed) this.handle(exchange);
+    };
+    const timer = setTimeout(go, appearsMs);
+    signal.addEventListener('abort', go, { once: true });
+    this.#waiting.add(look);
   }
 
   #up(): Pod[] {
@@ -173,6 +202,7 @@ export class ReplicatedUpstream implements Upstream {
       pod.over = new AbortController();
       void this.#keepConnecting(pod, startAnother, onUp).catch(this.#options.onFault);
     }
+    for (const look of this.#waiting) look();
     const ids = new Set(listed.map(({ id }) => id));
     for (const pod of this.#pods.values())
       if (!ids.has(pod.id) && pod.address !== undefined)

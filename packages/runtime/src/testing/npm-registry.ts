@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { glob, readFile, readdir, stat } from 'node:fs/promises';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, relative, sep } from 'node:path';
@@ -129,6 +129,9 @@ const integrityOf = (tarball: Buffer) => `sha512-${createHash('sha512').update(t
 
 const tarballPath = ({ name, version }: Published['manifest']) => `/${name}/-/${version}.tgz`;
 
+/** The same content has the same hash, as with npm. */
+const mtime = new Date('1985-10-26T08:15:00.000Z');
+
 /** Packs a folder as `npm pack` does, which takes ten times as long. */
 async function publish(folder: string): Promise<Published> {
   const manifest = JSON.parse(
@@ -137,22 +140,26 @@ async function publish(folder: string): Promise<Published> {
     files?: string[];
     bin?: string | Record<string, string>;
   };
-  const { files = ['.'], bin = {} } = manifest;
+  const { files, bin = {} } = manifest;
   const programs = (typeof bin === 'string' ? [bin] : Object.values(bin)).map((path) => join(folder, path));
   const packed = pack();
   const compressed = buffer(packed.pipe(createGzip()));
-  for (const path of await filesIn(folder, ['package.json', ...files])) {
+  for (const path of await filesIn(folder, files)) {
     const mode = programs.includes(path) ? 0o755 : 0o644;
-    packed.entry({ name: `package/${relative(folder, path)}`, mode }, await readFile(path));
+    packed.entry({ name: `package/${relative(folder, path)}`, mode, mtime }, await readFile(path));
   }
   packed.finalize();
   return { manifest, tarball: await compressed };
 }
 
-/** All files at the places, without those of other packages. */
-async function filesIn(folder: string, places: readonly string[]): Promise<string[]> {
+/** The files that patterns name, or all of them, without those of other packages. */
+async function filesIn(folder: string, patterns: readonly string[] | undefined): Promise<string[]> {
   const found = new Set<string>();
-  for (const place of places.map((each) => join(folder, each))) {
+  const places =
+    patterns === undefined
+      ? ['.']
+      : await Array.fromAsync(glob(['package.json', ...patterns], { cwd: folder }));
+  for (const place of places.map((each) => join(folder, each)).toSorted()) {
     if ((await stat(place)).isFile()) found.add(place);
     else
       for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
