@@ -4,6 +4,7 @@ import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Seal } from '../bridge/seal.ts';
 import { RouteSeal } from './route.ts';
@@ -11,6 +12,7 @@ import { Peers } from './peers.ts';
 import { unknownClient } from '../upstream/server-sessions.ts';
 import { openTestProxy } from '../testing/test-proxy.ts';
 import type { TestProxy } from '../testing/test-proxy.ts';
+import type { ServerPod } from '../upstream/upstream.ts';
 
 const never = new AbortController().signal;
 
@@ -188,11 +190,16 @@ describe('a connection between proxies', () => {
 });
 
 describe.each(['streamable-http', 'sse'] as const)('two proxies of one %s server', (transport) => {
-  const open = async (key: Uint8Array, workload = 'test'): Promise<TestProxy> =>
+  const open = async (key: Uint8Array, workload = 'test', onRequest = (): void => {}): Promise<TestProxy> =>
     openTestProxy({
       transport,
       workload,
-      access: { check: async (authorization) => ({ id: authorization ?? '' }) },
+      access: {
+        async check(authorization) {
+          onRequest();
+          return { id: authorization ?? '' };
+        },
+      },
       replicas: { keys: keysOf(key), peers: { host: '127.0.0.1', port: 0, advertised: '127.0.0.1' } },
     });
   const post = (url: string, message: object, headers: Record<string, string>): Promise<Response> =>
@@ -268,6 +275,37 @@ describe.each(['streamable-http', 'sse'] as const)('two proxies of one %s server
 
     expect(statuses).toEqual([404, 404, 404]);
   });
+
+  // Sessions of HTTP+SSE are served by the proxy in which they began.
+  test.each(transport === 'streamable-http' ? ['wait for a server that only the other proxy knows yet'] : [])(
+    '%s',
+    async () => {
+      const key = newKey();
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      await using one = await open(key);
+      await using two = await open(key, 'test', arrive);
+      const { address } = await one.connect();
+      if (address === undefined) throw new Error('the server has an address');
+      const { promise: listing, resolve: follow } = Promise.withResolvers<(pods: ServerPod[]) => void>();
+      const pod = (id: string): ServerPod => ({ id, address, isRetiring: false });
+      const connected = two.proxy.connect(
+        { pods: { follow } },
+        () => Promise.reject(new Error('not started')),
+        never,
+      );
+      const list = await listing;
+      list([pod('other')]);
+      await connected;
+      const session = await begin(one.url, 'alice');
+
+      const status = statusOf(two.url, 'alice', session);
+      await arrived;
+      await turn();
+      list([pod('other'), pod('server')]);
+
+      expect(await status).toBe(200);
+    },
+  );
 
   test('do not continue a session that its client has ended', async () => {
     const key = newKey();

@@ -53,7 +53,7 @@ export class ReplicatedUpstream implements Upstream {
   readonly #pods = new Map<string, Pod>();
   #over = new AbortController();
   #turn = 0;
-  /** Called when servers were listed. */
+  /** Called when a server has answered. */
   readonly #waiting = new Set<() => void>();
   /** Requests whose server has not appeared. */
   readonly #missed = new WeakSet<Exchange>();
@@ -150,7 +150,7 @@ export class ReplicatedUpstream implements Upstream {
   #handleLater(exchange: Exchange, id: string): void {
     const { signal } = this.#over;
     const look = (): void => {
-      if (this.#pods.has(id)) go();
+      if (this.#pods.get(id)?.isUp === true) go();
     };
     const go = (): void => {
       clearTimeout(timer);
@@ -202,7 +202,6 @@ export class ReplicatedUpstream implements Upstream {
       pod.over = new AbortController();
       void this.#keepConnecting(pod, startAnother, onUp).catch(this.#options.onFault);
     }
-    for (const look of this.#waiting) look();
     const ids = new Set(listed.map(({ id }) => id));
     for (const pod of this.#pods.values())
       if (!ids.has(pod.id) && pod.address !== undefined)
@@ -217,6 +216,7 @@ export class ReplicatedUpstream implements Upstream {
         await upstream.connect(address === undefined ? {} : { address }, startAnother, signal);
         if (signal.aborted) return;
         pod.isUp = true;
+        for (const look of this.#waiting) look();
         return onUp();
       } catch (error) {
         if (signal.aborted) return;
