@@ -65,7 +65,7 @@ export async function openWorld(
   };
 }
 
-/** The names of what a list contains. */
+/** The names and URIs in a list. */
 export async function namesIn(client: McpCaller, method: string): Promise<string[]> {
   const { result } = await client.ask(method);
   const [items = []] = Object.values(result).filter(Array.isArray);

@@ -157,7 +157,14 @@ export class ReplicatedUpstream implements Upstream {
       signal.removeEventListener('abort', go);
       this.#waiting.delete(look);
       this.#missed.add(exchange);
-      if (!exchange.response.destroyed) this.handle(exchange);
+      if (exchange.response.destroyed) return;
+      try {
+        this.handle(exchange);
+      } catch (error) {
+        // A fault of one request must not count as one of the server that has just answered.
+        this.#options.onFault(error);
+        exchange.response.destroy();
+      }
     };
     const timer = setTimeout(go, appearsMs);
     signal.addEventListener('abort', go, { once: true });
