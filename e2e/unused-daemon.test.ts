@@ -1,5 +1,8 @@
-import { access, rm } from 'node:fs/promises';
+import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { statePaths } from '@toolhive/state/paths';
+import { takeOwnership } from '@toolhive/state/ownership';
+import pino from 'pino';
 import { expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
@@ -29,6 +32,19 @@ test('a background daemon ends without workloads and requests', async () => {
   const listed = JSON.parse(await user.mustThv('list', '--all', '--format', 'json')) as object[];
   expect(listed).toEqual([expect.objectContaining({ name: 'one', status: 'stopped' })]);
   expect(await user.daemonPid()).not.toBe(pid);
+});
+
+test('a command during the end of a daemon waits for its end, and gets an answer from the next one', async () => {
+  await using user = await makeUser();
+  const paths = statePaths(user.env);
+  const ending = await takeOwnership(paths, pino({ enabled: false }));
+  const log = join(paths.state, 'hive.log');
+
+  const listed = user.thv('list', '--format', 'json');
+  await until(async () => (await readFile(log, 'utf8').catch(() => '')).includes('waiting for the end'));
+  ending[Symbol.dispose]();
+
+  expect(await listed).toMatchObject({ code: 0, stdout: '[]\n' });
 });
 
 test('what holds for all workloads of this machine is said once', async () => {

@@ -28,8 +28,7 @@ describeCluster('the Helm charts', () => {
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   const helm = async (...words: string[]): Promise<string> =>
-    (await run(join(tools, 'helm'), words, { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } }))
-      .stdout;
+    (await run(join(tools, 'helm'), words, { env: { ...process.env, ...cluster.env } })).stdout;
 
   test.each([crdChart, operatorChart])('pass helm lint: %s', async (chart) => {
     expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');

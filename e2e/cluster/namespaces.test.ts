@@ -29,7 +29,8 @@ describeCluster('an operator that cannot read everything', () => {
     await cluster.define();
     await apply(namespace, server('late'));
     await waitFor(namespace, 'mcpserver/late');
-    expect((await askOperator(operator, '/readyz')).text).toBe('ok\n');
+    // The API server prepares the storage of each definition at its own time.
+    await expect.poll(async () => (await askOperator(operator, '/readyz')).text).toBe('ok\n');
   });
 
   test('works in the other namespaces, and continues in one that it is allowed to read later', async () => {

@@ -15,8 +15,8 @@ import type { StatePaths } from '@toolhive/state/paths';
 import { daemonLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
 
-/** How long a background daemon may take until it answers. */
-const startLimitMs = 20_000;
+/** How long a background daemon may take until it answers, with the end of the one before. */
+const startLimitMs = 50_000;
 const pollMs = 25;
 
 /** A client of the daemon that owns this user's state. Starts a background daemon if none is running. */

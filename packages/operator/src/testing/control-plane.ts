@@ -34,6 +34,8 @@ export interface ControlPlane extends AsyncDisposable {
   client: KubernetesClient;
   /** Runs kubectl as an administrator and returns its output. Throws with its messages. */
   kubectl: (args: readonly string[], input?: string) => Promise<string>;
+  /** The environment for kubectl, with a memory of definitions that no other control plane at the same port has left. */
+  env: { KUBECONFIG: string; KUBECACHEDIR: string };
   /** Creates or replaces the custom resource definitions. */
   define: () => Promise<void>;
   /** Creates a namespace that enforces the restricted Pod Security Standard, and returns its name. */
@@ -103,8 +105,10 @@ export async function startControlPlane({
       return operate('start');
     });
     const client = new KubernetesClient(await loadKubeconfig({ path: kubeconfig }));
+    const forKubectl = { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(state, 'kubectl') };
     const kubectl = async (args: readonly string[], input?: string): Promise<string> => {
-      const running = run(join(programs, 'kubectl'), [`--kubeconfig=${kubeconfig}`, ...args], {
+      const running = run(join(programs, 'kubectl'), args, {
+        env: { ...process.env, ...forKubectl },
         maxBuffer: MAX_OUTPUT_BYTES,
       });
       if (input !== undefined) running.child.stdin?.end(input);
@@ -122,6 +126,7 @@ export async function startControlPlane({
     return {
       define,
       kubeconfig,
+      env: forKubectl,
       state,
       serviceRange: `${network}.0.0/16`,
       serviceAddress: `${network}.0.1`,

@@ -25,7 +25,7 @@ import { portFrom } from '../port.ts';
 /** The reason for a requested end. */
 const asked = Symbol('asked');
 
-/** How long a daemon in the background gets to end before this one gives up taking over. */
+/** How long another daemon gets to end before this one gives up taking over. */
 const takeOverMs = 30_000;
 
 /** Runs the daemon until a signal or a request stops it, and calls `onReady` when it serves requests. */
@@ -54,7 +54,8 @@ export async function serve(
     version,
     env: process.env,
     log,
-    openCore: () => (isBackground ? openCore(options) : openOrTakeOver(options, out.note, signal)),
+    openCore: () =>
+      isBackground ? openAfterOther(options, signal) : openOrTakeOver(options, out.note, signal),
     background: isBackground ? { idleMs: () => idleLimit(process.env) } : undefined,
     listen: addressIn({ isBackground, socket, port: { kind: 'port', host, port, access, policies } }),
     reference: flags.has('openapi'),
@@ -122,6 +123,29 @@ async function toolsFrom(flags: FlagValues, note: (text: string) => void): Promi
   return { host, port: portFrom(flags, 'experimental-mcp-port'), access: check && { check } };
 }
 
+/**
+ * A daemon that ends no longer answers commands, but still owns the state directory. Throws `conflict` if the other one
+ * answers, because it is there to stay.
+ */
+function openAfterOther(options: CoreOptions, signal: AbortSignal): Promise<Core> {
+  let isWaiting = false;
+  return untilItEnds(
+    () =>
+      openCore(options).catch(async (error: unknown) => {
+        if ((await findDaemon()) !== undefined) throw error;
+        retryOnConflict(error);
+        if (!isWaiting) options.log.info('waiting for the end of another daemon, which no longer answers');
+        isWaiting = true;
+        return undefined;
+      }),
+    signal,
+  );
+}
+
+function untilItEnds(open: () => Promise<Core | undefined>, signal: AbortSignal): Promise<Core> {
+  return waitUntil(open, { timeoutMs: takeOverMs, signal, what: 'the other daemon to end' });
+}
+
 /** A background daemon gives way to a daemon in the foreground. */
 async function openOrTakeOver(
   options: CoreOptions,
@@ -141,11 +165,7 @@ async function openOrTakeOver(
     }
     note('taking over from the daemon that runs already');
     await other.stopDaemon({});
-    return waitUntil(() => openCore(options).catch(retryOnConflict), {
-      timeoutMs: takeOverMs,
-      signal,
-      what: 'the other daemon to end',
-    });
+    return untilItEnds(() => openCore(options).catch(retryOnConflict), signal);
   }
 }
 
