@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { expect, test } from 'vitest';
-import { suitesOf, testFiles } from './suites.ts';
+import { suitesOf, suitesWith, testFiles } from './suites.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -24,6 +24,16 @@ test('an unknown suite in the first line of a test file is an error that lists a
   expect(() => suitesOf('a.test.ts', '// @suite sistem\n')).toThrow(
     'a.test.ts: unknown suite sistem. The suites are docs, engines,',
   );
+});
+
+test.each([
+  [['e2e/cluster/scale.test.ts'], ['kubernetes']],
+  [['./packages/proxy/src/chaos.test.ts', '--bail=1'], ['faults']],
+  [['apps/web/src/ui/toasts.test.tsx'], ['web']],
+  [['packages/contract/src/printable.test.ts', '-t', 'a title'], ['unit']],
+  [['-t', 'a title'], []],
+])('%j names the suites of its files', (words, expected) => {
+  expect(suitesWith(words, root)).toEqual(expected);
 });
 
 test('every test file that uses a runtime of the machine belongs to another suite than the pure tests', async () => {

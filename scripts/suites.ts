@@ -131,6 +131,19 @@ export function isSuite(word: string): word is SuiteName {
   return Object.hasOwn(table, word);
 }
 
+/**
+ * The suites with test files whose paths contain one of the words, as Vitest finds files. Other words, such as values of
+ * options, name none.
+ */
+export function suitesWith(words: readonly string[], root: string): SuiteName[] {
+  const found = testFiles(root);
+  found.set('web', globSync('apps/web/src/**/*.test.tsx', { cwd: root }));
+  const paths = words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^\.\//, ''));
+  return suiteNames.filter((name) =>
+    found.get(name)?.some((file) => paths.some((path) => file.includes(path))),
+  );
+}
+
 /** All test files of Node.js, by suite. The tests of web components are in `apps/web/vitest.config.ts`. */
 export function testFiles(root: string): Map<SuiteName, string[]> {
   const files = new Map<SuiteName, string[]>(suiteNames.map((name) => [name, []]));

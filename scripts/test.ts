@@ -1,10 +1,10 @@
 // All tests: `npm test`. Names of suites and arguments of Vitest can follow `--`, and then nothing else is run.
-import { buildCli } from './build.ts';
+import { buildCli, root } from './build.ts';
 import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
 import { buildClusterTools } from './cluster-tools.ts';
 import { installMissing } from '@toolhive/testing/machine';
-import { isSuite, suiteNames, suites } from './suites.ts';
+import { isSuite, suiteNames, suites, suitesWith } from './suites.ts';
 import type { SuiteName } from './suites.ts';
 import { runTests, runUnansweredAgain, tallyOf } from './test-runs.ts';
 
@@ -19,8 +19,9 @@ async function test(): Promise<void> {
   const named = (end === -1 ? words : words.slice(0, end)).filter(isSuite);
   const forVitest = words.slice(named.length);
   const isEverything = words.length === 0;
+  const withFiles = named.length > 0 ? named : suitesWith(forVitest, root);
   const isChosen = (name: SuiteName): boolean =>
-    named.length > 0 ? named.includes(name) : !isEverything || isCi || suites[name].isDefault;
+    withFiles.length > 0 ? withFiles.includes(name) : isCi || suites[name].isDefault;
   const chosen = suiteNames.filter(isChosen);
 
   installPrograms(chosen);
