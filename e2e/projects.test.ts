@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Group } from '@toolhive/contract/group';
 import type { ProjectPlan, ProjectResult, Projects, RemovedProject } from '@toolhive/contract/project';
 import type { Workload } from '@toolhive/contract/workload';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
@@ -241,6 +242,47 @@ test('workloads of the user and of other projects stay as they are', async () =>
   expect(left).toEqual(['echo', 'echo-3', 'other-2']);
   expect(removed.servers).toEqual([{ name: 'echo', workload: 'echo-3' }]);
   expect((await workloads(user)).map(({ name }) => name)).toEqual(['echo', 'other-2']);
+});
+
+test('a group of a project gets its endpoint, and a group with other workloads stays as it is', async () => {
+  await using user = await makeUser();
+  await user.mustThv('group', 'create', 'mine');
+  await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'own', '--group', 'mine', '--', 'echo');
+  const groups =
+    'groups:\n  team:\n    endpoint: combined\n    tools: [one/echo]\n  mine:\n    endpoint: meta\n';
+  const inGroup = (name: string, group: string): string => server(name, `    group: ${group}\n`);
+  const written = file(inGroup('one', 'team'), inGroup('two', 'team'), inGroup('three', 'mine'));
+  const path = await project(user, { 'toolhive.yaml': written + groups });
+
+  const { code, stdout } = await user.thv('up', path, '--yes', '--format', 'json');
+  const result = JSON.parse(stdout) as ProjectResult;
+  const again = await json<ProjectPlan>(user, 'up', path, '--dry-run');
+  const refused = await user.thv('up', path, '--locked', '--yes');
+  const exported = await user.mustThv('export', '--format', 'project', '--group', 'team');
+  await using client = await connectTo(result.groups?.[0]?.url ?? '');
+  const tools = await client.tools();
+  await user.mustThv('down', path, '--yes');
+  const left = await json<Group[]>(user, 'group', 'list');
+
+  const problem = 'other workloads are in the group: own';
+  expect(code).toBe(3);
+  expect(result.groups).toMatchObject([
+    { name: 'team', changed: true },
+    { name: 'mine', changed: false, problem },
+  ]);
+  expect(again.groups).toMatchObject([
+    { name: 'team', changes: [] },
+    { name: 'mine', problem },
+  ]);
+  expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining(`group mine: ${problem}`) });
+  expect(tools).toEqual(['echo']);
+  expect(exported).toContain('groups:\n  team:\n    endpoint: combined\n    tools:\n      - one/echo\n');
+  expect(left.map(({ name, endpoint }) => [name, endpoint])).toEqual([
+    ['default', undefined],
+    ['mine', undefined],
+    ['team', undefined],
+  ]);
+  expect((await workloads(user)).map(({ name }) => name)).toEqual(['own']);
 });
 
 test('a name that no workload can have is changed, and says nothing about other workloads', async () => {

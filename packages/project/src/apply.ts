@@ -1,5 +1,5 @@
 import { ThvError, conflict, messageOf } from '@toolhive/contract/failure';
-import type { ApplyProject, AppliedServer, ProjectResult } from '@toolhive/contract/project';
+import type { AppliedGroup, ApplyProject, AppliedServer, ProjectResult } from '@toolhive/contract/project';
 import { riskNames, risksIn } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Core } from '@toolhive/core/core';
@@ -7,6 +7,8 @@ import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload } from '@toolhive/core/describe';
 import { createGroup } from '@toolhive/core/groups';
 import { deleteWorkload, exportWorkload, startWorkload } from '@toolhive/core/operate';
+import { applyGroups } from './groups.ts';
+import type { GroupPlan } from './groups.ts';
 import { contentOf, lockedServer, toolsOf } from './content.ts';
 import { emptyLock, formatLock, packageLock, requireContent, requireTools } from './lock.ts';
 import type { LockedServer } from './lock.ts';
@@ -49,7 +51,7 @@ export class ProjectRun {
     }
   }
 
-  async #run({ servers, lock, inputs }: Plan, call: Call): Promise<ProjectResult> {
+  async #run({ servers, groups, lock, inputs }: Plan, call: Call): Promise<ProjectResult> {
     this.#project = { ...this.#project, inputs };
     const applied: AppliedServer[] = [];
     const locks: Record<string, LockedServer> = {};
@@ -64,9 +66,28 @@ export class ProjectRun {
         throw conflict(`${name}: ${result.problem}`, { hint: result.hint ?? 'nothing was changed' });
       }
     }
+    const changed = await this.#applyGroups(groups, call);
     const text = formatLock({ ...emptyLock, servers: locks });
     const isSame = this.#request.locked === true || text === this.#request.lock;
-    return { project: this.#project.name, servers: applied, ...(isSame ? {} : { lock: text }) };
+    return {
+      project: this.#project.name,
+      servers: applied,
+      ...(changed.length === 0 ? {} : { groups: changed }),
+      ...(isSame ? {} : { lock: text }),
+    };
+  }
+
+  async #applyGroups(groups: readonly GroupPlan[], call: Call): Promise<AppliedGroup[]> {
+    if (groups.length === 0) return [];
+    // Noted first, so that `thv down` finds an endpoint that a killed daemon has switched on.
+    const named = groups.flatMap(({ shown: { name, problem } }) => (problem === undefined ? [name] : []));
+    await this.#save({ groups: [...new Set([...(this.#project.groups ?? []), ...named])] });
+    const ids = new Set(Object.values(this.#project.servers).flatMap(({ id }) => id ?? []));
+    const applied = await applyGroups(this.#core, groups, ids, call);
+    const failed = applied.find(({ problem }) => problem !== undefined);
+    if (failed !== undefined && this.#request.locked === true)
+      throw conflict(`group ${failed.name}: ${failed.problem}`, { hint: failed.hint });
+    return applied;
   }
 
   async #apply(

@@ -6,10 +6,11 @@ import { invalid } from '@toolhive/contract/failure';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { projectSchemaId, projectVersion } from '@toolhive/contract/project';
-import type { ExportProject, ExportedProject, ProjectServer } from '@toolhive/contract/project';
+import type { ExportProject, ExportedProject, ProjectGroup, ProjectServer } from '@toolhive/contract/project';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '@toolhive/core/core';
 import { getWorkload } from '@toolhive/core/describe';
+import { isOfSwitch } from '@toolhive/core/groups';
 import { exportWorkload } from '@toolhive/core/operate';
 import { stringify } from 'yaml';
 import { projectLabel } from './plan.ts';
@@ -32,6 +33,7 @@ export async function exportProject(
   const servers: Record<string, ProjectServer> = {};
   for (const name of new Set(chosen)) {
     const runConfig = exportWorkload(core, name);
+    if (isOfSwitch(runConfig)) continue; // its group is in the file
     if (runConfig.built_in !== undefined) {
       notes.push(`${name} is part of ToolHive, and is not in the file`);
       continue;
@@ -42,7 +44,25 @@ export async function exportProject(
     servers[name] = await serverOf(core, runConfig, { directory, note });
   }
   const comment = `# yaml-language-server: $schema=${projectSchemaId}\n`;
-  return { document: comment + stringify({ version: projectVersion, servers }, { lineWidth: 0 }), notes };
+  const groups = groupsOf(core, servers);
+  const document = { version: projectVersion, ...(groups === undefined ? {} : { groups }), servers };
+  return { document: comment + stringify(document, { lineWidth: 0 }), notes };
+}
+
+/** The groups of servers that have an endpoint or a description. */
+function groupsOf(
+  core: Core,
+  servers: Readonly<Record<string, ProjectServer>>,
+): Record<string, ProjectGroup> | undefined {
+  const named = new Set(Object.values(servers).flatMap(({ group }) => group ?? []));
+  const groups = core.groups
+    .all()
+    .filter(({ name, endpoint }) => named.has(name) && endpoint !== undefined)
+    .map(({ name, description, endpoint, tools }): [string, ProjectGroup] => [
+      name,
+      withoutAbsent({ description, endpoint, tools: tools.length === 0 ? undefined : [...tools] }),
+    ]);
+  return groups.length === 0 ? undefined : Object.fromEntries(groups);
 }
 
 interface Context {

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { invalid, tooLarge } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
-import { ProjectFile, ProjectServer, maxProjectFile } from '@toolhive/contract/project';
+import { ProjectFile, ProjectGroup, ProjectServer, maxProjectFile } from '@toolhive/contract/project';
 import { readClientDocument } from '@toolhive/pasted/client-document';
 import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document';
 import canonicalize from 'canonicalize';
@@ -19,6 +19,7 @@ export type FileServer = { name: string; settings: string } & (
 export interface ParsedFile {
   name: string;
   servers: FileServer[];
+  groups: Readonly<Record<string, ProjectGroup>>;
   inputs: ClientDocument['inputs'];
 }
 
@@ -54,7 +55,7 @@ function parseClientFile(text: string, path: string): ParsedFile {
     const name = entry.name === '' ? entry.workload : entry.name;
     return { form: 'client', name, entry, settings: hashOf(entry.entry) };
   });
-  return { name: directoryName(path), servers, inputs };
+  return { name: directoryName(path), servers, groups: {}, inputs };
 }
 
 function parseProject(text: string, path: string): ParsedFile {
@@ -74,9 +75,10 @@ function parseProject(text: string, path: string): ParsedFile {
   refuseTricks(document, file, lines);
   const parsed = ProjectFile.safeParse(document.toJS({ maxAliasCount: 0 }));
   if (!parsed.success) throw explained(parsed.error.issues, document, file, lines);
-  const { name = directoryName(path), servers, inputs = [] } = parsed.data;
+  const { name = directoryName(path), servers, groups = {}, inputs = [] } = parsed.data;
   return {
     name,
+    groups,
     servers: Object.entries(servers).map(([server, value]): FileServer => {
       return { form: 'project', name: server, server: value, settings: hashOf(value) };
     }),
@@ -157,7 +159,9 @@ function lineOf(document: Document.Parsed, path: readonly PropertyKey[], lines: 
 
 function knownKeys(path: readonly PropertyKey[]): string[] {
   if (path.length === 0) return Object.keys(ProjectFile.shape).filter((key) => key !== '$schema');
-  return path[0] === 'servers' && path.length === 2 ? Object.keys(ProjectServer.shape) : [];
+  if (path.length !== 2) return [];
+  const { shape } = path[0] === 'groups' ? ProjectGroup : ProjectServer;
+  return Object.keys(shape);
 }
 
 /** Other words for keys, from requests and from clients. */

@@ -21,6 +21,8 @@ import { desiredOf, ownSecret } from './desired.ts';
 import type { Answers, Desired } from './desired.ts';
 import { directoryOf, hashOf, parseFile } from './file.ts';
 import type { FileServer } from './file.ts';
+import { planGroups } from './groups.ts';
+import type { GroupPlan } from './groups.ts';
 import { entryDifference, parseLock, statedDifferences } from './lock.ts';
 import type { Lock, LockedServer, Stated } from './lock.ts';
 import type { Owned, Project, ProjectRecord } from './record.ts';
@@ -47,6 +49,7 @@ export interface Plan {
   project: Project;
   lock: Lock | undefined;
   servers: ServerPlan[];
+  groups: GroupPlan[];
   shown: ProjectPlan;
   /** The answers to keep, which are no secrets. */
   inputs: Record<string, string>;
@@ -107,10 +110,18 @@ export async function planOf(
       shown: { name, workload: present.workload, action, changes: [], access: [], notes: [] },
     });
   }
+  const groups = planGroups(core, file.groups, servers);
+  if (request.locked === true)
+    refusals.push(
+      ...groups.flatMap(({ shown: { name, problem, hint = 'fix the problem, and try again' } }) =>
+        problem === undefined ? [] : [{ message: `group ${name}: ${problem}`, hint }],
+      ),
+    );
   const shown = {
     project: file.name,
     path,
     servers: servers.map((each) => each.shown),
+    ...(groups.length === 0 ? {} : { groups: groups.map((each) => each.shown) }),
     inputs: planner.unanswered,
     refusals,
   };
@@ -121,6 +132,7 @@ export async function planOf(
     project: { ...project, name: file.name },
     lock,
     servers,
+    groups,
     inputs: Object.fromEntries(inputs),
     shown: { ...shown, digest: hashOf([shown, [...stated]]) },
   };

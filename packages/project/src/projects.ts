@@ -15,6 +15,7 @@ import type { Core } from '@toolhive/core/core';
 import { ProjectRun, removeOwned } from './apply.ts';
 import type { Call } from './apply.ts';
 import { exportProject } from './export.ts';
+import { clearGroups } from './groups.ts';
 import { planOf, presentWorkloads, problemOf } from './plan.ts';
 import type { Plan } from './plan.ts';
 import { ProjectRecord } from './record.ts';
@@ -92,6 +93,7 @@ export class Projects {
         servers.push({ name, workload, ...failure });
       }
       const kept = Object.entries(project.servers).filter(([name]) => left.has(name));
+      await clearGroups(this.#core, project.groups ?? [], call);
       await this.#record.save(path, { ...project, servers: Object.fromEntries(kept) });
       return { servers, kept_secrets: Object.values(project.secrets).toSorted() };
     });

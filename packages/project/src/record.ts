@@ -26,6 +26,8 @@ const Project = z.object({
   secrets: z.record(z.string(), z.string()),
   /** Answers that are no secrets. */
   inputs: z.record(z.string(), z.string()),
+  /** The groups whose endpoints the project has set. */
+  groups: z.array(z.string()).optional(),
 });
 export type Project = z.infer<typeof Project>;
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { Argument, Environment, WorkloadName } from './names.ts';
+import { EndpointChoice } from './group.ts';
+import { Argument, ChosenTool, Environment, GroupName, WorkloadName } from './names.ts';
 import { PermissionProfile, builtInProfiles } from './permission-profile.ts';
 import { WorkloadCheck } from './preview.ts';
 import { Risk } from './risk.ts';
@@ -78,6 +79,24 @@ export const ProjectServer = z
   .meta({ description: 'A server of a project.' });
 export type ProjectServer = z.infer<typeof ProjectServer>;
 
+/** A group with servers of a project. */
+export const ProjectGroup = z
+  .strictObject({
+    description: z.string().max(500).optional(),
+    endpoint: EndpointChoice.optional(),
+    tools: z
+      .array(ChosenTool)
+      .max(2_000)
+      .optional()
+      .meta({
+        description:
+          'The tools that the combined endpoint offers, as SERVER/TOOL, or SERVER/* for all tools of a server. By default, all.',
+        examples: [['time/get_current_time']],
+      }),
+  })
+  .meta({ description: 'A group with servers of the project only.' });
+export type ProjectGroup = z.infer<typeof ProjectGroup>;
+
 const ProjectInput = z
   .strictObject({
     id: z
@@ -98,6 +117,9 @@ export const ProjectFile = z
       description: 'The name of the project. By default, the name of its directory.',
     }),
     inputs: z.array(ProjectInput).max(100).optional(),
+    groups: z.record(GroupName, ProjectGroup).optional().meta({
+      description: 'The settings of the groups that servers name, by the name of the group.',
+    }),
     servers: z.record(WorkloadName, ProjectServer).meta({ description: 'The servers, by their name.' }),
   })
   .meta({
@@ -199,6 +221,16 @@ const PlannedProjectServer = z
   .meta({ id: 'PlannedProjectServer', description: 'The plan for a server of a project.' });
 export type PlannedProjectServer = z.infer<typeof PlannedProjectServer>;
 
+const PlannedProjectGroup = z
+  .object({
+    name: z.string(),
+    changes: z.array(z.string()).meta({ description: 'The changed settings, in words.' }),
+    problem,
+    hint,
+  })
+  .meta({ id: 'PlannedProjectGroup', description: 'The plan for a group of a project.' });
+export type PlannedProjectGroup = z.infer<typeof PlannedProjectGroup>;
+
 const LockRefusal = z
   .object({
     server: z.string().optional().meta({ description: 'Absent for the whole lock file.' }),
@@ -213,6 +245,10 @@ export const ProjectPlan = z
     project: z.string().meta({ description: 'The name of the project.' }),
     path,
     servers: z.array(PlannedProjectServer),
+    groups: z
+      .array(PlannedProjectGroup)
+      .optional()
+      .meta({ description: 'Absent if the file has no groups.' }),
     inputs: z
       .array(
         z.object({
@@ -241,10 +277,22 @@ const AppliedServer = z
   .meta({ id: 'AppliedServer', description: 'The result for a server of a project.' });
 export type AppliedServer = z.infer<typeof AppliedServer>;
 
+const AppliedGroup = z
+  .object({
+    name: z.string(),
+    changed: z.boolean(),
+    url: z.string().optional().meta({ description: 'The URL of the endpoint, for clients.' }),
+    problem,
+    hint,
+  })
+  .meta({ id: 'AppliedGroup', description: 'The result for a group of a project.' });
+export type AppliedGroup = z.infer<typeof AppliedGroup>;
+
 export const ProjectResult = z
   .object({
     project: z.string(),
     servers: z.array(AppliedServer),
+    groups: z.array(AppliedGroup).optional().meta({ description: 'Absent if the file has no groups.' }),
     lock: z.string().optional().meta({
       description: 'The new content of the lock file. Absent if it stays as it is.',
     }),

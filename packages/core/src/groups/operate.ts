@@ -13,6 +13,8 @@ import { printable } from '@toolhive/contract/printable';
 import type { ToolList } from '@toolhive/contract/tool-list';
 import { getCapabilities } from '../capabilities/operate.ts';
 
+export { isOfSwitch };
+
 export function listGroups(core: WorkloadsWing): Group[] {
   return core.groups.all().map(describe);
 }

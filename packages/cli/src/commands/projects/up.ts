@@ -53,7 +53,9 @@ export async function run(call: CommandCall): Promise<void> {
     return;
   }
   refuseDifferences(plan);
-  const isChange = plan.servers.some(({ action, problem }) => problem === undefined && changing.has(action));
+  const isChange =
+    plan.servers.some(({ action, problem }) => problem === undefined && changing.has(action)) ||
+    plan.groups?.some(({ changes }) => changes.length > 0) === true;
   const accepted = isChange ? await consent(plan, call) : [];
   if (isChange && (await findProvider(daemon, signal)) === undefined && needsSecrets(plan))
     await setUpForFirst(daemon, { out, signal });
@@ -67,8 +69,8 @@ export async function run(call: CommandCall): Promise<void> {
     showResult(page, result);
     if (written !== undefined) page.line(`wrote ${harmless(written)}`);
   });
-  if (result.servers.some(({ problem }) => problem !== undefined))
-    throw new ThvError('conflict', 'not all servers of the project run as the file says');
+  if ([...result.servers, ...(result.groups ?? [])].some(({ problem }) => problem !== undefined))
+    throw new ThvError('conflict', 'not everything in the project is as the file says');
 }
 
 const changing: ReadonlySet<string> = new Set(['create', 'update', 'remove']);
@@ -153,11 +155,19 @@ const titles: Readonly<Record<PlannedProjectServer['action'], string>> = {
 function showPlan(page: Page, plan: ProjectPlan): void {
   page.line(page.paint('bold', `Project ${printable(plan.project)}`));
   for (const server of plan.servers) showServer(page, server);
+  for (const { name, changes, problem, hint } of plan.groups ?? []) {
+    const title =
+      problem !== undefined ? 'is not possible' : changes.length > 0 ? 'is changed' : 'stays as it is';
+    page.line(`group ${printable(name)}: ${title}`);
+    for (const change of changes) page.line(`  Change: ${printable(change)}`);
+    if (problem !== undefined) showProblem(page, { problem, hint });
+  }
   for (const { message, hint } of plan.refusals) {
     page.line(page.paint('yellow', `Refused: ${printable(message)}`));
     page.line(`  Hint: ${printable(hint)}`);
   }
-  if (plan.servers.every(({ action, problem }) => action === 'keep' && problem === undefined))
+  const isKept = plan.servers.every(({ action, problem }) => action === 'keep' && problem === undefined);
+  if (isKept && !plan.groups?.some(({ changes, problem }) => changes.length > 0 || problem !== undefined))
     page.line('Nothing changes.');
 }
 
@@ -165,10 +175,7 @@ function showServer(page: Page, server: PlannedProjectServer): void {
   const { name, workload, action, changes, access, check, notes, problem, hint } = server;
   const also = workload === name ? '' : ` (workload ${workload})`;
   page.line(`${printable(name)}${also}: ${problem === undefined ? titles[action] : 'is not possible'}`);
-  if (problem !== undefined) {
-    page.line(page.paint('yellow', `  Problem: ${printable(problem)}`));
-    if (hint !== undefined) page.line(`  Hint: ${printable(hint)}`);
-  }
+  if (problem !== undefined) showProblem(page, { problem, hint });
   for (const change of changes)
     page.line(`  ${action === 'create' ? 'With' : 'Change'}: ${printable(change)}`);
   if (check !== undefined) {
@@ -181,6 +188,11 @@ function showServer(page: Page, server: PlannedProjectServer): void {
   for (const note of [...notes, ...(check?.notes ?? [])]) page.line(`  Note: ${printable(note)}`);
 }
 
+function showProblem(page: Page, { problem, hint }: { problem: string; hint?: string | undefined }): void {
+  page.line(page.paint('yellow', `  Problem: ${printable(problem)}`));
+  if (hint !== undefined) page.line(`  Hint: ${printable(hint)}`);
+}
+
 const done: Readonly<Record<PlannedProjectServer['action'], string>> = {
   create: 'created',
   update: 'updated',
@@ -190,7 +202,7 @@ const done: Readonly<Record<PlannedProjectServer['action'], string>> = {
   leave: 'left',
 };
 
-function showResult(page: Page, { servers }: ProjectResult): void {
+function showResult(page: Page, { servers, groups = [] }: ProjectResult): void {
   for (const { name, action, url, notes, problem, hint } of servers) {
     if (problem === undefined) {
       page.line(
@@ -202,7 +214,16 @@ function showResult(page: Page, { servers }: ProjectResult): void {
       if (hint !== undefined) page.line(`  Hint: ${printable(hint)}`);
     }
   }
-  if (servers.every(({ action, problem }) => action === 'keep' && problem === undefined))
+  for (const { name, changed, url, problem, hint } of groups) {
+    const word = problem === undefined ? (changed ? 'changed' : 'unchanged') : 'refused';
+    const place = url === undefined ? '' : ` at ${url}`;
+    page.line(
+      `${page.paint(problem === undefined ? 'green' : 'yellow', word)} group ${printable(name)}${place}`,
+    );
+    if (problem !== undefined) showProblem(page, { problem, hint });
+  }
+  const isKept = servers.every(({ action, problem }) => action === 'keep' && problem === undefined);
+  if (isKept && !groups.some(({ changed, problem }) => changed || problem !== undefined))
     page.line('Nothing has changed.');
 }
 
