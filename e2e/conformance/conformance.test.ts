@@ -98,6 +98,20 @@ describe('the official conformance suite', () => {
   });
 
   test.for(revisions)(
+    'passes for %s through a combined endpoint',
+    { timeout: 240_000 },
+    async (revision) => {
+      const expected = (await directly[revision])
+        .filter((scenario) => scenario.isScored && passes(scenario))
+        .map(({ name }) => name);
+
+      const url = await endpoints.combined(generationOf[revision]);
+
+      expect(await failuresFrom(revision, url, expected)).toEqual([]);
+    },
+  );
+
+  test.for(revisions)(
     'passes for %s through a proxy that requires tokens',
     { timeout: 240_000 },
     async (revision) => {

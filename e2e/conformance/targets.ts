@@ -41,6 +41,8 @@ export interface Endpoints extends AsyncDisposable {
   proxied(target: Target): Promise<string>;
   /** Starts a meta server. */
   meta(): Promise<string>;
+  /** Starts the server in a group with a combined endpoint. */
+  combined(generation: Generation): Promise<string>;
   /** Starts the server as a workload that requires tokens, and returns an endpoint that adds one to each request. */
   withTokens(generation: Generation): Promise<string>;
   /** The program that is a client of remote workloads, and its environment. */
@@ -73,6 +75,13 @@ export async function openEndpoints(): Promise<Endpoints> {
     async meta() {
       await client.createWorkload({ body: { image: metaServerName } }, { onProgress: () => {} });
       const { proxy_url: url } = await client.getWorkload({ params: { name: metaServerName } });
+      return url;
+    },
+    async combined(generation) {
+      const group = `combined-${generation}`;
+      await client.createGroup({ body: { name: group, endpoint: 'combined' } }, { onProgress: () => {} });
+      await runAsWorkload(client, `one-${generation}`, image, { generation, transport: 'stdio' }, { group });
+      const { proxy_url: url } = await client.getWorkload({ params: { name: `combined-${group}` } });
       return url;
     },
     withTokens: (generation) => serveWithTokens(everything, client, image, generation),
