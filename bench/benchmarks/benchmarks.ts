@@ -1,6 +1,7 @@
 import type { Figure } from '../measurement.ts';
 import { bridge } from './bridge.ts';
 import { cli } from './cli.ts';
+import { combined } from './combined.ts';
 import { underAttacks } from './containment.ts';
 import { egress } from './egress.ts';
 import { underFloods } from './floods.ts';
@@ -41,6 +42,7 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'start', run: start },
   { name: 'list', run: list },
   { name: 'tools', run: tools },
+  { name: 'combined', run: combined },
   { name: 'operator', run: operator },
   { name: 'replicas', run: replicas },
 ];

@@ -4,13 +4,14 @@ import {
   errorCodes,
   errorMessage,
   idText,
-  insertMembers,
   isObject,
   readMessage,
   replaceAt,
   spanOf,
+  startOf,
+  withResult,
 } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
+import type { Message, Span } from '../jsonrpc/message.ts';
 import { cacheableMethods, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 
@@ -34,13 +35,26 @@ export function modernized(response: Message, method: string, { serverInfo }: Se
     ...(cacheableMethods.has(method) && isNew('cacheScope') ? { cacheScope: 'private' } : {}),
     ...(isNew('_meta') ? { _meta: server } : {}),
   };
-  const text = insertMembers(response.text, ['result'], members);
   const { _meta } = result;
-  return readMessage(
-    isObject(_meta) && _meta[meta.serverInfo] === undefined
-      ? insertMembers(text, ['result', '_meta'], server)
-      : text,
-  );
+  const described = withFirst(response, ['result'], members, { ...members, ...result });
+  return isObject(_meta) && _meta[meta.serverInfo] === undefined
+    ? withFirst(described, ['result', '_meta'], server, {
+        ...members,
+        ...result,
+        _meta: { ...server, ..._meta },
+      })
+    : described;
+}
+
+/** Writes members in front of others, without parsing the response again. */
+function withFirst(
+  response: Message,
+  path: readonly string[],
+  members: Record<string, unknown>,
+  result: Record<string, unknown>,
+): Message {
+  const place = startOf(response.text, path, members);
+  return place === undefined ? response : withResult(response, result, place);
 }
 
 /** Converts a modern server's response to earlier protocol versions, in which results have no type. */
@@ -51,9 +65,19 @@ export function withoutResultType(response: Message): Message {
   const key = text.lastIndexOf('"resultType"', start);
   // A name with escapes stays: clients ignore members that they do not know.
   if (key === -1 || !/^"resultType"\s*:\s*$/.test(text.slice(key, start))) return response;
-  const before = text.slice(0, key).trimEnd();
-  const after = text.slice(end).trimStart();
-  return readMessage(before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^,/, ''));
+  const { resultType: _type, ...result } = value.result;
+  return withResult(response, result, { span: withComma(text, [key, end]), replacement: '' });
+}
+
+/** The place of a member with the comma that separates the member from another one. */
+function withComma(text: string, [start, end]: Span): Span {
+  const isSpace = (at: number): boolean => /\s/.test(text.charAt(at));
+  let before = start - 1;
+  while (isSpace(before)) before--;
+  if (text[before] === ',') return [before, end];
+  let after = end;
+  while (isSpace(after)) after++;
+  return [start, text[after] === ',' ? after + 1 : end];
 }
 
 /** Returns a legacy server's result of `server/discover`, without the features that only legacy clients can use. */

@@ -265,6 +265,39 @@ export function replaceAt(text: string, [start, end]: Span, replacement: string)
 }
 
 /**
+ * Returns the response with another result. Its text differs at one place, so a large result is not parsed again. The
+ * caller answers for the same content in both.
+ */
+export function withResult(
+  response: Message,
+  result: Record<string, unknown>,
+  { span, replacement }: { span: Span; replacement: string },
+): Message {
+  const { id, text, value } = response;
+  const growth = replacement.length - (span[1] - span[0]);
+  return {
+    ...response,
+    text: replaceAt(text, span, replacement),
+    value: { ...value, result },
+    ...(id === undefined ? {} : { id: movedBy(id, growth, span) }),
+  };
+}
+
+/** Returns the place of the first member of the object at `path`, and how to write members before it. */
+export function startOf(
+  text: string,
+  path: readonly string[],
+  members: Readonly<Record<string, unknown>>,
+): { span: Span; replacement: string } | undefined {
+  const [start] = spanOf(text, path) ?? [];
+  if (start === undefined) return undefined;
+  const at = start + 1;
+  const inserted = JSON.stringify(members).slice(1, -1);
+  const isOnly = text.charCodeAt(skipSpace(text, at)) === closeBrace;
+  return { span: [at, at], replacement: inserted === '' || isOnly ? inserted : `${inserted},` };
+}
+
+/**
  * Returns the text with members added at the start of the object at `path`, which must not contain them yet. Missing
  * objects on the path are created.
  */
@@ -273,15 +306,10 @@ export function insertMembers(
   path: readonly string[],
   members: Readonly<Record<string, unknown>>,
 ): string {
-  const span = spanOf(text, path);
+  const place = startOf(text, path, members);
+  if (place !== undefined) return replaceAt(text, place.span, place.replacement);
   const name = path.at(-1);
-  if (span === undefined && name !== undefined)
-    return insertMembers(text, path.slice(0, -1), { [name]: members });
-  const [start] = span ?? [skipSpace(text, 0)];
-  const inserted = JSON.stringify(members).slice(1, -1);
-  const rest = skipSpace(text, start + 1);
-  const comma = text.charCodeAt(rest) === closeBrace || inserted === '' ? '' : ',';
-  return `${text.slice(0, start + 1)}${inserted}${comma}${text.slice(start + 1)}`;
+  return name === undefined ? text : insertMembers(text, path.slice(0, -1), { [name]: members });
 }
 
 /**
