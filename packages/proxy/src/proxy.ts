@@ -237,8 +237,11 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#health = 'healthy';
   }
 
-  /** Begins a session with the connected server and reads a list, as a client would. Throws if that does not work. */
-  checkSession(signal: AbortSignal): Promise<void> {
+  /**
+   * Begins a session with the connected server and reads a list, as a client would. Returns how the server refuses the list, if
+   * it does. Throws if no session works.
+   */
+  checkSession(signal: AbortSignal): Promise<string | undefined> {
     return this.#upstream.checkSession(signal);
   }
 

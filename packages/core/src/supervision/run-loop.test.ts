@@ -206,18 +206,20 @@ test('reports a server that ends when its client lists the tools', async () => {
   expect(loop.events[0]).toMatchObject({ failure: { reason: 'the server exited with code 4' } });
 });
 
-test('counts a server as running whose list is an error', async () => {
+test('counts a server as running whose list is an error, and says so', async () => {
+  const reported: string[] = [];
   const startServer = starting(
     'any',
     [],
     5_000,
     endingAt(() => false),
   );
-  await using loop = startLoop({ startServer });
+  await using loop = startLoop({ startServer, report: (message) => void reported.push(message) });
 
   await loop.until((event) => event.kind === 'running');
 
   expect(loop.events).toMatchObject([{ kind: 'running' }]);
+  expect(reported).toContain('the server refused tools/list: not known');
 });
 
 /** A legacy server whose lists are errors, and that ends at a message. */

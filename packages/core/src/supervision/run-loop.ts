@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ThvError, messageOf, timedOut } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
+import { printable } from '@toolhive/contract/printable';
 import type { ProtocolGeneration, RunningServer, StartInstance, WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Progress } from '@toolhive/runtime/runtime';
 
@@ -133,8 +134,9 @@ async function runOnce(
     await Promise.race([connected, ended]);
     signal.throwIfAborted();
     const checked = proxy.checkSession(AbortSignal.any([signal, over.signal]));
-    await Promise.race([checked, ended]);
+    const refusal = await Promise.race([checked, ended]);
     signal.throwIfAborted();
+    if (refusal !== undefined) report(printable(refusal).slice(0, 500));
     onWorking();
     await onEvent({ kind: 'running', id: started.id, generation: proxy.generation, afterMs: elapsedMs() });
     await Promise.race([ended, untilAborted(signal)]);

@@ -24,11 +24,14 @@ interface SessionCheckOptions {
   signal: AbortSignal;
 }
 
-/** Begins a session, reads a list, and ends the session. Throws `unavailable` if a client could not do that. */
+/**
+ * Begins a session, reads a list, and ends the session. Returns how the server refuses the list, if it does. Throws
+ * `unavailable` if a client could not begin a session.
+ */
 export async function checkSession(
   transport: Transport,
   { version, generation, input, signal }: SessionCheckOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const connection = new ServerConnection({
     transport,
     owner: { notified() {}, lost() {}, asked: (asked, question) => asked.decline(question) },
@@ -37,7 +40,7 @@ export async function checkSession(
   });
   try {
     await performHandshake(connection, { client: clientOf(version), generation, probeMs: 0, signal });
-    await checkList(connection, version, signal);
+    return await checkList(connection, version, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw unavailable(`no session works: ${messageOf(error)}`, { cause: error });
@@ -46,23 +49,25 @@ export async function checkSession(
   }
 }
 
-/** Reads a list that the server announces. An error is an answer too, but no answer is a failure. */
+/** Reads a list that the server announces. Returns the server's refusal. No answer at all is a failure. */
 export async function checkList(
   connection: ServerConnection,
   version: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const { capabilities } = connection.identity;
   const [, method] = lists.find(([capability]) => capabilities[capability] !== undefined) ?? [];
-  if (method === undefined) return;
+  if (method === undefined) return undefined;
   const over = new AbortController();
   const late = delay(listMs, undefined, { signal: over.signal, ref: false }).catch(() => {});
   const params = connection.generation === 'modern' ? { _meta: modernMeta(clientOf(version)) } : {};
   const asked = connection.request(method, params, AbortSignal.any([signal, over.signal]));
   try {
     await Promise.race([asked, late]);
+    return undefined;
   } catch (error) {
     if (!(error instanceof RefusedRequest) || error.error.message.startsWith(noAnswer)) throw error;
+    return error.message;
   } finally {
     asked.catch(() => {}); // cancelled, because the list takes too long
     over.abort(new Error('the list is not needed anymore'));

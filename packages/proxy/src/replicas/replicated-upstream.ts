@@ -91,8 +91,8 @@ export class ReplicatedUpstream implements Upstream {
     await answered.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
-  async checkSession(signal: AbortSignal): Promise<void> {
-    await this.#up()[0]?.upstream.checkSession(signal);
+  async checkSession(signal: AbortSignal): Promise<string | undefined> {
+    return this.#up()[0]?.upstream.checkSession(signal);
   }
 
   disconnect(reason: string, final: boolean): void {

@@ -100,13 +100,13 @@ export class HttpUpstream implements Upstream {
     if (!isRemote || callersAuthenticate) this.#forwarder.connect(address);
   }
 
-  async checkSession(signal: AbortSignal): Promise<void> {
+  async checkSession(signal: AbortSignal): Promise<string | undefined> {
     const up = this.#up;
-    if (up === undefined || up.callersAuthenticate) return; // only a caller has credentials
+    if (up === undefined || up.callersAuthenticate) return undefined; // only a caller has credentials
     const { version, input } = this.#options;
     const { generation } = up;
     const either = AbortSignal.any([signal, up.over.signal]);
-    await checkSession(this.#shared.open(up.endpoint, generation), {
+    return checkSession(this.#shared.open(up.endpoint, generation), {
       version,
       generation,
       input,

@@ -49,9 +49,9 @@ export class StdioUpstream implements Upstream {
     return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);
   }
 
-  async checkSession(signal: AbortSignal): Promise<void> {
+  async checkSession(signal: AbortSignal): Promise<string | undefined> {
     const { connection } = this.#bridge; // the handshake of a session is over
-    if (connection !== undefined) await checkList(connection, this.#version, signal);
+    return connection === undefined ? undefined : checkList(connection, this.#version, signal);
   }
 
   disconnect(reason: string, final: boolean): void {

@@ -61,8 +61,11 @@ export interface Upstream {
   /** The version that the server speaks with the proxy, if the proxy is its client. */
   readonly serverVersion: string | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
-  /** Throws `unavailable` if a client could not begin a session with the connected server and read a list. */
-  checkSession(signal: AbortSignal): Promise<void>;
+  /**
+   * Begins a session with the connected server and reads a list. Returns how the server refuses the list, if it does.
+   * Throws `unavailable` if a client could not begin a session.
+   */
+  checkSession(signal: AbortSignal): Promise<string | undefined>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;
   /** The sessions of clients. */
