@@ -16,6 +16,7 @@ const approving = {
     isSettled: true,
   }),
   refusalOf: () => undefined,
+  refusalOfFile: () => undefined,
   annotationsOf: () => undefined,
   listedResources: () => [],
 };

@@ -78,6 +78,19 @@ export const ListedTemplate = z
   .meta({ id: 'ListedResourceTemplate', description: 'A resource template of a server.' });
 export type ListedTemplate = z.infer<typeof ListedTemplate>;
 
+export const ListedSkill = z
+  .object({
+    uri: z.string().meta({ description: 'The URI of its `SKILL.md`.' }),
+    name: text,
+    description: text,
+    files: z.int().optional().meta({
+      description: 'The number of its files. Absent if the server states no digests of them.',
+    }),
+    pin: ItemPin.optional(),
+  })
+  .meta({ id: 'ListedSkill', description: 'A skill of a server (SEP-2640).' });
+export type ListedSkill = z.infer<typeof ListedSkill>;
+
 export const Capabilities = z
   .object({
     listed_at: z.string().optional().meta({
@@ -102,6 +115,7 @@ export const Capabilities = z
     prompts: z.array(ListedPrompt),
     resources: z.array(ListedResource),
     resource_templates: z.array(ListedTemplate),
+    skills: z.array(ListedSkill).optional().meta({ description: 'Absent if the server has no skills.' }),
   })
   .meta({
     id: 'Capabilities',

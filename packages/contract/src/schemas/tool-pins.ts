@@ -12,7 +12,14 @@ export type ToolPinningMode = z.infer<typeof ToolPinningMode>;
 /** The default mode. */
 export const defaultToolPinning: ToolPinningMode = 'warn';
 
-export const pinnedKinds = ['instructions', 'tool', 'prompt', 'resource', 'resource-template'] as const;
+export const pinnedKinds = [
+  'instructions',
+  'tool',
+  'prompt',
+  'resource',
+  'resource-template',
+  'skill',
+] as const;
 const PinnedKind = z.enum(pinnedKinds).meta({ description: 'The type of the item.' });
 
 export const PinFinding = z

@@ -52,6 +52,7 @@ const keys: Readonly<Record<PinnedKind, string>> = {
   prompt: 'name',
   resource: 'uri',
   'resource-template': 'uriTemplate',
+  skill: 'uri',
 };
 
 const greetingKind = 'greeting';

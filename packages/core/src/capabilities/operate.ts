@@ -2,6 +2,7 @@ import type {
   Capabilities,
   ListedPrompt,
   ListedResource,
+  ListedSkill,
   ListedTemplate,
   ListedTool,
 } from '@toolhive/contract/capabilities';
@@ -22,6 +23,8 @@ import { pinningModeOf } from '../pins/mode.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 type Item = Record<string, unknown>;
+
+const skillsExtension = 'io.modelcontextprotocol/skills';
 type PinOf = (kind: PinnedKind, name: string) => { pin?: ItemPin };
 
 /**
@@ -53,15 +56,16 @@ const needed: readonly (readonly [PinnedKind, string])[] = [
   ['prompt', 'prompts'],
   ['resource', 'resources'],
   ['resource-template', 'resources'],
+  ['skill', skillsExtension],
 ];
 
 /** Whether there is a list of everything that the server has. */
 function isListed(listing: StoredListing | undefined): listing is StoredListing & { greeting: Greeting } {
   const { greeting, lists = {} } = listing ?? {};
   if (greeting === undefined) return false;
-  return needed.every(
-    ([kind, capability]) => !(capability in greeting.capabilities) || lists[kind] !== undefined,
-  );
+  const { extensions } = greeting.capabilities;
+  const offered = { ...greeting.capabilities, ...object(extensions) };
+  return needed.every(([kind, capability]) => !(capability in offered) || lists[kind] !== undefined);
 }
 
 /** Lists that are being made, so that several callers wait for the same. */
@@ -108,6 +112,9 @@ function described(
     resource_templates: (lists['resource-template']?.items ?? []).flatMap((item) =>
       describeTemplate(item, pinOf),
     ),
+    ...(lists.skill === undefined
+      ? {}
+      : { skills: lists.skill.items.flatMap((item) => describeSkill(item, pinOf)) }),
   };
 }
 
@@ -152,6 +159,15 @@ function describeTemplate(item: Item, pinOf: PinOf): ListedTemplate[] {
   const template = text(item['uriTemplate']);
   if (template === undefined) return [];
   return [{ uri_template: template, ...contentOf(item), ...pinOf('resource-template', template) }];
+}
+
+function describeSkill(item: Item, pinOf: PinOf): ListedSkill[] {
+  const uri = text(item['uri']);
+  if (uri === undefined) return [];
+  const { name, description } = object(item['frontmatter']) ?? {};
+  const files = Array.isArray(item['resources']) ? item['resources'].length : undefined;
+  const named = { ...optional('name', text(name)), ...optional('description', text(description)) };
+  return [{ uri, ...named, ...optional('files', files), ...pinOf('skill', uri) }];
 }
 
 function contentOf(item: Item): Omit<ListedTemplate, 'uri_template'> {

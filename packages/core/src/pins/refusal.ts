@@ -14,3 +14,9 @@ export function refusalText(
   const changed = members.length === 0 ? '' : ` (${members.join(', ')})`;
   return `${what} has changed since the user approved it${changed}, and cannot be used; ${fix}`;
 }
+
+/** Why clients cannot read a file of a skill. */
+export function fileRefusalText(uri: string, skill: string, workload: string): string {
+  const [file, own] = [uri, skill].map((text) => JSON.stringify(text.slice(0, 1_000)));
+  return `the file ${file} is not the one of the skill ${own} that the user approved, and cannot be used; read the skill again, or ask the user to review it with thv pin show ${workload}`;
+}

@@ -73,6 +73,7 @@ export class ToolPinsOfAll {
       },
       review: (listing) => pins().review(listing),
       refusalOf: (kind, name) => pins().refusalOf(kind, name),
+      refusalOfFile: (uri, digestsOf) => pins().refusalOfFile(uri, digestsOf),
       annotationsOf: (tool) => pins().annotationsOf(tool),
       listedResources: () => pins().listedResources(),
     };

@@ -11,7 +11,8 @@ import { ChangeReports } from './change-reports.ts';
 import type { PinChange } from './change-reports.ts';
 import { versionOf } from '@toolhive/access/difference';
 import { findingsIn } from '@toolhive/access/findings';
-import { refusalText } from './refusal.ts';
+import { fileRefusalText, refusalText } from './refusal.ts';
+import { SkillFileCheck } from './skill-file-check.ts';
 import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { PinnedKind, StoredVersion } from './pin-store.ts';
@@ -60,12 +61,14 @@ export class WorkloadPins implements Pins {
   readonly #reports: ChangeReports;
   readonly #reviews = new SerialQueue();
   readonly #views = new CapabilityViews();
+  readonly #files: SkillFileCheck;
   #isComplete = true;
 
   constructor(workload: WorkloadId, options: WorkloadPinsOptions) {
     this.#workload = workload;
     this.#options = options;
     this.#records = new PinRecords(workload, options);
+    this.#files = new SkillFileCheck(this.#records);
     this.#reports = new ChangeReports({
       ...options,
       itemOf: (kind, name) => this.#records.find(kind, name),
@@ -106,6 +109,14 @@ export class WorkloadPins implements Pins {
     } else if (item.approved.length > 0 && item.pending === undefined) return undefined;
     const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
     return refusalText(what, item, { contentOf: this.#records.contentOf, workload: this.#name });
+  }
+
+  refusalOfFile(uri: string, digestsOf: () => readonly string[]): string | undefined {
+    if (this.#options.mode() === 'off') return undefined;
+    const skill = this.#files.differs(uri, digestsOf, !this.isEnforced);
+    if (skill === undefined) return undefined;
+    if (this.#files.isNew(uri)) this.#reports.report([{ kind: 'skill', item: uri, change: 'changed' }]);
+    return this.isEnforced ? fileRefusalText(uri, skill, this.#name) : undefined;
   }
 
   annotationsOf(tool: string): Annotations | undefined {
@@ -159,7 +170,15 @@ export class WorkloadPins implements Pins {
     return (kind, name) => pinOf(this.#records.find(kind, name));
   }
 
-  async #review({ kind, items, cursor, nextCursor, capabilities, session }: Listing): Promise<Review> {
+  async #review({
+    kind,
+    items,
+    cursor,
+    nextCursor,
+    capabilities,
+    session,
+    isPart,
+  }: Listing): Promise<Review> {
     const mode = this.#options.mode();
     if (mode === 'off') return { shown: items.map(({ content }) => content), isSettled: false };
     const nowMs = this.#options.now().getTime();
@@ -185,7 +204,7 @@ export class WorkloadPins implements Pins {
     }
     const names = items.flatMap(({ name }) => name ?? []);
     const page = { kind, names, cursor, nextCursor, capabilities, session };
-    const { isWhole, removed } = this.#followList(page);
+    const { isWhole, removed } = isPart === true ? { isWhole: false, removed: [] } : this.#followList(page);
     recorded.changes.push(...removed);
     this.#record(recorded);
     const isApproved = verdicts.every((verdict) => verdict.kind === 'approved');

@@ -19,6 +19,6 @@ export async function listEverything({ host, port, version, ended }: ListeningPr
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/mcp`;
   await using client = await McpClient.connect({ url, transport: 'streamable-http', version, signal });
-  for (const list of ['tools', 'prompts', 'resources', 'resourceTemplates'] as const)
+  for (const list of ['tools', 'prompts', 'resources', 'resourceTemplates', 'skills'] as const)
     await client.list(list, signal);
 }

@@ -18,6 +18,10 @@ export interface Says {
   prompts: Record<string, unknown>[];
   resources: Record<string, unknown>[];
   resourceTemplates: Record<string, unknown>[];
+  /** The entries of skills (SEP-2640). Without them, the server does not have the extension. */
+  skills?: Record<string, unknown>[];
+  /** The content of resources that can be read. All others are empty. */
+  files?: Record<string, string>;
   /** How many items a page has; all of them by default. */
   pageSize?: number;
   /** Replaces the whole text of a result, by method. */
@@ -45,14 +49,15 @@ interface Asked {
   params?: { cursor?: string; name?: string; uri?: string };
 }
 
-const listed: Record<string, 'tools' | 'prompts' | 'resources' | 'resourceTemplates'> = {
+const listed: Record<string, 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'skills'> = {
   'tools/list': 'tools',
   'prompts/list': 'prompts',
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
+  'skills/list': 'skills',
 };
 
-const capabilities = { tools: { listChanged: true }, prompts: {}, resources: { subscribe: true } };
+const plainCapabilities = { tools: { listChanged: true }, prompts: {}, resources: { subscribe: true } };
 const serverInfo = { name: 'changing', version: '1' };
 
 /** A runtime in memory whose servers all say the same, over standard input and output or over HTTP. */
@@ -105,7 +110,9 @@ function answerOf(said: Says, { id, method = '', params = {} }: Asked): string |
 }
 
 function resultOf(said: Says, method: string, params: NonNullable<Asked['params']>): object | undefined {
-  const { generation, instructions, used } = said;
+  const { generation, instructions, used, skills, files = {} } = said;
+  const extensions = { 'io.modelcontextprotocol/skills': {} };
+  const capabilities = { ...plainCapabilities, ...(skills === undefined ? {} : { extensions }) };
   const own = instructions === undefined ? {} : { instructions };
   if (method === 'initialize' && generation === 'legacy')
     return { protocolVersion: '2025-11-25', capabilities, serverInfo, ...own };
@@ -118,15 +125,18 @@ function resultOf(said: Says, method: string, params: NonNullable<Asked['params'
   if (list !== undefined) {
     const { pageSize = Infinity } = said;
     const from = Number(params.cursor ?? 0);
-    const items = said[list].slice(from, from + pageSize);
-    const rest = from + pageSize < said[list].length ? { nextCursor: String(from + pageSize) } : {};
+    const all = said[list];
+    if (all === undefined) return undefined;
+    const items = all.slice(from, from + pageSize);
+    const rest = from + pageSize < all.length ? { nextCursor: String(from + pageSize) } : {};
     return wrap({ [list]: items, ...rest });
   }
   const name = params.name ?? params.uri;
   if (name !== undefined) used.push(name);
   if (method === 'tools/call') return wrap({ content: [{ type: 'text', text: `called ${name}` }] });
   if (method === 'prompts/get') return wrap({ messages: [] });
-  if (method === 'resources/read') return wrap({ contents: [{ uri: name, text: '' }] });
+  if (method === 'resources/read') return wrap({ contents: [{ uri: name, text: files[name ?? ''] ?? '' }] });
+  if (method === 'skills/get') return wrap({ skill: skills?.find(({ uri }) => uri === name) });
   return method === 'ping' ? {} : undefined;
 }
 

@@ -28,6 +28,7 @@ const denyingPins = {
     isSettled: true,
   }),
   refusalOf: (_kind: string, name: string) => (name === 'open' ? undefined : 'it changed'),
+  refusalOfFile: () => undefined,
   annotationsOf: () => undefined,
   listedResources: () => [],
 };

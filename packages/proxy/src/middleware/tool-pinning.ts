@@ -2,12 +2,14 @@ import { hash } from 'node:crypto';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { extensionRequests } from '../protocol/extensions.ts';
+import type { AccessAction } from '../protocol/extensions.ts';
 import { askableBy } from '../protocol/protocol.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome } from './middleware.ts';
 
 /** What a server says about itself that models read. */
-export type PinnedKind = 'instructions' | 'tool' | 'prompt' | 'resource' | 'resource-template';
+export type PinnedKind = 'instructions' | 'tool' | 'prompt' | 'resource' | 'resource-template' | 'skill';
 
 /** One answer of a server that lists items of one kind, or contains its instructions. */
 export interface Listing {
@@ -22,6 +24,8 @@ export interface Listing {
   capabilities: string;
   /** The client's session, if any. Cursors of different sessions are unrelated. */
   session: string | undefined;
+  /** The answer contains one item of a list only. */
+  isPart?: boolean;
 }
 
 export interface ListedItem {
@@ -48,17 +52,27 @@ export interface Pins {
   refusalOf: (kind: PinnedKind, name: string) => string | undefined;
   /** The annotations of a tool that the user has approved. A later change by the server makes no difference. */
   annotationsOf: (tool: string) => Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Compares a file that a client has read with the digests of the skill that the file belongs to (SEP-2640). `digestsOf` returns
+   * the SHA-256 hashes of all contents in the answer, in hexadecimal digits. Returns why the client may not get the file.
+   */
+  refusalOfFile: (uri: string, digestsOf: () => readonly string[]) => string | undefined;
   /** The resources and templates in the server's latest lists. */
   listedResources: () => readonly string[];
 }
 
 interface List {
   kind: PinnedKind;
-  /** The member of the result that contains the items. */
+  /** The member of the result that contains the items, or the only item. */
   member: string;
   /** The member that identifies an item. */
   key: string;
 }
+
+/** The results of extensions that pins compare. */
+const ofExtensions = [...extensionRequests].flatMap(([method, { pinned }]) =>
+  pinned === undefined ? [] : [{ method, ...pinned, key: pinned.name }],
+);
 
 /** The answers that are reviewed, by the method of their request. */
 export const lists: Readonly<Record<string, List>> = {
@@ -66,10 +80,26 @@ export const lists: Readonly<Record<string, List>> = {
   'prompts/list': { kind: 'prompt', member: 'prompts', key: 'name' },
   'resources/list': { kind: 'resource', member: 'resources', key: 'uri' },
   'resources/templates/list': { kind: 'resource-template', member: 'resourceTemplates', key: 'uriTemplate' },
+  ...listsBy(ofExtensions.filter(({ isList }) => isList)),
 };
+
+/** The answers with one item of a list. */
+const entries = listsBy(ofExtensions.filter(({ isList }) => !isList));
+
+function listsBy(results: readonly (List & { method: string })[]): Readonly<Record<string, List>> {
+  return Object.fromEntries(results.map(({ method, kind, member, key }) => [method, { kind, member, key }]));
+}
 
 /** The answers that contain the instructions of the server. */
 export const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
+
+/** The kind of the items that an action uses. */
+const kindsOf: Readonly<Record<AccessAction, PinnedKind>> = {
+  call_tool: 'tool',
+  get_prompt: 'prompt',
+  read_resource: 'resource',
+  get_skill: 'skill',
+};
 
 /** The requests that use an item, and the parameter that names the item. */
 const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = {
@@ -77,6 +107,11 @@ const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = 
   'prompts/get': { kind: 'prompt', parameter: 'name' },
   'resources/read': { kind: 'resource', parameter: 'uri' },
   'resources/subscribe': { kind: 'resource', parameter: 'uri' },
+  ...Object.fromEntries(
+    [...extensionRequests].flatMap(([method, { about }]) =>
+      about === undefined ? [] : [[method, { kind: kindsOf[about.action], parameter: about.parameter }]],
+    ),
+  ),
 };
 
 /** How many answers are remembered that need no review. */
@@ -110,10 +145,13 @@ class ToolPinning implements Middleware {
     if (direction === 'to server') return this.#use(message);
     const method = request?.value.method;
     if (message.kind !== 'response' || method === undefined) return message;
-    const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
-    if (list === undefined && !greetings.has(method)) return message;
     const { result } = message.value;
     if (!isObject(result)) return message;
+    if (method === 'resources/read') return this.#compareFile(message, request, result);
+    const entry = Object.hasOwn(entries, method) ? entries[method] : undefined;
+    if (entry !== undefined) return this.#reviewEntry(context, entry, result);
+    const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
+    if (list === undefined && !greetings.has(method)) return message;
     if (this.#isSettled(message, list?.member)) return message;
     return list === undefined
       ? this.#reviewInstructions(message, result)
@@ -149,6 +187,40 @@ class ToolPinning implements Middleware {
     if (isSame && isSettled) this.#settle(message, member, version);
     if (isSame) return message;
     return this.#rewritten(message, result, member, { [member]: shown.filter((item) => item !== undefined) });
+  }
+
+  async #reviewEntry(
+    { message, request, session, client }: CallContext,
+    { kind, member, key }: List,
+    result: Record<string, unknown>,
+  ): Promise<Outcome> {
+    const content = result[member];
+    const name = textAt(content, key);
+    const { shown } = await this.#pins.review({
+      kind,
+      items: [{ name, content }],
+      cursor: undefined,
+      nextCursor: undefined,
+      capabilities: askableBy(client),
+      session,
+      isPart: true,
+    });
+    if (shown[0] === content && isReadOneWay(message, member)) return message;
+    if (shown[0] !== undefined) return this.#rewritten(message, result, member, { [member]: shown[0] });
+    const asked = textAt(request?.value.params, key) ?? '';
+    const reason =
+      this.#pins.refusalOf(kind, name ?? asked) ?? `the ${kind} ${JSON.stringify(asked)} cannot be compared`;
+    return refusal(errorCodes.invalidParams, reason);
+  }
+
+  /** Compares a file of a skill with its digest. Several contents are one file of which none may differ. */
+  #compareFile(message: Message, request: Message | undefined, result: Record<string, unknown>): Outcome {
+    const uri = textAt(request?.value.params, 'uri');
+    if (uri === undefined) return message;
+    const contents = Array.isArray(result['contents']) ? (result['contents'] as unknown[]) : [];
+    const reason = this.#pins.refusalOfFile(uri, () => contents.map(digestOfContent));
+    if (reason !== undefined) return refusal(errorCodes.invalidParams, reason);
+    return message;
   }
 
   async #reviewInstructions(message: Message, result: Record<string, unknown>): Promise<Message> {
@@ -205,6 +277,14 @@ class ToolPinning implements Middleware {
 function digestOf({ text, id }: Message, member: string | undefined): string {
   const [start, end] = id ?? [0, 0];
   return hash('sha256', `${member ?? ''}\n${text.slice(0, start)}\n${text.slice(end)}`);
+}
+
+/** The SHA-256 hash of the bytes of a file. Empty for a content without any. */
+function digestOfContent(content: unknown): string {
+  const text = textAt(content, 'text');
+  const blob = textAt(content, 'blob');
+  if ((text === undefined) === (blob === undefined)) return '';
+  return hash('sha256', text ?? Buffer.from(blob ?? '', 'base64'));
 }
 
 /** Whether every reader finds the same items in an answer: some take the first of two members, or ignore case. */

@@ -7,6 +7,8 @@ export interface ExtensionRequest {
   about?: { action: AccessAction; parameter: string };
   /** Members of the result with things, of which a client sees only those that the policies allow. */
   lists?: { member: string; action: AccessAction; name: string };
+  /** How pins know the things in the result. Without it, pins do not compare the result. */
+  pinned?: { kind: 'skill'; member: string; name: string; isList: boolean };
   /** The parameter with the ID of a task, which belongs to the principal that started it. */
   task?: string;
   /** The parameter that the header `Mcp-Name` repeats. Clients may leave the header out. */
@@ -36,9 +38,14 @@ export const extensions = {
     requests: {
       'skills/list': {
         lists: { member: 'skills', action: 'get_skill', name: 'uri' },
+        pinned: { kind: 'skill', member: 'skills', name: 'uri', isList: true },
         isCacheable: true,
       },
-      'skills/get': { about: { action: 'get_skill', parameter: 'uri' }, namedBy: 'uri' },
+      'skills/get': {
+        about: { action: 'get_skill', parameter: 'uri' },
+        pinned: { kind: 'skill', member: 'skill', name: 'uri', isList: false },
+        namedBy: 'uri',
+      },
       'resources/directory/read': {
         about: { action: 'read_resource', parameter: 'uri' },
         lists: { member: 'resources', action: 'read_resource', name: 'uri' },

@@ -1,6 +1,6 @@
 import { useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
-import type { ListedPrompt, ListedTool } from '@toolhive/contract/capabilities';
+import type { ListedPrompt, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
 import {
   McpError,
   asObject,
@@ -39,6 +39,8 @@ export type Item =
       description: string | undefined;
       mimeType: string | undefined;
       isTemplate: boolean;
+      /** The skill, if this is the file that describes one. */
+      skill?: ListedSkill;
     };
 
 interface Running {

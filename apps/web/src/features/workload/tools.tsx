@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { Capabilities, ListedTool } from '@toolhive/contract/capabilities';
+import type { Capabilities, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
 import { useSearch } from 'wouter';
 import { capabilities, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
@@ -54,7 +54,8 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
     <>
       <p className="quiet">
         {count(data.tools.length, 'tool')}, {count(data.prompts.length, 'prompt')},{' '}
-        {count(data.resources.length + data.resource_templates.length, 'resource')}. The tools take about{' '}
+        {count(data.resources.length + data.resource_templates.length, 'resource')}
+        {data.skills !== undefined && `, ${count(data.skills.length, 'skill')}`}. The tools take about{' '}
         {count(tokens, 'token')} of a model’s context.{' '}
         {data.listed_at === undefined
           ? 'The server has not listed them yet.'
@@ -102,7 +103,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
                     onClick={() => setChosen(item.key)}
                   >
                     <ForeignText>{item.label}</ForeignText>{' '}
-                    {item.kind !== 'tool' && <span className="badge">{item.kind}</span>}
+                    {item.kind !== 'tool' && <span className="badge">{kindOf(item)}</span>}
                     {item.kind === 'tool' && !item.tool.is_shown && <span className="badge">disabled</span>}
                   </button>
                 </li>
@@ -117,7 +118,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
             {isRunning ? (
               <Tester key={`tester ${current.key}`} workload={name} item={current} />
             ) : (
-              <Notice>Start the workload to call this {current.kind}.</Notice>
+              <Notice>Start the workload to call this {kindOf(current)}.</Notice>
             )}
           </div>
         </div>
@@ -132,7 +133,13 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
   );
 }
 
-function itemsOf({ tools, prompts, resources, resource_templates: templates }: Capabilities): Item[] {
+function itemsOf({
+  tools,
+  prompts,
+  resources,
+  resource_templates: templates,
+  skills = [],
+}: Capabilities): Item[] {
   return [
     ...tools.map((tool) => ({ kind: 'tool' as const, key: `tool ${tool.name}`, label: tool.name, tool })),
     ...prompts.map((prompt) => ({
@@ -159,8 +166,21 @@ function itemsOf({ tools, prompts, resources, resource_templates: templates }: C
       mimeType: template.mime_type,
       isTemplate: true,
     })),
+    ...skills.map((skill) => ({
+      kind: 'resource' as const,
+      key: `skill ${skill.uri}`,
+      label: skill.name ?? skill.uri,
+      uri: skill.uri,
+      description: skill.description,
+      mimeType: undefined,
+      isTemplate: false,
+      skill,
+    })),
   ];
 }
+
+const kindOf = (item: Item): string =>
+  item.kind === 'resource' && item.skill !== undefined ? 'skill' : item.kind;
 
 function Details({ item }: { item: Item }): ReactNode {
   const description =
@@ -191,7 +211,19 @@ function Details({ item }: { item: Item }): ReactNode {
               <ForeignText>{item.mimeType}</ForeignText>
             </span>
           )}
+          {item.skill !== undefined && <SkillFacts skill={item.skill} />}
         </p>
+      )}
+    </>
+  );
+}
+
+function SkillFacts({ skill: { files, pin } }: { skill: ListedSkill }): ReactNode {
+  return (
+    <>
+      <span className="badge">{files === undefined ? 'without digests' : count(files, 'file')}</span>{' '}
+      {pin !== undefined && (
+        <span className={`badge ${pin.state === 'approved' ? '' : 'warning'}`}>{pinStates[pin.state]}</span>
       )}
     </>
   );
