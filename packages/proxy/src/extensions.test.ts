@@ -114,6 +114,33 @@ test('a modern client learns how long a list of skills of a legacy server may be
   expect(result).toMatchObject({ ttlMs: 0, cacheScope: 'private', resultType: 'complete' });
 });
 
+test('the audit log and the list of calls name the skill that a client gets', async () => {
+  const audited: unknown[] = [];
+  const ended: unknown[] = [];
+  const calls = {
+    component: 'w',
+    isRecorded: () => true,
+    requestData: false,
+    responseData: false,
+    maxBytes: 0,
+  };
+  const audit = {
+    record: ({ target }: { target?: unknown }) => void audited.push(target),
+    calls,
+    localUser: 'ada',
+    trustsProxyHeaders: false,
+  };
+  const traffic = { recordsBodies: false, record: (call: object) => ended.push(call) };
+  await using proxy = await openScriptedProxy({ audit, traffic, workload: 'w' }, modern);
+  const uri = uris[0]!;
+
+  await answerOf(await postModern(proxy.url, 'skills/get', { uri }));
+
+  await expect.poll(() => [audited.length, ended.length]).toEqual([1, 1]);
+  expect(audited).toMatchObject([{ method: 'skills/get', type: 'skill', name: uri }]);
+  expect(ended).toMatchObject([{ method: 'skills/get', kind: 'skill', name: uri, outcome: 'ok' }]);
+});
+
 test.each([
   [{}, undefined],
   [{ 'mcp-name': 'skill://open/SKILL.md' }, undefined],

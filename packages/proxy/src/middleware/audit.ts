@@ -6,6 +6,7 @@ import { CallTracker, isDenial, isStream } from './call-tracker.ts';
 import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
 import { whenClosed } from './middleware.ts';
+import { usesOfExtensions } from '../protocol/extensions.ts';
 
 /** One event, without the fields that the audit log adds. */
 export interface AuditEntry extends Pick<
@@ -235,13 +236,14 @@ function typeOf({ kind, value: { method = '' } }: Message): string {
 
 /** The object of a message: its name and kind. */
 function targetOf({ value: { method = '', params } }: Message): Record<string, string> {
+  const used = Object.hasOwn(usesOfExtensions, method) ? usesOfExtensions[method] : undefined;
   const kind = method.startsWith('tools/call')
     ? 'tool'
     : method.startsWith('resources/')
       ? 'resource'
       : method.startsWith('prompts/get')
         ? 'prompt'
-        : 'endpoint';
+        : (used?.kind ?? 'endpoint');
   const ref = params?.['ref'];
   const clientInfo = params?.['clientInfo'];
   const name =

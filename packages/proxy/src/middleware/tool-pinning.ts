@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { extensionRequests } from '../protocol/extensions.ts';
-import type { AccessAction } from '../protocol/extensions.ts';
+import { extensionRequests, usesOfExtensions } from '../protocol/extensions.ts';
 import { askableBy } from '../protocol/protocol.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome } from './middleware.ts';
@@ -93,25 +92,13 @@ function listsBy(results: readonly (List & { method: string })[]): Readonly<Reco
 /** The answers that contain the instructions of the server. */
 export const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
-/** The kind of the items that an action uses. */
-const kindsOf: Readonly<Record<AccessAction, PinnedKind>> = {
-  call_tool: 'tool',
-  get_prompt: 'prompt',
-  read_resource: 'resource',
-  get_skill: 'skill',
-};
-
 /** The requests that use an item, and the parameter that names the item. */
 const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = {
   'tools/call': { kind: 'tool', parameter: 'name' },
   'prompts/get': { kind: 'prompt', parameter: 'name' },
   'resources/read': { kind: 'resource', parameter: 'uri' },
   'resources/subscribe': { kind: 'resource', parameter: 'uri' },
-  ...Object.fromEntries(
-    [...extensionRequests].flatMap(([method, { about }]) =>
-      about === undefined ? [] : [[method, { kind: kindsOf[about.action], parameter: about.parameter }]],
-    ),
-  ),
+  ...usesOfExtensions,
 };
 
 /** How many answers are remembered that need no review. */

@@ -3,6 +3,8 @@ import type { Message } from '../jsonrpc/message.ts';
 import { CallTracker, isStream } from './call-tracker.ts';
 import type { CallEnding, OpenCall } from './call-tracker.ts';
 import type { CallContext, Exchange, Middleware, RefusedCall } from './middleware.ts';
+import { usesOfExtensions } from '../protocol/extensions.ts';
+import type { UsedKind } from '../protocol/extensions.ts';
 
 /** A completed request or notification. No text is longer than 256 characters. */
 export interface EndedCall {
@@ -15,7 +17,7 @@ export interface EndedCall {
   session: string | undefined;
   protocolVersion: string | undefined;
   method: string;
-  kind?: 'tool' | 'prompt' | 'resource' | undefined;
+  kind?: UsedKind | undefined;
   name?: string | undefined;
   durationMs?: number | undefined;
   requestBytes?: number | undefined;
@@ -198,12 +200,13 @@ function outcomeOfStatus(status: number): Pick<EndedCall, 'outcome' | 'reason'> 
 }
 
 /** The parameter that names the object of a request, by its method. */
-const items: Readonly<Record<string, { kind: 'tool' | 'prompt' | 'resource'; parameter: string }>> = {
+const items: Readonly<Record<string, { kind: UsedKind; parameter: string }>> = {
   'tools/call': { kind: 'tool', parameter: 'name' },
   'prompts/get': { kind: 'prompt', parameter: 'name' },
   'resources/read': { kind: 'resource', parameter: 'uri' },
   'resources/subscribe': { kind: 'resource', parameter: 'uri' },
   'resources/unsubscribe': { kind: 'resource', parameter: 'uri' },
+  ...usesOfExtensions,
 };
 
 type Item = Required<Pick<EndedCall, 'kind' | 'name'>>;

@@ -1,6 +1,17 @@
 /** The action on a thing of the server. The names are those of Cedar actions. */
 export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource' | 'get_skill';
 
+/** The kind of the things that an action uses. */
+export const usedKinds = {
+  call_tool: 'tool',
+  get_prompt: 'prompt',
+  read_resource: 'resource',
+  get_skill: 'skill',
+} as const satisfies Readonly<Record<AccessAction, string>>;
+
+/** A kind of things that clients use. */
+export type UsedKind = (typeof usedKinds)[AccessAction];
+
 /** A request that clients send, as far as routing, policies, audit, and telemetry must know it. */
 export interface ExtensionRequest {
   /** The action for policies, and the parameter with the name or URI of the thing. */
@@ -95,3 +106,11 @@ export const extensionNotifications: readonly string[] = all.flatMap(
 export function isKnownExtension(id: string): boolean {
   return Object.hasOwn(extensions, id);
 }
+
+/** What requests of extensions use, by method: a kind of things, and the parameter that names one. */
+export const usesOfExtensions: Readonly<Record<string, { kind: UsedKind; parameter: string }>> =
+  Object.fromEntries(
+    [...extensionRequests].flatMap(([method, { about }]) =>
+      about === undefined ? [] : [[method, { kind: usedKinds[about.action], parameter: about.parameter }]],
+    ),
+  );
