@@ -7,7 +7,7 @@ import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload } from '@toolhive/core/describe';
 import { createGroup } from '@toolhive/core/groups';
 import { deleteWorkload, exportWorkload, startWorkload } from '@toolhive/core/operate';
-import { applyGroups } from './groups.ts';
+import { applyGroups, withNames } from './groups.ts';
 import type { GroupPlan } from './groups.ts';
 import { contentOf, lockedServer, toolsOf } from './content.ts';
 import { emptyLock, formatLock, packageLock, requireContent, requireTools } from './lock.ts';
@@ -60,8 +60,7 @@ export class ProjectRun {
       const before = lock !== undefined && Object.hasOwn(lock.servers, name) ? lock.servers[name] : undefined;
       const { result, locked = before } = await this.#apply(server, before, call);
       applied.push(result);
-      if (locked !== undefined && server.shown.action !== 'remove' && server.shown.action !== 'leave')
-        locks[name] = locked;
+      if (locked !== undefined && !['remove', 'leave'].includes(server.shown.action)) locks[name] = locked;
       if (result.problem !== undefined && this.#request.locked === true) {
         throw conflict(`${name}: ${result.problem}`, { hint: result.hint ?? 'nothing was changed' });
       }
@@ -80,14 +79,11 @@ export class ProjectRun {
   async #applyGroups(groups: readonly GroupPlan[], call: Call): Promise<AppliedGroup[]> {
     if (groups.length === 0) return [];
     // Noted first, so that `thv down` finds an endpoint that a killed daemon has switched on.
-    const named = groups.flatMap(({ shown: { name, problem } }) => (problem === undefined ? [name] : []));
-    await this.#save({ groups: [...new Set([...(this.#project.groups ?? []), ...named])] });
-    const ids = new Set(Object.values(this.#project.servers).flatMap(({ id }) => id ?? []));
-    const applied = await applyGroups(this.#core, groups, ids, call);
-    const failed = applied.find(({ problem }) => problem !== undefined);
-    if (failed !== undefined && this.#request.locked === true)
-      throw conflict(`group ${failed.name}: ${failed.problem}`, { hint: failed.hint });
-    return applied;
+    await this.#save({ groups: withNames(this.#project.groups, groups) });
+    return applyGroups(this.#core, groups, this.#project.servers, {
+      ...call,
+      isStrict: this.#request.locked === true,
+    });
   }
 
   async #apply(
@@ -98,8 +94,7 @@ export class ProjectRun {
     const { shown, owned, wanted } = server;
     const { name, workload, action, notes, problem, hint } = shown;
     const result: AppliedServer = { name, workload, action, notes: [...notes] };
-    if (problem !== undefined)
-      return { result: { ...result, problem, ...(hint === undefined ? {} : { hint }) } };
+    if (problem !== undefined) return { result: { ...result, problem, hint } };
     const report = (message: string): void => call.report(`${name}: ${message}`);
     try {
       call.signal.throwIfAborted();
@@ -148,7 +143,7 @@ export class ProjectRun {
       await this.#note(name, { workload });
       await createWorkload(
         core,
-        { ...request, name: workload, ...this.#accepted() },
+        { ...request, name: workload, accepted_risks: this.#request.accepted_risks ?? [] },
         this.#guarded(name, wanted, call),
       );
       created = core.workloads.require(workload).id;
@@ -168,13 +163,7 @@ export class ProjectRun {
     const { workload } = owned;
     const before = exportWorkload(core, workload);
     const restore = async (): Promise<void> => {
-      const signal = AbortSignal.timeout(REMOVAL_MS);
-      await editWorkload(
-        core,
-        workload,
-        { ...before, accepted_risks: [...riskNames] },
-        { report: () => {}, signal },
-      );
+      await putBack(core, workload, before);
       const { revision } = await getWorkload(core, workload);
       await this.#note(name, { ...owned, id: core.workloads.require(workload).id, revision });
     };
@@ -184,7 +173,7 @@ export class ProjectRun {
       await editWorkload(
         core,
         workload,
-        { ...request, ...this.#accepted() },
+        { ...request, accepted_risks: this.#request.accepted_risks ?? [] },
         this.#guarded(name, wanted, call),
       );
       await this.#note(name, { workload, id: core.workloads.require(workload).id });
@@ -248,10 +237,6 @@ export class ProjectRun {
     return withKeys(request, (target) => this.#project.secrets[`${name}/${target}`] ?? '');
   }
 
-  #accepted(): Pick<CreateWorkload, 'accepted_risks'> {
-    return { accepted_risks: this.#request.accepted_risks ?? [] };
-  }
-
   #guarded(name: string, { locked }: Wanted, call: Call): Call & { lock?: ReturnType<typeof packageLock> } {
     const isStrict = this.#request.locked === true;
     return locked === undefined ? call : { ...call, lock: packageLock(name, locked, { isStrict }) };
@@ -289,6 +274,17 @@ export class ProjectRun {
     this.#project = { ...this.#project, ...change };
     await this.#record.save(this.#path, this.#project);
   }
+}
+
+/** Gives a workload its earlier settings. */
+async function putBack(
+  core: Core,
+  workload: string,
+  before: ReturnType<typeof exportWorkload>,
+): Promise<void> {
+  const signal = AbortSignal.timeout(REMOVAL_MS);
+  const request = { ...before, accepted_risks: [...riskNames] };
+  await editWorkload(core, workload, request, { report: () => {}, signal });
 }
 
 /** Removes a workload of a project, unless another one has its name by now. */

@@ -7,6 +7,7 @@ import { editGroup, isOfSwitch } from '@toolhive/core/groups';
 import type { Call } from './apply.ts';
 import { problemOf } from './plan.ts';
 import type { ServerPlan } from './plan.ts';
+import type { Project } from './record.ts';
 
 /** A group of the file, with what changes. */
 export interface GroupPlan {
@@ -39,13 +40,17 @@ export function planGroups(
   });
 }
 
-/** Gives groups the settings of the file, after their servers run. A problem with one group does not affect the others. */
+/**
+ * Gives groups the settings of the file, after their servers run. A problem with one group does not affect the others. Throws
+ * `conflict` for a problem with `isStrict`.
+ */
 export async function applyGroups(
   core: Core,
   groups: readonly GroupPlan[],
-  ownedIds: ReadonlySet<string>,
-  call: Call,
+  servers: Project['servers'],
+  call: Call & { isStrict: boolean },
 ): Promise<AppliedGroup[]> {
+  const ownedIds = new Set(Object.values(servers).flatMap(({ id }) => id ?? []));
   const results: AppliedGroup[] = [];
   for (const { shown, settings } of groups) {
     const { name, changes, problem, hint } = shown;
@@ -67,7 +72,16 @@ export async function applyGroups(
       results.push({ name, changed: false, ...problemOf(thrown) });
     }
   }
+  const failed = results.find(({ problem }) => problem !== undefined);
+  if (failed !== undefined && call.isStrict)
+    throw conflict(`group ${failed.name}: ${failed.problem}`, { hint: failed.hint });
   return results;
+}
+
+/** Adds the groups that the project sets to those that the project has set before. */
+export function withNames(before: readonly string[] = [], groups: readonly GroupPlan[]): string[] {
+  const named = groups.flatMap(({ shown: { name, problem } }) => (problem === undefined ? [name] : []));
+  return [...new Set([...before, ...named])];
 }
 
 /** Takes the endpoints away from groups whose servers are gone. */
