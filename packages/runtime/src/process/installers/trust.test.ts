@@ -19,6 +19,18 @@ test('tools trust a certificate beside all that they trusted before', async () =
   expect(bundle?.match(/-----BEGIN CERTIFICATE-----/g)?.length).toBeGreaterThan(50);
 });
 
-test('tools that are told nothing keep what they trust', async () => {
-  expect(await certificateBundle({ PATH: '/bin', SSL_CERT_FILE: '/not/there' }, undefined)).toBeUndefined();
+test('tools trust the certificates of the system, which they do not read themselves', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-trust-'));
+  const system = join(folder.path, 'system.pem');
+  await writeFile(system, 'CERTIFICATE OF THE COMPANY');
+
+  expect(await certificateBundle({ PATH: '/bin' }, undefined, ['/not/there', system])).toContain(
+    'CERTIFICATE OF THE COMPANY',
+  );
+});
+
+test('tools that are told nothing keep what they trust on a system without certificates', async () => {
+  const env = { PATH: '/bin', SSL_CERT_FILE: '/not/there' };
+
+  expect(await certificateBundle(env, undefined, ['/not/there'])).toBeUndefined();
 });

@@ -21,22 +21,24 @@ const variables = [
 
 /**
  * All certificate authorities for the tools, as PEM: the given ones, the ones in environment variables, and the
- * system's. Undefined if only the system's apply.
+ * system's, which uv and npm do not read themselves. Undefined if there are only those of Node.js.
  */
 export async function certificateBundle(
   env: NodeJS.ProcessEnv,
   certificates: string | undefined,
+  bundles: readonly string[] = systemBundles,
 ): Promise<string | undefined> {
   const named = new Set(variables.flatMap((name) => env[name] || []));
   const others = [certificates ?? '', ...(await Promise.all([...named].map(readIfThere)))];
-  if (others.every((text) => text === '')) return undefined;
-  return [...others, await systemCertificates()].join('\n');
+  const system = await systemCertificates(bundles);
+  if (system === '' && others.every((text) => text === '')) return undefined;
+  return [...others, system === '' ? rootCertificates.join('\n') : system].join('\n');
 }
 
-async function systemCertificates(): Promise<string> {
-  for (const path of systemBundles) {
+async function systemCertificates(bundles: readonly string[]): Promise<string> {
+  for (const path of bundles) {
     const text = await readIfThere(path);
     if (text !== '') return text;
   }
-  return rootCertificates.join('\n');
+  return '';
 }
