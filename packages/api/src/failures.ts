@@ -78,6 +78,9 @@ export function parseInput(
 ): unknown {
   const parsed = schema?.safeParse(value);
   if (parsed === undefined || parsed.success) return parsed?.data;
+  const complete = part === 'body' ? withoutNulls(value, parsed.error.issues) : undefined;
+  const again = complete === undefined ? undefined : schema?.safeParse(complete);
+  if (again?.success === true) return again.data;
   const problems = parsed.error.issues.slice(0, maxProblems).flatMap(problemsOf);
   throw invalidInput(
     parsed.error,
@@ -86,6 +89,29 @@ export function parseInput(
       detail,
     })),
   );
+}
+
+/**
+ * Returns the value without members that are null where the schema knows no null, because programs in several languages write
+ * null for what they leave out, and the original accepts that. Undefined if there are none.
+ */
+function withoutNulls(value: unknown, issues: ZodError['issues']): unknown {
+  const copy: unknown = structuredClone(value);
+  let isChanged = false;
+  for (const { path } of issues) {
+    const last = path.at(-1);
+    const parent = path.slice(0, -1).reduce<unknown>((part, step) => memberOf(part, step), copy);
+    if (last === undefined || memberOf(parent, last) !== null || Array.isArray(parent)) continue;
+    delete (parent as Record<PropertyKey, unknown>)[last]; // it has the member
+    isChanged = true;
+  }
+  return isChanged ? copy : undefined;
+}
+
+function memberOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<PropertyKey, unknown>)[key]
+    : undefined;
 }
 
 /** The maximum number of problems in a response. */

@@ -172,3 +172,28 @@ test('a registry that cannot be read is reported with its field', async () => {
 
   expect(errors).toEqual([{ pointer: '/local_path', detail: expect.stringContaining('/nowhere') }]);
 });
+
+test('null, and an empty name or group, are as good as nothing', async () => {
+  await using api = await openTestApi();
+  const request = aWorkload({ name: '', group: '', host: null, proxy_port: null, transport: null });
+
+  const answer = await api.send('POST', '/api/v1beta/workloads', json, JSON.stringify(request));
+  const { text } = await api.get('/api/v1beta/workloads?all=true');
+
+  expect(answer).toMatchObject({ status: 201 });
+  expect(JSON.parse(text)).toMatchObject({ workloads: [{ group: 'default' }] });
+});
+
+test.each([
+  [{ image: null, url: null }, /image|url/],
+  [{ cmd_arguments: [null] }, /cmd_arguments\.0/],
+  [{ group: 'a/b', host: null }, /group: /],
+])('null is no value for what is needed, and hides no other problem: %j', async (changes, problem) => {
+  await using api = await openTestApi();
+
+  const request = aWorkload(changes);
+  const answer = await api.send('POST', '/api/v1beta/workloads', json, JSON.stringify(request));
+
+  expect(answer.status).toBe(400);
+  expect(answer.text).toMatch(problem);
+});

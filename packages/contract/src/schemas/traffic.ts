@@ -44,7 +44,10 @@ export const TrafficEntry = z
     method: z.string().meta({
       description: 'The method of the message, or the HTTP method if ToolHive did not read the message.',
     }),
-    kind: z.enum(['tool', 'prompt', 'resource', 'skill']).optional().meta({ description: 'The type of the item.' }),
+    kind: z
+      .enum(['tool', 'prompt', 'resource', 'skill'])
+      .optional()
+      .meta({ description: 'The type of the item.' }),
     name: z.string().optional().meta({
       description: 'The name of the tool or prompt in the request, or the URI of the resource.',
     }),

@@ -148,6 +148,10 @@ const Labels = z
     'labels that start with toolhive are reserved',
   );
 
+/** Clients of the original send an empty text for a group or a name that they leave out. */
+const absentIfEmpty = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => (value === '' ? undefined : value), schema.optional()).optional();
+
 /** A request for a workload. All fields except the source have a default. */
 export const CreateWorkload = z
   .object({
@@ -155,7 +159,7 @@ export const CreateWorkload = z
       not: {},
       description: 'Always absent. A body with this field is a run config.',
     }),
-    name: WorkloadName.optional().meta({
+    name: absentIfEmpty(WorkloadName).meta({
       description: 'The workload name, unique. By default, the name is derived from the source.',
     }),
     image: z
@@ -210,7 +214,7 @@ export const CreateWorkload = z
       description:
         'The host that an HTTP server listens on: a loopback address (by default) or all addresses.',
     }),
-    group: GroupName.optional(),
+    group: absentIfEmpty(GroupName),
     labels: Labels.nullish().meta({ description: 'Labels for filters.' }),
     cmd_arguments: z
       .array(Argument)
