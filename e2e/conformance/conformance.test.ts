@@ -97,19 +97,15 @@ describe('the official conformance suite', () => {
       expect(await failuresFrom(revision, url, forAnyServer[revision])).toEqual([]);
   });
 
-  test.for(revisions)(
-    'passes for %s through a combined endpoint',
-    { timeout: 240_000 },
-    async (revision) => {
-      const expected = (await directly[revision])
-        .filter((scenario) => scenario.isScored && passes(scenario))
-        .map(({ name }) => name);
+  test.for(revisions)('passes for %s through a combined endpoint', { timeout: 240_000 }, async (revision) => {
+    const expected = (await directly[revision])
+      .filter((scenario) => scenario.isScored && passes(scenario))
+      .map(({ name }) => name);
 
-      const url = await endpoints.combined(generationOf[revision]);
+    const url = await endpoints.combined(generationOf[revision]);
 
-      expect(await failuresFrom(revision, url, expected)).toEqual([]);
-    },
-  );
+    expect(await failuresFrom(revision, url, expected)).toEqual([]);
+  });
 
   test.for(revisions)(
     'passes for %s through a proxy that requires tokens',

@@ -1,6 +1,6 @@
 import { isObject } from '@toolhive/proxy/message';
 
-/** What is known of a file that a skill could contain. */
+/** The known digests by the URI of the file. */
 type Files = Map<string, Set<string>>;
 
 interface Skill {

@@ -93,7 +93,7 @@ export function parseInput(
 
 /**
  * Returns the value without members that are null where the schema knows no null, because programs in several languages write
- * null for what they leave out, and the original accepts that. Undefined if there are none.
+ * null for absent members, and the original accepts that. Undefined if there are none.
  */
 function withoutNulls(value: unknown, issues: ZodError['issues']): unknown {
   const copy: unknown = structuredClone(value);

@@ -12,7 +12,8 @@ import type { GroupPlan } from './groups.ts';
 import { contentOf, lockedServer, toolsOf } from './content.ts';
 import { emptyLock, formatLock, packageLock, requireContent, requireTools } from './lock.ts';
 import type { LockedServer } from './lock.ts';
-import { isUpdated, problemOf, withKeys } from './plan.ts';
+import { isUpdated, withKeys } from './plan.ts';
+import { problemOf } from './problem.ts';
 import type { Plan, ServerPlan, Wanted } from './plan.ts';
 import type { Owned, Project, ProjectRecord } from './record.ts';
 

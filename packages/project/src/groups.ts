@@ -5,11 +5,11 @@ import type { Core } from '@toolhive/core/core';
 import { getWorkload } from '@toolhive/core/describe';
 import { editGroup, isOfSwitch } from '@toolhive/core/groups';
 import type { Call } from './apply.ts';
-import { problemOf } from './plan.ts';
+import { problemOf } from './problem.ts';
 import type { ServerPlan } from './plan.ts';
 import type { Project } from './record.ts';
 
-/** A group of the file, with what changes. */
+/** A group of the file, with its changes. */
 export interface GroupPlan {
   shown: PlannedProjectGroup;
   settings: Settings;

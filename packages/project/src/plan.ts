@@ -22,6 +22,7 @@ import type { Answers, Desired } from './desired.ts';
 import { directoryOf, hashOf, parseFile } from './file.ts';
 import type { FileServer } from './file.ts';
 import { planGroups } from './groups.ts';
+import { problemOf } from './problem.ts';
 import type { GroupPlan } from './groups.ts';
 import { entryDifference, parseLock, statedDifferences } from './lock.ts';
 import type { Lock, LockedServer, Stated } from './lock.ts';
@@ -449,10 +450,4 @@ async function newerVersion(
   const { outdated, current, newest } = await findUpdate(core, workload, { report: () => {}, signal });
   const isExact = /^(?:npx|uvx|go):\/\/.+@[\w.+-]+/.test(image.replace(/^npx:\/\/@/, 'npx://'));
   return outdated && !isExact ? [`the version: ${current} becomes ${newest}`] : [];
-}
-
-export function problemOf(thrown: unknown): { problem: string; hint?: string } {
-  if (!(thrown instanceof ThvError)) throw thrown;
-  const { message: problem, hint } = thrown;
-  return { problem, ...(hint === undefined ? {} : { hint }) };
 }

@@ -16,7 +16,8 @@ import { ProjectRun, removeOwned } from './apply.ts';
 import type { Call } from './apply.ts';
 import { exportProject } from './export.ts';
 import { clearGroups } from './groups.ts';
-import { planOf, presentWorkloads, problemOf } from './plan.ts';
+import { planOf, presentWorkloads } from './plan.ts';
+import { problemOf } from './problem.ts';
 import type { Plan } from './plan.ts';
 import { ProjectRecord } from './record.ts';
 

@@ -8,7 +8,7 @@ import { RelevanceFeedback } from '@toolhive/tool-search/feedback';
 import type { MetaSettings } from '@toolhive/tool-search/settings';
 import type { FoundTool, MatchReason, ToolIndex } from '@toolhive/tool-search/tool-index';
 import type { IndexedTool, ToolDirectory, Visible } from './directory.ts';
-import { EmbeddingSearch } from './embeddings.ts';
+import { EmbeddingSearch } from '@toolhive/tool-search/embeddings';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { FindTool } from './tool-inputs.ts';
 import { callName, sharedNames } from './tool-names.ts';

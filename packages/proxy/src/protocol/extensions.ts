@@ -107,7 +107,7 @@ export function isKnownExtension(id: string): boolean {
   return Object.hasOwn(extensions, id);
 }
 
-/** What requests of extensions use, by method: a kind of things, and the parameter that names one. */
+/** The kind of things that each request of an extension uses, and the parameter that names one. */
 export const usesOfExtensions: Readonly<Record<string, { kind: UsedKind; parameter: string }>> =
   Object.fromEntries(
     [...extensionRequests].flatMap(([method, { about }]) =>

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
-import { isObject } from '@toolhive/proxy/message';
 import { fetchJson } from '@toolhive/outgoing/guarded-fetch';
 import type { Lookup } from '@toolhive/outgoing/way-out';
-import { fuse } from '@toolhive/tool-search/fusion';
-import type { FoundTool, ToolIndex } from '@toolhive/tool-search/tool-index';
-import type { IndexedTool } from './directory.ts';
+import * as z from 'zod';
+import { fuse } from './fusion.ts';
+import type { FoundTool, SearchableTool, ToolIndex } from './tool-index.ts';
 
 export interface EmbeddingOptions {
   /** The base URL of an OpenAI-compatible API, such as `http://127.0.0.1:11434/v1`. */
@@ -20,12 +19,22 @@ export interface EmbeddingOptions {
   note: (text: string) => void;
 }
 
-interface Given {
-  index: ToolIndex<IndexedTool>;
-  lexical: FoundTool<IndexedTool>[];
-  includes: (tool: IndexedTool) => boolean;
+interface Given<Tool extends SearchableTool> {
+  index: ToolIndex<Tool>;
+  lexical: FoundTool<Tool>[];
+  includes: (tool: Tool) => boolean;
   limit: number;
 }
+
+/** The answer of an endpoint, as far as its form matters. */
+const Answer = z
+  .object({
+    data: z
+      .array(z.object({ index: z.unknown(), embedding: z.unknown() }).partial().catch({}))
+      .optional()
+      .catch(undefined),
+  })
+  .catch({});
 
 const timeoutMs = 5_000;
 const batch = 64;
@@ -52,11 +61,11 @@ export class EmbeddingSearch {
   }
 
   /** Combines both rankings. If the endpoint fails, returns the ranking by words and the problem. */
-  async fuse(
+  async fuse<Tool extends SearchableTool>(
     query: string,
-    { index, lexical, includes, limit }: Given,
+    { index, lexical, includes, limit }: Given<Tool>,
     signal: AbortSignal,
-  ): Promise<{ found: FoundTool<IndexedTool>[]; problem?: string }> {
+  ): Promise<{ found: FoundTool<Tool>[]; problem?: string }> {
     const words = lexical.slice(0, limit);
     if (performance.now() - this.#failedAtMs < pauseMs)
       return { found: words, ...(this.#problem === undefined ? {} : { problem: this.#problem }) };
@@ -124,12 +133,12 @@ export class EmbeddingSearch {
       signal,
       lookup,
     });
-    const data = isObject(body) ? body['data'] : undefined;
-    if (!Array.isArray(data) || data.length !== input.length)
+    const { data } = Answer.parse(body);
+    if (data?.length !== input.length)
       throw unavailable('the endpoint did not return one embedding for each text');
     const vectors = new Map<unknown, Float32Array>();
     for (const [at, item] of data.entries()) {
-      const { index = at, embedding } = isObject(item) ? item : {};
+      const { index = at, embedding } = item;
       if (!isVector(embedding))
         throw unavailable('the endpoint returned an embedding that is not a list of numbers');
       vectors.set(index, Float32Array.from(embedding));
@@ -151,7 +160,7 @@ function isVector(value: unknown): value is number[] {
   );
 }
 
-function textOf({ name, description = '', server }: IndexedTool): string {
+function textOf({ name, description = '', server }: SearchableTool): string {
   return `${server} ${name}: ${description}`.slice(0, maxText);
 }
 
@@ -168,11 +177,11 @@ function similarity(one: Float32Array | undefined, other: Float32Array | undefin
   return product / (Math.sqrt(lengthOne * lengthOther) || 1);
 }
 
-function combined(
-  lexical: readonly FoundTool<IndexedTool>[],
-  near: readonly { tool: IndexedTool; similarity: number }[],
+function combined<Tool extends SearchableTool>(
+  lexical: readonly FoundTool<Tool>[],
+  near: readonly { tool: Tool; similarity: number }[],
   limit: number,
-): FoundTool<IndexedTool>[] {
+): FoundTool<Tool>[] {
   const byWords = new Map(lexical.map((found) => [found.tool.id, found]));
   const byMeaning = new Map(near.map((one) => [one.tool.id, one]));
   return fuse([[...byWords.keys()], [...byMeaning.keys()]])
