@@ -57,6 +57,7 @@ export class ServerConnection {
   #peer: { generation: ProtocolGeneration; identity: ServerIdentity } | undefined;
   /** What the server was told about its client, if that holds for the whole connection. */
   client: ClientIdentity | undefined;
+  /** When the last request was sent or answered. */
   lastUsedMs: number = performance.now();
 
   constructor(options: ConnectionOptions) {
@@ -215,6 +216,7 @@ export class ServerConnection {
   /** Returns false if the call was already answered or abandoned. */
   #delete(call: Call): boolean {
     const isDeleted = this.#calls.delete(call);
+    this.lastUsedMs = performance.now();
     if (isDeleted && this.#calls.size === 0) this.#options.owner.idle?.();
     return isDeleted;
   }

@@ -5,6 +5,7 @@ import type { WorkloadInput } from '../input/workload-input.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { SharedStreams } from '../bridge/shared-streams.ts';
 import type { Limits } from '../bridge/limits.ts';
+import type { KnownState } from '../bridge/sharing.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -33,7 +34,11 @@ export interface ServerPods {
 export interface UpstreamOptions {
   workload: string;
   version: string;
-  sessions: 'own' | 'shared';
+  sessions: 'auto' | 'own' | 'shared';
+  /** What is known of a server whose sessions are `auto`. */
+  knownState?: KnownState | undefined;
+  /** The address of the proxy. */
+  host: string;
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
@@ -60,6 +65,8 @@ export interface Upstream {
   readonly generation: ProtocolGeneration | undefined;
   /** The version that the server speaks with the proxy, if the proxy is its client. */
   readonly serverVersion: string | undefined;
+  /** Which sessions share processes and why, if clients cause processes. */
+  readonly sharing?: string;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   /** Throws `unavailable` if a client could not begin a session with the connected server and read a list. */
   checkSession(signal: AbortSignal): Promise<void>;
