@@ -18,14 +18,14 @@ const signs = {
 } as const;
 export type StateSign = keyof typeof signs;
 
-export function isStateSign(text: unknown): text is StateSign {
-  return typeof text === 'string' && Object.hasOwn(signs, text);
+function isStateSign(text: string): text is StateSign {
+  return Object.hasOwn(signs, text);
 }
 
 /** What is known of a server from its earlier runs. */
 export interface KnownState {
-  /** The first sign that was seen of this version of the server. */
-  sign: StateSign | undefined;
+  /** The first sign that was seen of this version of the server, as it was given to `seen`. */
+  sign: string | undefined;
   /** Takes the first sign. */
   seen: (sign: StateSign) => void;
 }
@@ -65,7 +65,8 @@ export class Sharing {
 
   constructor(options: SharingOptions) {
     this.#options = options;
-    this.#sign = options.knownState?.sign;
+    const { sign } = options.knownState ?? {};
+    this.#sign = sign !== undefined && isStateSign(sign) ? sign : undefined;
   }
 
   /** Whether clients may have connections that not all others use. */

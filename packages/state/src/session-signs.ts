@@ -1,0 +1,57 @@
+import { messageOf } from '@toolhive/contract/failure';
+import type { StoredRunConfig } from './run-configs.ts';
+import type { WorkloadDatabase, WorkloadRows } from './workload-database.ts';
+import type { WorkloadId } from './workload-id.ts';
+
+/** What an earlier run has shown of a server. */
+interface KnownState {
+  sign: string | undefined;
+  /** Stores what is seen first. */
+  seen: (sign: string) => void;
+}
+
+/**
+ * The part of a workload that remembers what has shown that its server keeps something for each session. Another version
+ * of the server is another server.
+ */
+export class SessionSigns {
+  readonly title = 'what its sessions have shown';
+  readonly #rows: WorkloadRows;
+
+  constructor(database: WorkloadDatabase) {
+    this.#rows = database.rows({
+      names: ['session_signs'],
+      schema: `
+        CREATE TABLE IF NOT EXISTS session_signs (
+          workload TEXT PRIMARY KEY, version TEXT NOT NULL, sign TEXT NOT NULL
+        ) STRICT;
+      `,
+    });
+  }
+
+  proxyOptions(
+    { id, runConfig: { image: version = '' } }: StoredRunConfig,
+    { warn }: { warn: (fields: Record<string, unknown>, message: string) => void },
+  ): { knownState: KnownState } {
+    const row = this.#rows
+      .prepare('SELECT sign FROM session_signs WHERE workload = ? AND version = ?')
+      .get(id, version);
+    const seen = (sign: string): void => {
+      try {
+        this.#rows.prepare('INSERT OR REPLACE INTO session_signs VALUES (?, ?, ?)').run(id, version, sign);
+      } catch (error) {
+        const reason = messageOf(error); // for example a full disk, which is no reason to stop the server
+        warn({ reason, sign }, 'what the sessions have shown is known only until the workload is stopped');
+      }
+    };
+    return { knownState: { sign: row === undefined ? undefined : String(row['sign']), seen } };
+  }
+
+  ids(): WorkloadId[] {
+    return this.#rows.ids();
+  }
+
+  forget(workload: WorkloadId): void {
+    this.#rows.forget(workload);
+  }
+}
