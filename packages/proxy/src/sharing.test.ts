@@ -31,7 +31,8 @@ function openReadOnly(
 /** What `auto` remembers between runs. */
 function memory(sign?: 'asked' | 'subscribed' | 'changed' | 'level') {
   const seen: string[] = [];
-  return { seen, knownState: { sign, seen: (one: string) => void seen.push(one) } };
+  const signOf = (): string | undefined => sign;
+  return { seen, knownState: { signOf, seen: (_version: string, one: string) => void seen.push(one) } };
 }
 
 const open = (test: ScriptedProxy, client: object = askable): Promise<RawSession> =>
@@ -355,6 +356,18 @@ describe('a server that turns out to keep something', () => {
     await (await one.post({ id: 3, method: 'tools/list' })).text();
 
     expect(seen).toEqual(['changed']);
+  });
+
+  test('is another server if its version is another one', async () => {
+    await using test = await openReadOnly();
+    const [one] = await openTwo(test);
+    await (await one.post({ id: 3, method: 'logging/setLevel', params: { level: 'debug' } })).text();
+
+    test.proxy.disconnect('it is upgraded', false);
+    const { stdio } = await test.start();
+    await test.proxy.connect({ stdio, version: '2' }, test.start, new AbortController().signal);
+
+    await openTwo(test);
   });
 
   test('is remembered after it has started again', async () => {

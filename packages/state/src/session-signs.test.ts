@@ -11,12 +11,12 @@ import { newWorkloadId } from './workload-id.ts';
 
 const log = pino({ level: 'silent' });
 
-function aWorkload(image: string, id = newWorkloadId()): StoredRunConfig {
+const version = 'npx://server@1.0.0';
+
+function aWorkload(): StoredRunConfig {
   const names = { name: 'one', base_name: 'one', container_name: 'one' };
-  return {
-    id,
-    runConfig: RunConfig.parse({ ...names, schema_version: 'v0.1.0', transport: 'stdio', port: 1234, image }),
-  };
+  const runConfig = { ...names, schema_version: 'v0.1.0', transport: 'stdio', port: 1234 };
+  return { id: newWorkloadId(), runConfig: RunConfig.parse(runConfig) };
 }
 
 /** A database that can be opened again, as by the next daemon. */
@@ -50,51 +50,50 @@ async function openSigns() {
 
 test('what a server has shown is known to the next daemon', async () => {
   await using test = await openSigns();
-  const workload = aWorkload('npx://server@1.0.0');
-  test.known(workload).seen('asked');
+  const workload = aWorkload();
+  test.known(workload).seen(version, 'asked');
 
   await test.reopen();
 
-  expect(test.known(workload).sign).toBe('asked');
+  expect(test.known(workload).signOf(version)).toBe('asked');
 });
 
 test('another version of the server has shown nothing', async () => {
   await using test = await openSigns();
-  const workload = aWorkload('npx://server@1.0.0');
-  test.known(workload).seen('asked');
+  const workload = aWorkload();
+  test.known(workload).seen(version, 'asked');
 
-  const upgraded = aWorkload('npx://server@1.0.1', workload.id);
+  const { signOf } = test.known(workload);
 
-  expect(test.known(upgraded).sign).toBeUndefined();
-  expect(test.known(workload).sign).toBe('asked');
+  expect([signOf('npx://server@1.0.1'), signOf(version)]).toEqual([undefined, 'asked']);
 });
 
 test('a new workload with the name of another one has shown nothing', async () => {
   await using test = await openSigns();
-  const workload = aWorkload('npx://server@1.0.0');
-  test.known(workload).seen('asked');
+  const workload = aWorkload();
+  test.known(workload).seen(version, 'asked');
 
-  expect(test.known(aWorkload('npx://server@1.0.0')).sign).toBeUndefined();
+  expect(test.known(aWorkload()).signOf(version)).toBeUndefined();
 });
 
 test('is forgotten with the workload', async () => {
   await using test = await openSigns();
-  const workload = aWorkload('npx://server@1.0.0');
-  test.known(workload).seen('asked');
+  const workload = aWorkload();
+  test.known(workload).seen(version, 'asked');
   const before = test.signs().ids();
 
   test.signs().forget(workload.id);
 
   expect([before, test.signs().ids()]).toEqual([[workload.id], []]);
-  expect(test.known(workload).sign).toBeUndefined();
+  expect(test.known(workload).signOf(version)).toBeUndefined();
 });
 
 test('a database that cannot be written is a warning', async () => {
   await using test = await openSigns();
-  const { seen } = test.known(aWorkload('npx://server@1.0.0'));
+  const { seen } = test.known(aWorkload());
   test.closeDatabase();
 
-  seen('asked');
+  seen(version, 'asked');
 
   expect(test.warnings).toEqual(['what the sessions have shown is known only until the workload is stopped']);
 });

@@ -3,11 +3,11 @@ import type { StoredRunConfig } from './run-configs.ts';
 import type { WorkloadDatabase, WorkloadRows } from './workload-database.ts';
 import type { WorkloadId } from './workload-id.ts';
 
-/** What an earlier run has shown of a server. */
+/** What earlier runs have shown of a server, by its version. */
 interface KnownState {
-  sign: string | undefined;
+  signOf: (version: string) => string | undefined;
   /** Stores what is seen first. */
-  seen: (sign: string) => void;
+  seen: (version: string, sign: string) => void;
 }
 
 /**
@@ -30,13 +30,16 @@ export class SessionSigns {
   }
 
   proxyOptions(
-    { id, runConfig: { image: version = '' } }: StoredRunConfig,
+    { id }: StoredRunConfig,
     { warn }: { warn: (fields: Record<string, unknown>, message: string) => void },
   ): { knownState: KnownState } {
-    const row = this.#rows
-      .prepare('SELECT sign FROM session_signs WHERE workload = ? AND version = ?')
-      .get(id, version);
-    const seen = (sign: string): void => {
+    const signOf = (version: string): string | undefined => {
+      const row = this.#rows
+        .prepare('SELECT sign FROM session_signs WHERE workload = ? AND version = ?')
+        .get(id, version);
+      return row === undefined ? undefined : String(row['sign']);
+    };
+    const seen = (version: string, sign: string): void => {
       try {
         this.#rows.prepare('INSERT OR REPLACE INTO session_signs VALUES (?, ?, ?)').run(id, version, sign);
       } catch (error) {
@@ -44,7 +47,7 @@ export class SessionSigns {
         warn({ reason, sign }, 'what the sessions have shown is known only until the workload is stopped');
       }
     };
-    return { knownState: { sign: row === undefined ? undefined : String(row['sign']), seen } };
+    return { knownState: { signOf, seen } };
   }
 
   ids(): WorkloadId[] {

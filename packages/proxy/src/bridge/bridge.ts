@@ -63,6 +63,8 @@ export interface BridgeOptions extends SharingOptions {
 export interface Server {
   transport: Transport;
   openTransport: OpenTransport;
+  /** Differs between servers of which one may keep what another one does not. */
+  version?: string | undefined;
   /** Undefined if the handshake must detect the generation. */
   generation?: ProtocolGeneration | undefined;
   /** The description that a modern server gives legacy clients, if the server supports them. Undefined if unknown. */
@@ -184,7 +186,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** Connects to a freshly started server, and lets waiting requests through. Throws if the handshake fails. */
   async connect(
-    { transport, openTransport, generation, legacy }: Server,
+    { transport, openTransport, version, generation, legacy }: Server,
     signal: AbortSignal,
   ): Promise<void> {
     const { input, onFault, limits } = this.#options;
@@ -206,7 +208,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     // The handshake determines which sessions have separate connections.
     this.#listeners.follow();
     this.#subscriptions.follow(connection);
-    this.sharing.decide(connection);
+    this.sharing.decide(connection, version);
     this.#server.up(connection);
   }
 

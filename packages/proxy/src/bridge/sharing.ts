@@ -22,12 +22,12 @@ function isStateSign(text: string): text is StateSign {
   return Object.hasOwn(signs, text);
 }
 
-/** What is known of a server from its earlier runs. */
+/** What is known of a server from its earlier runs. Another version is another server. */
 export interface KnownState {
-  /** The first sign that was seen of this version of the server, as it was given to `seen`. */
-  sign: string | undefined;
+  /** Returns the first sign that was seen of a version, as it was given to `seen`. */
+  signOf: (version: string) => string | undefined;
   /** Takes the first sign. */
-  seen: (sign: StateSign) => void;
+  seen: (version: string, sign: StateSign) => void;
 }
 
 export interface SharingOptions {
@@ -61,12 +61,11 @@ export class Sharing {
   #connection: ServerConnection | undefined;
   /** The names of the tools that the decision is based on. */
   readonly #tools = new Set<string>();
+  #version: string | undefined;
   #sign: StateSign | undefined;
 
   constructor(options: SharingOptions) {
     this.#options = options;
-    const { sign } = options.knownState ?? {};
-    this.#sign = sign !== undefined && isStateSign(sign) ? sign : undefined;
   }
 
   /** Whether clients may have connections that not all others use. */
@@ -91,9 +90,11 @@ export class Sharing {
   }
 
   /** Decides anew for a server that has started. */
-  decide(connection: ServerConnection): void {
+  decide(connection: ServerConnection, version = ''): void {
     if (this.#options.sessions !== 'auto') return;
     this.#connection = connection;
+    if (version !== this.#version) this.#sign = this.#knownSign(version);
+    this.#version = version;
     this.#tools.clear();
     this.#verdict = { kind: 'undecided' };
     this.#deciding = this.#examine(connection).then((why) => {
@@ -122,7 +123,12 @@ export class Sharing {
     if (sessions !== 'auto' || this.#verdict.kind === 'separate') return;
     this.#sign = sign;
     this.#verdict = { kind: 'separate', why: signs[sign] };
-    knownState?.seen(sign);
+    knownState?.seen(this.#version ?? '', sign);
+  }
+
+  #knownSign(version: string): StateSign | undefined {
+    const sign = this.#options.knownState?.signOf(version);
+    return sign !== undefined && isStateSign(sign) ? sign : undefined;
   }
 
   /** Compares an answer to `tools/list` with the list that the decision is based on, before the client gets it. */

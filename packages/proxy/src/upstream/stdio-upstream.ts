@@ -60,7 +60,8 @@ export class StdioUpstream implements Upstream {
       another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`)).catch(raiseFault);
       return transport;
     };
-    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);
+    const { version } = instance;
+    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport, version }, signal);
   }
 
   async checkSession(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,12 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 
 /** A running server, on this machine or elsewhere. */
-export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress; pods?: ServerPods };
+export type RunningServer = Pick<Instance, 'stdio'> & {
+  address?: ServerAddress;
+  pods?: ServerPods;
+  /** Its exact source. What was learned of another one does not count. */
+  version?: string;
+};
 
 /** One of several equal servers, each of which keeps its own sessions. */
 export interface ServerPod {
