@@ -365,9 +365,11 @@ describe('a server that turns out to keep something', () => {
 
     test.proxy.disconnect('it is upgraded', false);
     const { stdio } = await test.start();
-    await test.proxy.connect({ stdio, version: '2' }, test.start, new AbortController().signal);
+    const start = (): Promise<ScriptedServer> => test.start();
+    await test.proxy.connect({ stdio, version: '2' }, start, new AbortController().signal);
 
-    await openTwo(test);
+    const [again, other] = [await open(test), await open(test)];
+    expect(await other.call('instance')).toBe(await again.call('instance'));
   });
 
   test('is remembered after it has started again', async () => {

@@ -97,10 +97,7 @@ export class Sharing {
     this.#version = version;
     this.#tools.clear();
     this.#verdict = { kind: 'undecided' };
-    this.#deciding = this.#examine(connection).then((why) => {
-      if (this.#connection !== connection || this.#verdict.kind !== 'undecided') return;
-      this.#verdict = why === undefined ? { kind: 'together' } : { kind: 'separate', why };
-    });
+    this.#deciding = this.#decide(connection);
     this.#deciding.catch(raiseFault);
   }
 
@@ -139,6 +136,12 @@ export class Sharing {
       if (!toolsIn(answer.value.result).every(isKnown)) this.learn('changed');
       responder.answer(answer);
     });
+  }
+
+  async #decide(connection: ServerConnection): Promise<void> {
+    const why = await this.#examine(connection);
+    if (this.#connection !== connection || this.#verdict.kind !== 'undecided') return;
+    this.#verdict = why === undefined ? { kind: 'together' } : { kind: 'separate', why };
   }
 
   /** Returns why sessions must not share a process, if anything speaks against it. */
