@@ -51,10 +51,10 @@ export interface ProxyOptions {
   transport: 'stdio' | 'sse' | 'streamable-http';
   /**
    * Whether each legacy client session has a separate server process or all sessions share one. Sharing suits servers
-   * that keep no connection state and send no requests to clients. `auto` decides that by what the server lists and does.
+   * that keep no connection state and send no requests to clients. `auto` decides that by the lists and the messages of the server.
    */
   sessions: 'auto' | 'own' | 'shared';
-  /** What `auto` knows from earlier runs of the server. By default, nothing. */
+  /** The memory for `auto`. By default, earlier runs are unknown. */
   knownState?: KnownState | undefined;
   /** The tools that clients see. By default, all of them. */
   tools?: ToolRules;

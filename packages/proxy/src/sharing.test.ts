@@ -460,7 +460,7 @@ test('the process of a session that is not shared is never idle while the sessio
   expect(await session.call('recall')).toBe('kept');
 });
 
-test('a session through the API shares no process, because the API has callers whom the proxy does not know', async () => {
+test('a session through the API shares no process, because the API has callers that the proxy does not know', async () => {
   await using test = await openReadOnly();
   await using api = await openRelay(test);
   const [one, two, direct] = [

@@ -95,5 +95,5 @@ test('a database that cannot be written is a warning', async () => {
 
   seen(version, 'asked');
 
-  expect(test.warnings).toEqual(['what the sessions have shown is known only until the workload is stopped']);
+  expect(test.warnings).toEqual(['a sign of the sessions is known only until the workload is stopped']);
 });

@@ -3,19 +3,19 @@ import type { StoredRunConfig } from './run-configs.ts';
 import type { WorkloadDatabase, WorkloadRows } from './workload-database.ts';
 import type { WorkloadId } from './workload-id.ts';
 
-/** What earlier runs have shown of a server, by its version. */
+/** The memory of earlier runs of a server, by its version. */
 interface KnownState {
   signOf: (version: string) => string | undefined;
-  /** Stores what is seen first. */
+  /** Stores the first sign. */
   seen: (version: string, sign: string) => void;
 }
 
 /**
- * The part of a workload that remembers what has shown that its server keeps something for each session. Another version
+ * The part of a workload that remembers the sign that its server keeps something for each session. Another version
  * of the server is another server.
  */
 export class SessionSigns {
-  readonly title = 'what its sessions have shown';
+  readonly title = 'the signs of its sessions';
   readonly #rows: WorkloadRows;
 
   constructor(database: WorkloadDatabase) {
@@ -44,7 +44,7 @@ export class SessionSigns {
         this.#rows.prepare('INSERT OR REPLACE INTO session_signs VALUES (?, ?, ?)').run(id, version, sign);
       } catch (error) {
         const reason = messageOf(error); // for example a full disk, which is no reason to stop the server
-        warn({ reason, sign }, 'what the sessions have shown is known only until the workload is stopped');
+        warn({ reason, sign }, 'a sign of the sessions is known only until the workload is stopped');
       }
     };
     return { knownState: { signOf, seen } };

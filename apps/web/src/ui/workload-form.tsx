@@ -126,7 +126,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             <SelectField
               label="Server processes"
               pointer="/sessions"
-              hint="For stdio servers. Clients that share a process can see what the others have changed in it."
+              hint="For stdio servers. Clients that share a process can see changes of the others in it."
               value={draft.sessions}
               options={[
                 ['auto', 'Shared by sessions if the server keeps nothing for them'],

@@ -63,7 +63,7 @@ export interface BridgeOptions extends SharingOptions {
 export interface Server {
   transport: Transport;
   openTransport: OpenTransport;
-  /** Differs between servers of which one may keep what another one does not. */
+  /** Another version is another server. */
   version?: string | undefined;
   /** Undefined if the handshake must detect the generation. */
   generation?: ProtocolGeneration | undefined;

@@ -119,7 +119,7 @@ export class LegacyRouter {
   ): void {
     const { processes, sharing } = this.#options;
     const sign = connection.isOpen ? signOf(request, connection.identity) : undefined;
-    // What the request sets up must not concern the other sessions of the process.
+    // The request must not set up anything for the other sessions of the process.
     const isMoved = sign !== undefined && processes.separate(session, sign);
     // Another client may have needed the place before the request was sent.
     if (isMoved || (!connection.isOpen && tries < maxTries))

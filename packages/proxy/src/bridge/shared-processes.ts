@@ -39,7 +39,7 @@ export class SharedProcesses {
   async join(session: Session): Promise<OwnConnection | undefined> {
     const { pool, sharing } = this.#options;
     await sharing.decided();
-    // The API has callers whom the proxy does not know.
+    // The proxy does not know the callers of the API.
     if (!sharing.isTogether || session.isRelayed) return undefined;
     const key = keyOf(session);
     const process = this.#processes.get(key) ?? new SharedProcess(sharing, () => this.#delete(key, process));
@@ -94,7 +94,7 @@ class SharedProcess implements ConnectionOwner {
     this.#onLost = onLost;
   }
 
-  /** Adds a session. Returns undefined if what the server lists for its client forbids that. */
+  /** Adds a session. Returns undefined if the list of the server for its client forbids that. */
   async join(session: Session, pool: ConnectionPool): Promise<OwnConnection | undefined> {
     this.members.add(session);
     this.#opened ??= this.#open(session, pool);

@@ -9,11 +9,11 @@ import type { Limits } from './limits.ts';
 import { listTools, toolsIn } from './tool-list.ts';
 import type { ListedTool } from './tool-list.ts';
 
-/** What shows that a server keeps something for each session, as a phrase that continues "because". */
+/** The signs of a server that keeps something for each session, as phrases that continue "because". */
 const signs = {
   asked: 'the server asked its client for input',
   subscribed: 'a client subscribed to a resource',
-  changed: 'the server changed what it lists',
+  changed: 'the server changed its lists',
   level: 'a client chose a log level',
 } as const;
 export type StateSign = keyof typeof signs;
@@ -22,7 +22,7 @@ function isStateSign(text: string): text is StateSign {
   return Object.hasOwn(signs, text);
 }
 
-/** What is known of a server from its earlier runs. Another version is another server. */
+/** The memory of earlier runs of a server. Another version is another server. */
 export interface KnownState {
   /** Returns the first sign that was seen of a version, as it was given to `seen`. */
   signOf: (version: string) => string | undefined;
@@ -37,7 +37,7 @@ export interface SharingOptions {
    * for a session.
    */
   sessions: 'auto' | 'own' | 'shared';
-  /** What `auto` knows of the server. By default, nothing, and nothing is kept. */
+  /** The memory for `auto`. By default, earlier runs are unknown. */
   knownState?: KnownState | undefined;
   /** Several people may be the same principal, because nothing tells them apart. */
   isPublic?: boolean | undefined;
@@ -50,7 +50,7 @@ type Verdict = { kind: 'undecided' } | { kind: 'together' } | { kind: 'separate'
 const maxTools = 1_000;
 
 /**
- * Decides whether sessions share processes. What a server says about itself is a claim, so sessions share a process only
+ * Decides whether sessions share processes. The annotations of a server are a claim, so sessions share a process only
  * on the claim that all tools are read-only, only with sessions of the same principal, and only until a message shows
  * the opposite. See decision 86.
  */
@@ -106,7 +106,7 @@ export class Sharing {
     return this.#deciding;
   }
 
-  /** Examines what the server lists for another kind of client. Returns whether its sessions may share the process. */
+  /** Examines the list for another kind of client. Returns whether its sessions may share the process. */
   async admits(connection: ServerConnection): Promise<boolean> {
     const why = await this.#examine(connection);
     // Nothing is known of a process that has ended.
@@ -168,7 +168,7 @@ function isReadOnly({ annotations }: ListedTool): boolean {
   return isObject(annotations) && annotations['readOnlyHint'] === true;
 }
 
-/** What a client's request shows about a server that accepts such requests. */
+/** The sign in a client's request, if the server accepts such requests. */
 export function signOf(
   { value: { method } }: Message,
   { capabilities }: Pick<ServerIdentity, 'capabilities'>,

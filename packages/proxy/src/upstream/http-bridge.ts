@@ -35,7 +35,7 @@ export class HttpBridge implements AsyncDisposable {
     this.#transport = options.transport;
     this.bridge = new Bridge({
       ...options,
-      // A conversation costs no process, and the server decides what it keeps for one.
+      // A conversation costs no process.
       sessions: options.sessions === 'auto' ? 'own' : options.sessions,
       limits: { ...defaultLimits, maxOwn: options.files.budgets.conversations, ...options.limits },
       isSlowToStart: false,

@@ -29,7 +29,7 @@ export class StdioUpstream implements Upstream {
       ...options,
       limits: {
         ...defaultLimits,
-        // What a server keeps for a session must not be lost while the session lives.
+        // The state of a session must not be lost while the session lives.
         ...(options.sessions === 'auto' ? { ownIdleMs: Number.POSITIVE_INFINITY } : {}),
         maxOwn: options.files.budgets.processes,
         ...options.limits,

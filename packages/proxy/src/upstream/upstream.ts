@@ -17,7 +17,7 @@ export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 export type RunningServer = Pick<Instance, 'stdio'> & {
   address?: ServerAddress;
   pods?: ServerPods;
-  /** Its exact source. What was learned of another one does not count. */
+  /** Its exact source. Experience with another one does not count. */
   version?: string;
 };
 
@@ -40,7 +40,7 @@ export interface UpstreamOptions {
   workload: string;
   version: string;
   sessions: 'auto' | 'own' | 'shared';
-  /** What is known of a server whose sessions are `auto`. */
+  /** The memory for sessions that are `auto`. */
   knownState?: KnownState | undefined;
   /** The address of the proxy. */
   host: string;

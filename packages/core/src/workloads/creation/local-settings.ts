@@ -55,7 +55,7 @@ export function localSettings(
   };
 }
 
-/** What a registry entry says is more certain than what can be observed. */
+/** A registry entry is more certain than an observation. */
 function chosenSessions(asked: Sessions = 'auto', known: Sessions = 'auto'): Sessions {
   return asked === 'auto' ? known : asked;
 }
