@@ -279,3 +279,43 @@ describe.concurrent.each(eras)('a %s client', (era) => {
     await expect(asked).rejects.toThrow('fetch failed');
   });
 });
+
+describe('with the default of sessions', { timeout: operationTimeoutMs }, () => {
+  /** Opens clients, each of which has called a tool, and returns the number of processes while all are connected. */
+  async function processesOf(
+    name: string,
+    source: string,
+    { clients, tool, given = {} }: { clients: number; tool: string; given?: Record<string, unknown> },
+  ): Promise<number> {
+    const url = await run(name, source, ['--permission-profile=none'], []);
+    await using opened = new AsyncDisposableStack();
+    const connected = await Promise.all(
+      Array.from({ length: clients }, async () => opened.use(await askableClients.legacy(url))),
+    );
+    const answers = await Promise.all(connected.map((client) => client.call(tool, given)));
+    expect(answers.every(({ failed }) => !failed)).toBe(true);
+    const { text } = await user.api('GET', `/api/v1beta/workloads/${name}/usage`);
+    const { processes } = JSON.parse(text) as { processes: number };
+    await user.api('DELETE', `/api/v1beta/workloads/${name}`);
+    return processes;
+  }
+
+  test('40 sessions of a server whose tools are read-only use at most three processes', async () => {
+    proves('run.sessions.auto');
+    const given = { timezone: 'Europe/Berlin' };
+    const called = { clients: 40, tool: 'get_current_time', given };
+
+    const processes = await processesOf('forty', 'uvx://mcp-server-time@2026.10.19', called);
+
+    expect(processes).toBeLessThanOrEqual(3);
+  });
+
+  test('each session of a server that keeps something for its sessions has a process', async () => {
+    proves('run.sessions.auto');
+    const called = { clients: 4, tool: 'get-sum', given: { a: 40, b: 2 } };
+
+    const processes = await processesOf('four', `npx://${servers.everything.package}`, called);
+
+    expect(processes).toBeGreaterThanOrEqual(1 + 4);
+  });
+});

@@ -7,6 +7,7 @@ import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { projectSchemaId, projectVersion } from '@toolhive/contract/project';
 import type { ExportProject, ExportedProject, ProjectGroup, ProjectServer } from '@toolhive/contract/project';
+import { sessionsOf } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Core } from '@toolhive/core/core';
 import { getWorkload } from '@toolhive/core/describe';
@@ -75,7 +76,7 @@ async function serverOf(
   runConfig: RunConfig,
   { directory, note }: Context,
 ): Promise<ProjectServer> {
-  const { name, remote_url: url, image = '', transport, sessions, target_port: target, group } = runConfig;
+  const { name, remote_url: url, image = '', transport, target_port: target, group } = runConfig;
   const details = await getWorkload(core, name);
   const paths = (text: string): string => portablePath(text, directory);
   const asVariable = (word: string): string => `\${${word.toUpperCase().replaceAll(/\W+/g, '_') || 'KEY'}}`;
@@ -84,6 +85,7 @@ async function serverOf(
     return asVariable(word);
   };
   const isRemote = Boolean(url);
+  const sessions = sessionsOf(runConfig);
   const args = replaceCredentials(
     (runConfig.cmd_args ?? []).map((arg) => arg.replaceAll(/\$\{secret:(\w+)\}/g, '${$1}')),
     hidden,
@@ -138,7 +140,7 @@ async function serverOf(
     allow_scripts: runConfig.allow_scripts?.length ? runConfig.allow_scripts : undefined,
     ephemeral: runConfig.ephemeral === true ? true : undefined,
     resources: absentIfEmpty(runConfig.resources),
-    sessions: sessions === 'shared' ? sessions : undefined,
+    sessions: sessions === (isRemote ? 'own' : 'auto') ? undefined : sessions,
     tools: runConfig.tools_filter?.length ? runConfig.tools_filter : undefined,
     tools_override: absentIfEmpty(runConfig.tools_override),
     tool_pinning: runConfig.tool_pinning,

@@ -7,6 +7,7 @@ import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import { openFiles } from '@toolhive/runtime/open-files';
 import type { OpenFiles } from '@toolhive/runtime/open-files';
 import type { Limits } from './bridge/limits.ts';
+import type { KnownState } from './bridge/sharing.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
@@ -50,9 +51,11 @@ export interface ProxyOptions {
   transport: 'stdio' | 'sse' | 'streamable-http';
   /**
    * Whether each legacy client session has a separate server process or all sessions share one. Sharing suits servers
-   * that keep no connection state and send no requests to clients.
+   * that keep no connection state and send no requests to clients. `auto` decides that by the lists and the messages of the server.
    */
-  sessions: 'own' | 'shared';
+  sessions: 'auto' | 'own' | 'shared';
+  /** The memory for `auto`. By default, earlier runs are unknown. */
+  knownState?: KnownState | undefined;
   /** The tools that clients see. By default, all of them. */
   tools?: ToolRules;
   /** What was recorded of the server's tools. By default, nothing is. */
@@ -274,6 +277,11 @@ export class WorkloadProxy implements AsyncDisposable {
   /** The protocol version that the server speaks, if that is known. Clients may speak another one. */
   get serverVersion(): string | undefined {
     return this.#upstream.serverVersion;
+  }
+
+  /** Which sessions share processes, and why. Undefined if clients cause no processes. */
+  get sharing(): string | undefined {
+    return this.#upstream.sharing;
   }
 
   /** How the server deviates from the protocol, as far as the proxy understands it anyway. */

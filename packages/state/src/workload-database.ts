@@ -16,8 +16,8 @@ interface Tables {
   names: readonly string[];
   /** Creates the tables if they do not exist. */
   schema: string;
-  /** Where earlier versions stored the same tables. */
-  earlier: string;
+  /** Where earlier versions stored the same tables. By default, they had none. */
+  earlier?: string;
 }
 
 /**
@@ -74,7 +74,8 @@ export class WorkloadDatabase implements Disposable {
     this.#database.exec(tables.schema);
     const rows = new WorkloadRows(this.#database, tables.names);
     try {
-      if (existsSync(tables.earlier)) this.#import(rows, tables);
+      const { earlier } = tables;
+      if (earlier !== undefined && existsSync(earlier)) this.#import(rows, { ...tables, earlier });
     } catch (error) {
       this.#log.error({ path: tables.earlier, why: messageOf(error) }, 'earlier state could not be adopted');
       this.#database.exec(tables.schema.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE')); // hide the others
@@ -86,7 +87,7 @@ export class WorkloadDatabase implements Disposable {
     this.#database.close();
   }
 
-  #import(rows: WorkloadRows, { names, earlier }: Tables): void {
+  #import(rows: WorkloadRows, { names, earlier }: Tables & { earlier: string }): void {
     const database = this.#database;
     const isKnown = database.prepare('SELECT 1 FROM imported WHERE file = ?').get(earlier) !== undefined;
     if (!isKnown) {

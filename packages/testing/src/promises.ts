@@ -119,6 +119,18 @@ export const promises = {
     text: 'A server runs straight from its Python package.',
   },
   'run.package.go': { source: 'contract runtime 9', text: 'A server runs straight from its Go module.' },
+  'run.sessions.auto': {
+    source: 'issue: processes',
+    text: 'Sessions of new workloads share a process if the server is known to keep nothing for them. Earlier workloads keep separate processes.',
+  },
+  'run.sessions.reason': {
+    source: 'issue: processes',
+    text: 'A workload says which sessions share processes, and why.',
+  },
+  'run.sessions.learned': {
+    source: 'issue: processes',
+    text: 'A server that keeps something for a session has separate processes from then on, until the workload is removed or the server has another version.',
+  },
   'run.local.directory': {
     source: 'issue: paste',
     text: 'A server runs from a directory with a package that is not published.',

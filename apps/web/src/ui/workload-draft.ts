@@ -46,6 +46,7 @@ export interface Draft {
   memory: string;
   cpus: string;
   toolPinning: string;
+  sessions: string;
   isEphemeral: boolean;
   /** The unchanged settings that the form does not show. */
   others: Partial<CreateWorkload>;
@@ -66,6 +67,7 @@ export const emptyDraft: Draft = {
   memory: '',
   cpus: '',
   toolPinning: 'warn',
+  sessions: 'auto',
   isEphemeral: false,
   others: {},
 };
@@ -141,6 +143,7 @@ export function draftOfWorkload(details: WorkloadDetails): Draft {
     memory: details.resources === undefined ? '' : String(details.resources.memory),
     cpus: details.resources === undefined ? '' : String(details.resources.cpus),
     toolPinning: details.tool_pinning ?? 'warn',
+    sessions: details.sessions ?? 'auto',
     isEphemeral: details.ephemeral === true,
     others: othersOf(details),
   };
@@ -160,6 +163,8 @@ function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
     created_at: _created,
     remote: _remote,
     protocol: _protocol,
+    session_processes: _processes,
+    sessions: _sessions,
     runtime: _runtime,
     resources: _resources,
     warnings: _warnings,
@@ -253,6 +258,7 @@ export function requestOf(
                 },
               }),
           ...(draft.isEphemeral ? { ephemeral: true } : {}),
+          sessions: draft.sessions as NonNullable<CreateWorkload['sessions']>, // the options of its field
         }),
     tool_pinning: draft.toolPinning as NonNullable<CreateWorkload['tool_pinning']>, // the options of its field
   };
@@ -322,6 +328,9 @@ export function asCommand(draft: Draft): string {
     ...(request.resources?.memory === undefined ? [] : ['--memory', String(request.resources.memory)]),
     ...(request.resources?.cpus === undefined ? [] : ['--cpus', String(request.resources.cpus)]),
     ...(request.ephemeral === true ? ['--ephemeral'] : []),
+    ...(request.sessions === undefined || request.sessions === 'auto'
+      ? []
+      : ['--sessions', request.sessions]),
     ...(request.tool_pinning === undefined || request.tool_pinning === 'warn'
       ? []
       : ['--tool-pinning', request.tool_pinning]),
@@ -384,10 +393,12 @@ export function draftOfRequest(request: CreateWorkload, name: string, needs: rea
     group,
     cmd_arguments: args,
     transport,
+    sessions,
     ...others
   } = request;
   return {
     ...emptyDraft,
+    sessions: sessions ?? emptyDraft.sessions,
     name: request.name ?? name,
     group: group ?? 'default',
     image: image ?? '',

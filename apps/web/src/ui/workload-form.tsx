@@ -123,6 +123,18 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
               ]}
               onChange={(toolPinning) => set({ toolPinning })}
             />
+            <SelectField
+              label="Server processes"
+              pointer="/sessions"
+              hint="For stdio servers. Clients that share a process can see changes of the others in it."
+              value={draft.sessions}
+              options={[
+                ['auto', 'Shared by sessions if the server keeps nothing for them'],
+                ['own', 'One for each session'],
+                ['shared', 'One for all sessions'],
+              ]}
+              onChange={(sessions) => set({ sessions })}
+            />
             <label className="choice">
               <input
                 type="checkbox"

@@ -52,7 +52,7 @@ export const defaultGroup = 'default';
 /** The name of the only registry. */
 export const defaultRegistry = 'default';
 
-/** Whether each client session has a separate server process. */
+/** Whether each client session has a separate server process, as registry entries and run configs say. */
 export const sessionKinds = ['own', 'shared'] as const;
 
 /** A TCP port. */

@@ -282,7 +282,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
         .enum(sessionKinds)
         .optional()
         .describe(
-          'Whether each client session requires a separate process (`own`, the default) or all sessions share one (`shared`).',
+          'Whether each client session requires a separate process (`own`) or all sessions share one (`shared`). By default, ToolHive decides by what the server says and does.',
         ),
       args: z.array(Argument).optional().describe('The default arguments.'),
       permissions: (isStrict ? AuthoredPermissions : PermissionProfile)

@@ -7,6 +7,7 @@ import {
   Port,
   PortOrAny,
   WorkloadName,
+  sessionKinds,
 } from './names.ts';
 import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
@@ -17,7 +18,8 @@ import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { Risk } from './risk.ts';
 import { StoredResources } from './resources.ts';
 import { ToolPinningMode } from './tool-pins.ts';
-import { ProxyMode, Sessions, Transport } from './workload.ts';
+import { ProxyMode, Transport } from './workload.ts';
+import type { Sessions } from './workload.ts';
 
 /** The only version. */
 export const runConfigVersion = 'v0.1.0';
@@ -178,7 +180,14 @@ export const RunConfig = z
     telemetry_config: sections.telemetry_config
       .nullish()
       .meta({ description: 'The telemetry configuration.' }),
-    sessions: Sessions.optional(),
+    sessions: z
+      .enum(sessionKinds)
+      .optional()
+      .meta({ description: 'Whether each session has a separate server process. own by default.' }),
+    // Not a third value of `sessions`, which earlier versions could not read.
+    auto_sessions: flag(
+      'Whether sessions share processes while the server is known to keep nothing for a session, although sessions is own.',
+    ),
     tools_filter: texts('The tools that clients can use. All other tools are hidden.'),
     tools_override: z
       .record(z.string(), ToolOverride)
@@ -221,3 +230,13 @@ export const RunConfig = z
     ],
   });
 export type RunConfig = z.infer<typeof RunConfig>;
+
+/** The sessions of a workload. */
+export function sessionsOf({ sessions = 'own', auto_sessions: isAuto }: RunConfig): Sessions {
+  return isAuto === true && sessions === 'own' ? 'auto' : sessions;
+}
+
+/** The settings for a choice of sessions. */
+export function sessionSettings(sessions: Sessions): Pick<RunConfig, 'sessions' | 'auto_sessions'> {
+  return sessions === 'auto' ? { sessions: 'own', auto_sessions: true } : { sessions };
+}

@@ -22,10 +22,10 @@ export const ProxyMode = z.enum(['sse', 'streamable-http']).meta({
 });
 export type ProxyMode = z.infer<typeof ProxyMode>;
 
-export const Sessions = z.enum(sessionKinds).meta({
+export const Sessions = z.enum(['auto', ...sessionKinds]).meta({
   id: 'Sessions',
   description:
-    'own: each session of a legacy client has a separate server process. shared: all clients share one process, which is suitable for servers that store no client state and send no requests to clients.',
+    'auto: as own, but sessions of the same client and user share a process while all tools of the server are declared as read-only and nothing shows that the server keeps something for a session. own: each session of a legacy client has a separate server process. shared: all clients share one process, which is suitable for servers that store no client state and send no requests to clients.',
 });
 export type Sessions = z.infer<typeof Sessions>;
 
@@ -269,7 +269,8 @@ export const CreateWorkload = z
       description: 'Resource limits for the server. A registry entry cannot change the limits.',
     }),
     sessions: Sessions.optional().meta({
-      description: 'By default, the value of the registry entry, otherwise own.',
+      description:
+        'By default and with auto, the value of the registry entry. Without a value there, auto. For remote servers, own.',
     }),
     tools: z.array(z.string().min(1).max(256)).nullish().meta({
       description:
@@ -389,6 +390,10 @@ export const Workload = z
     protocol: z.enum(['legacy', 'modern']).optional().meta({
       description:
         'The protocol generation of the server, as soon as it is known: legacy (MCP 2025-11-25 and earlier, with a handshake) or modern (2026-07-28). Clients of both generations can use the workload.',
+    }),
+    session_processes: z.string().optional().meta({
+      description:
+        'Which sessions share server processes, and why, in one sentence. Present while a local stdio server runs.',
     }),
     runtime: z.string().optional().meta({ description: 'The runtime.' }),
     resources: ResourceLimits.optional().meta({

@@ -132,7 +132,7 @@ export async function startLocalServer(
   }
   return {
     id: instance.id,
-    server: instance,
+    server: { ...partsOf(instance), version: formatSource(source) },
     startAnother,
     ended: Promise.race(ended),
     stop: async () => {
@@ -142,6 +142,10 @@ export async function startLocalServer(
     },
     firstAnswerMs: options.timing.startMs,
   };
+}
+
+function partsOf({ stdio, address }: Instance): Pick<Instance, 'stdio' | 'address'> {
+  return { ...(stdio === undefined ? {} : { stdio }), ...(address === undefined ? {} : { address }) };
 }
 
 /** The granted mounts. Throws if one has changed since the grant, or if another server could replace it. */

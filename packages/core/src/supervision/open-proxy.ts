@@ -1,3 +1,4 @@
+import { sessionsOf } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
@@ -13,13 +14,13 @@ export function openProxy(
 }
 
 function settingsOf(runConfig: RunConfig) {
-  const { name, host, port, transport, sessions } = runConfig;
+  const { name, host, port, transport } = runConfig;
   return {
     workload: name,
     host,
     port,
     transport: transport === 'inspector' ? ('stdio' as const) : transport,
-    sessions: sessions ?? ('own' as const),
+    sessions: sessionsOf(runConfig),
     tools: toolsOf(runConfig),
     listsHost: inboundRuleOf(runConfig),
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,

@@ -6,6 +6,7 @@ import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import type { WorkloadAccess } from '@toolhive/access/workload-access';
 import { SignIns } from '@toolhive/remote/kept';
 import { remoteOpener } from '@toolhive/remote/open';
+import { SessionSigns } from '@toolhive/state/session-signs';
 import { RunConfigs } from '@toolhive/state/run-configs';
 import { Statuses } from '@toolhive/state/statuses';
 import { parseSource } from '@toolhive/runtime/source';
@@ -148,6 +149,7 @@ function partsOf(
     listings,
     traffic,
     secrets,
+    database,
   }: State & GovernanceWing & SupplyWing,
   {
     stored,
@@ -163,6 +165,7 @@ function partsOf(
     traffic,
     signInsPart(new SignIns(() => secrets.vault), hasRemote),
     accessPart(accessOf, doubts),
+    new SessionSigns(database),
     builtInPart,
     auditPart(audit),
     telemetryPart({ version, env }),

@@ -1,4 +1,5 @@
 import { resourcesOf } from '@toolhive/contract/resources';
+import { sessionsOf } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
@@ -76,7 +77,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
       ? {}
       : { image_verification: runConfig.image_verification }),
     ...(runConfig.ephemeral === true ? { ephemeral: true } : {}),
-    sessions: runConfig.sessions ?? 'own',
+    sessions: sessionsOf(runConfig),
     tools_override: toolsOf(runConfig).overrides,
     ...(runConfig.tool_pinning === undefined ? {} : { tool_pinning: runConfig.tool_pinning }),
     transport: runConfig.transport,
@@ -163,7 +164,8 @@ function remotePartsOf({
 }
 
 function describe(core: GovernanceWing, supervisor: Supervisor): Workload {
-  const { runConfig, condition, limits, protocol, requiredSignIn } = supervisor;
+  const { runConfig, condition, limits, protocol, requiredSignIn, live } = supervisor;
+  const processes = isLocal(runConfig) ? live.proxy?.sharing : undefined;
   return {
     name: runConfig.name,
     package: packageOf(runConfig),
@@ -181,6 +183,7 @@ function describe(core: GovernanceWing, supervisor: Supervisor): Workload {
     remote: isRemote(runConfig),
     ...(requiredSignIn === undefined ? {} : { sign_in: describeSignIn(requiredSignIn) }),
     ...(protocol === undefined ? {} : { protocol }),
+    ...(processes === undefined ? {} : { session_processes: processes }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     ...(!isLocal(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
     warnings: [

@@ -29,19 +29,17 @@ import type { Session } from './session.ts';
 import { SessionListeners } from './session-listeners.ts';
 import { setUpAgain } from './session-setup.ts';
 import { SessionTable } from './session-table.ts';
+import { SharedProcesses } from './shared-processes.ts';
 import type { SharedStreams } from './shared-streams.ts';
+import { Sharing } from './sharing.ts';
+import type { SharingOptions } from './sharing.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ToolParameters } from './tool-parameters.ts';
 
-export interface BridgeOptions {
+export interface BridgeOptions extends SharingOptions {
   workload: string;
   /** ToolHive's version, for `clientInfo`. */
   version: string;
-  /**
-   * `shared`: all clients use one process. `own`: each legacy client has a process, and its changes in the server
-   * affect only its session.
-   */
-  sessions: 'own' | 'shared';
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
@@ -65,6 +63,8 @@ export interface BridgeOptions {
 export interface Server {
   transport: Transport;
   openTransport: OpenTransport;
+  /** Another version is another server. */
+  version?: string | undefined;
   /** Undefined if the handshake must detect the generation. */
   generation?: ProtocolGeneration | undefined;
   /** The description that a modern server gives legacy clients, if the server supports them. Undefined if unknown. */
@@ -95,6 +95,7 @@ export interface KeepAlive {
  */
 export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly sessions: SessionTable;
+  readonly sharing: Sharing;
   readonly workload: string;
   readonly trustProxyHeaders: boolean;
   /** The limits on messages from clients and servers. */
@@ -105,12 +106,13 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #client: ClientIdentity;
   readonly #server: ServerState;
   readonly #pool: ConnectionPool;
+  readonly #processes: SharedProcesses;
   readonly #subscriptions: Subscriptions;
   readonly #listeners: SessionListeners;
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
   readonly #legacy: LegacyRouter;
-  readonly #legacySupport: LegacySupport;
+  readonly legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
   readonly #maintenance: NodeJS.Timeout;
   /** The generation of the server, as soon as it is known. */
@@ -122,14 +124,13 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.workload = workload;
     this.trustProxyHeaders = options.trustProxyHeaders === true;
     this.input = input;
-    this.#client = {
-      protocolVersion: newestLegacyVersion,
-      capabilities: {},
-      clientInfo: { name: 'toolhive', version },
-    };
+    this.#client = ownClient(version);
     this.#server = new ServerState(limits.waitForServerMs);
-    this.#pool = new ConnectionPool({ ...limits, isSlow: isSlowToStart, input, onFault });
-    this.#subscriptions = new Subscriptions(this.#client, (text) => input.reportInvalid(text));
+    const sharing = (this.sharing = new Sharing(options));
+    const keepMs = (): number => (sharing.isTogether ? limits.sharedIdleMs : limits.keepMs);
+    this.#pool = new ConnectionPool({ ...limits, keepMs, isSlow: isSlowToStart, input, onFault });
+    const processes = (this.#processes = new SharedProcesses({ ...limits, pool: this.#pool, sharing }));
+    this.#subscriptions = new Subscriptions(this.#client, sharing, (text) => input.reportInvalid(text));
     this.sessions = new SessionTable({
       ...limits,
       workload,
@@ -148,25 +149,27 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       pool: this.#pool,
       seal: new Seal(now),
       messages,
+      onAsked: () => sharing.learn('asked'),
       onChange: (notification, principal) => this.#subscriptions.deliver(notification, principal),
       onConnection: (connection, principal) => this.#subscriptions.followCalls(connection, principal),
       onFault,
     });
-    const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };
-    const hasOwn = (session: Session): boolean => this.#hasOwn(session);
+    const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages, sharing, processes };
+    // A server that supports only modern clients treats all requests alike, and needs one connection for all sessions.
+    const hasOwn = ({ isLasting }: Session): boolean =>
+      sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting;
     this.#listeners = new SessionListeners(this.#subscriptions, hasOwn);
-    this.#legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
+    this.legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
     this.#legacy = new LegacyRouter({
       ...shared,
       sessions: this.sessions,
       hasOwn,
-      ownIdentity: () => this.#legacySupport.identity,
+      ownIdentity: () => this.legacySupport.identity,
     });
     this.#modern = new ModernRouter({
       ...shared,
       calls: this.#modernCalls,
       toolParameters: this.#toolParameters,
-      mayHaveOwn: options.sessions === 'own',
     });
     this.#maintenance = setInterval(() => this.#maintain(), limits.maintenanceMs).unref();
   }
@@ -183,7 +186,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** Connects to a freshly started server, and lets waiting requests through. Throws if the handshake fails. */
   async connect(
-    { transport, openTransport, generation, legacy }: Server,
+    { transport, openTransport, version, generation, legacy }: Server,
     signal: AbortSignal,
   ): Promise<void> {
     const { input, onFault, limits } = this.#options;
@@ -192,22 +195,20 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#server.starting(connection);
     void before?.close('the server was replaced').catch(onFault);
     this.#generation = generation ?? this.#generation;
-    const { probeMs } = limits;
-    const handshake = { client: this.#client, generation: this.#generation, probeMs, signal };
+    const handshake = { ...limits, client: this.#client, generation: this.#generation, signal };
     await performHandshake(connection, handshake).catch((error: unknown) => {
       // Some legacy servers end when the first message is not `initialize`.
       if (!connection.isOpen && this.#generation === undefined) this.#generation = 'legacy';
-      if (connection.excess !== undefined)
-        throw unavailable(`the server ${connection.excess}`, { cause: error });
-      throw error;
+      throw excessOf(connection, error);
     });
     this.#generation = connection.generation;
-    this.#legacySupport.follow(connection, legacy);
+    this.legacySupport.follow(connection, legacy);
     this.#pool.use(openTransport);
     this.#toolParameters.forget();
     // The handshake determines which sessions have separate connections.
     this.#listeners.follow();
     this.#subscriptions.follow(connection);
+    this.sharing.decide(connection, version);
     this.#server.up(connection);
   }
 
@@ -242,7 +243,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** The sessions that clients can name. */
   openSessions(): OpenSession[] {
-    return this.sessions.all().map(describeSession);
+    return this.sessions.all().map((session) => describeSession(session, this.#processes));
   }
 
   /** Ends a session. Returns whether there was one. */
@@ -275,11 +276,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
    * asked.
    */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
+    this.sharing.learn('asked');
     connection.decline(request);
-    const required = capabilityFor[request.value.method ?? ''];
-    if (call === undefined || required === undefined || !needsAnswer(call)) return;
-    connection.cancel(call, 'the client cannot be asked');
-    missingCapability(call.responder, idText(call.request), required);
+    if (call !== undefined) endAskingCall(connection, request, call);
   }
 
   renewed(connection: ServerConnection): void {
@@ -310,8 +309,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     }
     this.#server.whenUp(
       (connection) => {
-        if (this.#options.sessions === 'own' && this.#legacySupport.isUnknown)
-          this.#legacySupport
+        if (this.sharing.mayBeSeparate && this.legacySupport.isUnknown)
+          this.legacySupport
             .probe()
             .then(() => this.#routeLegacy(session, message, responder))
             .catch(raiseFault);
@@ -330,18 +329,32 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
-  /** A server that supports only modern clients treats all requests alike, and needs one connection for all sessions. */
-  #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && !this.#legacySupport.isUnsupported && session.isLasting;
-  }
-
   #maintain(): void {
     for (const request of this.pending) request.keepAlive(); // first, so that abandoned ones are noticed
     const { abandonedMs } = this.#options.limits;
     this.#pool.giveUpAbandoned(abandonedMs);
     this.#server.connection?.giveUpAbandoned(abandonedMs);
+    this.#processes.maintain();
     this.sessions.maintain();
   }
+}
+
+function ownClient(version: string): ClientIdentity {
+  const clientInfo = { name: 'toolhive', version };
+  return { protocolVersion: newestLegacyVersion, capabilities: {}, clientInfo };
+}
+
+/** Returns why a handshake has failed. */
+function excessOf({ excess }: ServerConnection, error: unknown): unknown {
+  return excess === undefined ? error : unavailable(`the server ${excess}`, { cause: error });
+}
+
+/** Ends a call that fails without the answer of the client. */
+function endAskingCall(connection: ServerConnection, request: Message, call: Call): void {
+  const required = capabilityFor[request.value.method ?? ''];
+  if (required === undefined || !needsAnswer(call)) return;
+  connection.cancel(call, 'the client cannot be asked');
+  missingCapability(call.responder, idText(call.request), required);
 }
 
 /** Only the requests of legacy clients name their session as the caller. */
@@ -349,8 +362,10 @@ function isOfModernClient({ caller }: Call): boolean {
   return caller === undefined;
 }
 
-function describeSession({ id, client, isRelayed, startedMs, lastSeenMs, own }: Session): OpenSession {
-  return { id, client, isRelayed, startedMs, lastSeenMs, process: own === undefined ? 'shared' : 'own' };
+function describeSession(session: Session, processes: SharedProcesses): OpenSession {
+  const { id, client, isRelayed, startedMs, lastSeenMs, own } = session;
+  const process = own === undefined || processes.of(session) !== undefined ? 'shared' : 'own';
+  return { id, client, isRelayed, startedMs, lastSeenMs, process };
 }
 
 /** Whether a call fails if the client cannot be asked. A list does not depend on the answer, even if the server asks for more. */

@@ -17,7 +17,10 @@ import { askModern } from './legacy-call.ts';
 import { withoutTasks } from './modern-result.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
-import { maxUris } from './subscriptions.ts';
+import type { SharedProcesses } from './shared-processes.ts';
+import { signOf } from './sharing.ts';
+import type { Sharing } from './sharing.ts';
+import { isListChange, maxUris } from './subscriptions.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** How often a request looks for a connection if the connection is lost before the request was sent. */
@@ -27,8 +30,11 @@ export interface LegacyRouterOptions {
   sessions: SessionTable;
   pool: ConnectionPool;
   subscriptions: Subscriptions;
-  /** Whether a session has a separate connection. */
+  /** Whether a session has a separate connection, or shares one with some of the others. */
   hasOwn: (session: Session) => boolean;
+  sharing: Sharing;
+  /** The processes that some of the sessions share. */
+  processes: SharedProcesses;
   /** What the server says about itself over a connection of a session's own. */
   ownIdentity: () => ServerIdentity | undefined;
 }
@@ -53,8 +59,9 @@ export class LegacyRouter {
    * the session's first call, a list depends only on the client's capabilities.
    */
   #canShare(session: Session, { value: { method = '' } }: Message): boolean {
+    const { pool, processes } = this.#options;
     if (session.own !== undefined || !listMethods.has(method) || canBeAsked(session.client)) return false;
-    this.#options.pool.prepare();
+    if (!processes.isReadyFor(session)) pool.prepare();
     return true;
   }
 
@@ -110,9 +117,15 @@ export class LegacyRouter {
     responder: Responder,
     tries: number,
   ): void {
+    const { processes, sharing } = this.#options;
+    const sign = connection.isOpen ? signOf(request, connection.identity) : undefined;
+    // The request must not set up anything for the other sessions of the process.
+    const isMoved = sign !== undefined && processes.separate(session, sign);
     // Another client may have needed the place before the request was sent.
-    if (!connection.isOpen && tries < maxTries) this.#askOwn(session, request, responder, tries + 1);
-    else if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
+    if (isMoved || (!connection.isOpen && tries < maxTries))
+      this.#askOwn(session, request, responder, tries + 1);
+    else if (this.#remember(session, request, responder))
+      connection.ask(request, sharing.checked(request, responder), session);
   }
 
   #ownConnection(session: Session): Promise<OwnConnection> {
@@ -126,6 +139,8 @@ export class LegacyRouter {
   }
 
   async #openConnection(session: Session): Promise<OwnConnection> {
+    const shared = await this.#options.processes.join(session);
+    if (shared !== undefined) return shared;
     const owner: ConnectionOwner = {
       notified: (notification, call) =>
         call === undefined || isChange(notification)
@@ -141,7 +156,7 @@ export class LegacyRouter {
   }
 
   #askShared(session: Session, request: Message, responder: Responder, connection: ServerConnection): void {
-    const { subscriptions } = this.#options;
+    const { subscriptions, sharing } = this.#options;
     const { method, params } = request.value;
     const uri = params?.['uri'];
     const confirm = (): void => answerResult(responder, idText(request), {});
@@ -161,7 +176,7 @@ export class LegacyRouter {
       subscriptions.wasRequested(uri, false);
     }
     if (method === 'resources/subscribe' && typeof uri === 'string') subscriptions.wasRequested(uri, true);
-    connection.ask(request, responder, session);
+    connection.ask(request, sharing.checked(request, responder), session);
   }
 
   /** Remembers the state to restore after a server restart. Answers with an error if the state exceeds the limits. */
@@ -203,6 +218,6 @@ export function answerUnknown(request: Message, responder: Responder): void {
   answerError(responder, idText(request), errorCodes.methodNotFound, message);
 }
 
-function isChange({ value: { method = '' } }: Message): boolean {
-  return method.endsWith('/list_changed') || method === 'notifications/resources/updated';
+function isChange(notification: Message): boolean {
+  return isListChange(notification) || notification.value.method === 'notifications/resources/updated';
 }

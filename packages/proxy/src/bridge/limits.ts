@@ -12,6 +12,10 @@ interface FixedLimits {
   sessionIdleMs: number;
   /** How long a session whose client is not connected may be silent until its own connection to the server is closed. */
   ownIdleMs: number;
+  /** How long calls wait for the decision whether sessions share a process. */
+  decideMs: number;
+  /** How long a process without calls is kept that sessions share because nothing is lost if it ends. */
+  sharedIdleMs: number;
   /** How long a server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
@@ -34,6 +38,8 @@ export const defaultLimits: FixedLimits = {
   maxSessions: 1000,
   sessionIdleMs: 2 * 60 * 60_000,
   ownIdleMs: 15 * 60_000,
+  decideMs: 10_000,
+  sharedIdleMs: 60_000,
   probeMs: 3_000,
   waitForServerMs: 30_000,
   waitForRoomMs: 30_000,

@@ -46,6 +46,8 @@ export interface ModernCallOptions {
   responder: Responder;
   messages: MessagePipeline;
   clientAnswerMs: number;
+  /** Told that the server asks the client. */
+  onAsked: () => void;
   /** Takes notifications that concern more than this call. */
   onChange: (notification: Message, principal: string) => void;
   /** Takes the connection of the call before its request is sent. */
@@ -104,10 +106,10 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     const { caller, logLevel } = request;
     if (this.#isOver) return;
     try {
-      let own = await pool.take(this, caller.client, key);
+      let own = await pool.take(this, caller.client, { key });
       // Another client may have needed its place before anything was sent.
       for (let tries = 1; !own.connection.isOpen && tries < maxTakes; tries++)
-        own = await pool.take(this, caller.client, key);
+        own = await pool.take(this, caller.client, { key });
       if (this.#isOver) return own.giveBack(key);
       this.#own = own;
       const { connection } = own;
@@ -139,6 +141,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
   asked(connection: ServerConnection, request: Message): void {
     const { request: own, parking } = this.#options;
     const { method = '' } = request.value;
+    this.#options.onAsked();
     if (parking === undefined) return connection.decline(request);
     if (!isOffered(own.caller.client, method)) {
       connection.decline(request);

@@ -21,6 +21,8 @@ export interface ModernCallsOptions {
   clientAnswerMs: number;
   /** How long a list request waits for the previous list request. */
   listTurnMs: number;
+  /** Told that the server asks a client. */
+  onAsked: () => void;
   /** Takes notifications that concern more than the call in the course of which they come. */
   onChange: (notification: Message, principal: string) => unknown;
   /** Takes each connection that the call of a principal gets. */
@@ -67,10 +69,10 @@ export class ModernCalls {
    * only one process.
    */
   list(request: ModernRequest, responder: Responder): PendingRequest {
-    const { pool, messages, clientAnswerMs, onChange, onConnection, onFault } = this.#options;
+    const { pool, messages, clientAnswerMs, onAsked, onChange, onConnection, onFault } = this.#options;
     const { client, principal } = request.caller;
     const key = `lists ${canonical([principal.id, client.capabilities])}`;
-    const shared = { messages, clientAnswerMs, onChange, onConnection };
+    const shared = { messages, clientAnswerMs, onAsked, onChange, onConnection };
     const call = new ModernCall({ ...shared, request, responder, key });
     const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(pool));
     const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
@@ -106,7 +108,7 @@ export class ModernCalls {
   }
 
   #begin(request: ModernRequest, responder: Responder): PendingRequest {
-    const { pool, seal, messages, clientAnswerMs, onChange, onConnection, onFault } = this.#options;
+    const { pool, seal, messages, clientAnswerMs, onAsked, onChange, onConnection, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const { caller, logLevel = '', sealedState = (state) => state } = request;
@@ -123,7 +125,7 @@ export class ModernCalls {
       },
       retryState: () => sealedState(seal.seal(retry, bound, clientAnswerMs)),
     };
-    const shared = { messages, clientAnswerMs, onChange, onConnection };
+    const shared = { messages, clientAnswerMs, onAsked, onChange, onConnection };
     const call = new ModernCall({ ...shared, request, responder, key, parking });
     call.start(pool).catch(onFault);
     return call;

@@ -16,6 +16,7 @@ import { answerUnknown } from './legacy-routing.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
+import type { Sharing } from './sharing.ts';
 import { Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { ToolParameters } from './tool-parameters.ts';
@@ -25,8 +26,7 @@ export interface ModernRouterOptions {
   subscriptions: Subscriptions;
   messages: MessagePipeline;
   toolParameters: ToolParameters;
-  /** Whether clients may have separate connections. */
-  mayHaveOwn: boolean;
+  sharing: Sharing;
 }
 
 /** Routes requests from modern clients. Each request is independent. */
@@ -85,17 +85,18 @@ export class ModernRouter {
   }
 
   #askLegacy(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
-    const { calls, mayHaveOwn } = this.#options;
+    const { calls, sharing } = this.#options;
+    const { mayBeSeparate } = sharing;
     const { message, caller } = request;
     const { method = '', params } = message.value;
     if (method === 'server/discover') {
       answerResult(responder, idText(message), discoverResult(shared.identity));
       return nothingPending;
     }
-    if (mayHaveOwn && canBeAsked(caller.client) && listMethods.has(method))
+    if (mayBeSeparate && canBeAsked(caller.client) && listMethods.has(method))
       return calls.list(request, responder);
     // What a call changes in a legacy server must not be seen by calls of other clients.
-    const needsOwn = mayHaveOwn || params?.['requestState'] !== undefined;
+    const needsOwn = mayBeSeparate || params?.['requestState'] !== undefined;
     if (needsOwn && askingMethods.has(method)) return calls.accept(request, responder);
     const answer = (response: Message): void =>
       responder.answer(modernized(response, method, shared.identity));

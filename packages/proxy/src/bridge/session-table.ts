@@ -98,14 +98,14 @@ export class SessionTable {
   }
 
   /** Returns the session for requests without a session ID. It lasts as long as their connection. */
-  ofConnection(connection: Duplex, principal: Principal): Session {
+  ofConnection(connection: Duplex, principal: Principal, options: { isRelayed?: boolean } = {}): Session {
     const known = this.#ofConnections.get(connection);
     const own = known?.find((session) => session.principal.id === principal.id);
     if (own !== undefined) {
       own.principal = principal;
       return own;
     }
-    const session = this.begin(principal);
+    const session = this.begin(principal, options);
     session.isLasting = true;
     if (known !== undefined) known.push(session);
     else {

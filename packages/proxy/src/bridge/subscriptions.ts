@@ -5,6 +5,7 @@ import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/mes
 import type { Message } from '../jsonrpc/message.ts';
 import { meta, modernMeta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
+import type { Sharing } from './sharing.ts';
 
 /** What a listener wants to be notified of (MCP 2026-07-28, Subscriptions, Notification Filter). */
 export interface Filter {
@@ -30,6 +31,10 @@ const listChanges: Readonly<Record<string, keyof Filter>> = {
   'notifications/resources/list_changed': 'resourcesListChanged',
 };
 
+export function isListChange({ value: { method = '' } }: Message): boolean {
+  return Object.hasOwn(listChanges, method);
+}
+
 /**
  * Notifies clients about changes on a shared server. The server has a single subscriber, which subscribes to
  * everything that any client wants.
@@ -37,6 +42,7 @@ const listChanges: Readonly<Record<string, keyof Filter>> = {
 export class Subscriptions {
   readonly #listeners = new Set<Listener>();
   readonly #client: ClientIdentity;
+  readonly #sharing: Sharing;
   /** Receives problems with the server's answers. */
   readonly #report: (text: string) => void;
   #connection: ServerConnection | undefined;
@@ -48,8 +54,9 @@ export class Subscriptions {
   /** The server has confirmed the current stream. */
   #isAcknowledged = false;
 
-  constructor(client: ClientIdentity, report: (text: string) => void) {
+  constructor(client: ClientIdentity, sharing: Sharing, report: (text: string) => void) {
     this.#client = client;
+    this.#sharing = sharing;
     this.#report = report;
   }
 
@@ -136,7 +143,8 @@ export class Subscriptions {
       }
       return true;
     }
-    if (listChanges[method] === undefined) return false;
+    if (!isListChange(notification)) return false;
+    this.#sharing.learn('changed');
     for (const listener of this.#listeners) listener.changed(notification);
     return true;
   }

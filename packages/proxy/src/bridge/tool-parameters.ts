@@ -1,11 +1,9 @@
 import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
-import { isObject } from '../jsonrpc/message.ts';
 import { mirroredIn } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
-import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
+import { listTools } from './tool-list.ts';
 
-const maxPages = 100;
 const none: readonly MirroredParameter[] = [];
 
 type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
@@ -45,35 +43,6 @@ export class ToolParameters {
 }
 
 async function load(connection: ServerConnection): Promise<ByTool | undefined> {
-  const tools = await listTools(connection).catch(() => undefined); // the call itself reports the problem
-  return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
-}
-
-interface Tool {
-  name: string;
-  inputSchema?: unknown;
-}
-
-async function listTools(connection: ServerConnection): Promise<Tool[]> {
-  if (connection.identity.capabilities['tools'] === undefined) return [];
-  const who = { protocolVersion: newestLegacyVersion, capabilities: {} };
-  const described = connection.generation === 'modern' ? { _meta: modernMeta(who) } : {};
-  const tools: Tool[] = [];
-  let cursor: unknown;
-  for (let page = 0; page < maxPages; page++) {
-    const result = await connection.request('tools/list', {
-      ...described,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    if (!isObject(result)) break;
-    if (Array.isArray(result['tools'])) tools.push(...result['tools'].filter(isTool));
-    const next = result['nextCursor'];
-    if (next === undefined || next === null || next === cursor) break;
-    cursor = next;
-  }
-  return tools;
-}
-
-function isTool(value: unknown): value is Tool {
-  return isObject(value) && typeof value['name'] === 'string';
+  const listed = await listTools(connection).catch(() => undefined); // the call itself reports the problem
+  return listed && new Map(listed.tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
 }

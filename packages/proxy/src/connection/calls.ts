@@ -27,6 +27,7 @@ export class Calls {
   readonly #calls = new Map<number, Call>();
   readonly #abandonedSince = new Map<number, number>();
   #lastId = 0;
+  lastUsedMs: number = performance.now();
 
   get size(): number {
     return this.#calls.size;
@@ -51,6 +52,7 @@ export class Calls {
   enter(request: Message, responder: Responder, caller: unknown): Call {
     const call = { id: ++this.#lastId, request, caller, responder, sinceMs: performance.now() };
     this.#calls.set(call.id, call);
+    this.lastUsedMs = call.sinceMs;
     return call;
   }
 
@@ -63,6 +65,7 @@ export class Calls {
   /** Returns false if the call was already answered or abandoned. */
   delete({ id }: Call): boolean {
     this.#abandonedSince.delete(id);
+    this.lastUsedMs = performance.now();
     return this.#calls.delete(id);
   }
 

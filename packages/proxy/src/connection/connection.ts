@@ -57,7 +57,6 @@ export class ServerConnection {
   #peer: { generation: ProtocolGeneration; identity: ServerIdentity } | undefined;
   /** What the server was told about its client, if that holds for the whole connection. */
   client: ClientIdentity | undefined;
-  lastUsedMs: number = performance.now();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -77,6 +76,11 @@ export class ServerConnection {
   /** A client is connected that waits for an answer. */
   get isAwaited(): boolean {
     return this.#calls.areAwaited;
+  }
+
+  /** When the last request was sent or answered. */
+  get lastUsedMs(): number {
+    return this.#calls.lastUsedMs;
   }
 
   /** How many requests are not answered yet. */
@@ -107,7 +111,7 @@ export class ServerConnection {
       answerError(responder, idText(request), errorCodes.serverError, excess);
       return undefined;
     }
-    const call = this.#enter(request, responder, caller);
+    const call = this.#calls.enter(request, responder, caller);
     const id = String(call.id);
     this.#options.transport.send(restate(request, { newId: id, newToken: id }));
     return call;
@@ -131,7 +135,7 @@ export class ServerConnection {
       },
     };
     const request = ownMessage({ id: 0, method, params: { ...params } });
-    const call = this.#enter(request, responder, this);
+    const call = this.#calls.enter(request, responder, this);
     const cancel = (): void => {
       // The handshake must not be cancelled (MCP 2025-11-25, Cancellation, Behavior Requirements).
       if (this.#peer === undefined) this.#delete(call);
@@ -204,12 +208,6 @@ export class ServerConnection {
   get #knownPeer(): { generation: ProtocolGeneration; identity: ServerIdentity } {
     if (this.#peer === undefined) throw new Error('the handshake is not over yet');
     return this.#peer;
-  }
-
-  #enter(request: Message, responder: Responder, caller: unknown): Call {
-    const call = this.#calls.enter(request, responder, caller);
-    this.lastUsedMs = call.sinceMs;
-    return call;
   }
 
   /** Returns false if the call was already answered or abandoned. */

@@ -21,8 +21,8 @@ export interface PoolOptions {
   waitForRoomMs: number;
   /** How long a client waits for the next server if the current one has ended. */
   waitForServerMs: number;
-  /** How long a connection is kept that was given back. */
-  keepMs: number;
+  /** How long a connection is kept that is given back now. */
+  keepMs: () => number;
   probeMs: number;
   /** Opening a connection takes time, so the pool opens one before the next client needs it. */
   isSlow: boolean;
@@ -50,6 +50,12 @@ export interface OwnConnection {
    * closed.
    */
   giveBack(key?: string): void;
+}
+
+interface TakeOptions {
+  key?: string;
+  /** The next clients will use the connection too, so none is opened for them. */
+  isForAll?: boolean;
 }
 
 /**
@@ -95,10 +101,14 @@ export class ConnectionPool {
   }
 
   /** Returns a connection for `owner`: one that was kept under `key` if there is one, or a new one that names `client`. */
-  async take(owner: ConnectionOwner, client: ClientIdentity, key?: string): Promise<OwnConnection> {
+  async take(
+    owner: ConnectionOwner,
+    client: ClientIdentity,
+    { key, isForAll = false }: TakeOptions = {},
+  ): Promise<OwnConnection> {
     const kept =
       key === undefined ? undefined : this.#connections.values().find((pooled) => pooled.keptFor === key);
-    const pooled = kept ?? (await this.#open(client));
+    const pooled = kept ?? (await this.#open(client, isForAll));
     pooled.takenBy(owner);
     return { connection: pooled.connection, giveBack: (keepFor) => this.#giveBack(pooled, keepFor) };
   }
@@ -125,7 +135,7 @@ export class ConnectionPool {
       const end = (): void => {
         this.#end(pooled, 'the connection was idle for too long').catch(this.#options.onFault);
       };
-      pooled.keepFor(key, setTimeout(end, this.#options.keepMs).unref());
+      pooled.keepFor(key, setTimeout(end, this.#options.keepMs()).unref());
     } else {
       pooled.owner = undefined;
       this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
@@ -133,7 +143,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  async #open(client: ClientIdentity): Promise<PooledConnection> {
+  async #open(client: ClientIdentity, isForAll: boolean): Promise<PooledConnection> {
     await this.#room();
     const deadline = performance.now() + this.#options.waitForServerMs;
     try {
@@ -148,7 +158,7 @@ export class ConnectionPool {
       }
     } finally {
       this.#opening--;
-      this.#openStandby();
+      if (!isForAll) this.#openStandby();
       this.#wake();
     }
   }

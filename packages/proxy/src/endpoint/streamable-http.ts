@@ -72,12 +72,13 @@ function receive(bridge: Bridge, exchange: Exchange): void {
 /** Returns the session that a message belongs to, or answers the request if there is none. */
 function sessionFor(bridge: Bridge, message: Message | undefined, exchange: Exchange): Session | undefined {
   const { sessions } = bridge;
-  const { request, response, principal, relayed } = exchange;
+  const { request, response, principal } = exchange;
+  const isRelayed = exchange.relayed !== undefined;
   if (message?.kind === 'request' && message.value.method === 'initialize')
-    return sessions.begin(principal, { isRelayed: relayed !== undefined });
+    return sessions.begin(principal, { isRelayed });
   const id = request.headers[sessionHeader];
   // Messages outside sessions are accepted too, because simple clients do not start a session.
-  if (id === undefined) return sessions.ofConnection(request.socket, principal);
+  if (id === undefined) return sessions.ofConnection(request.socket, principal, { isRelayed });
   const session = typeof id === 'string' ? findSession(bridge, id, exchange) : undefined;
   // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
   if (session === undefined) replyText(response, 404, 'session not found. Initialize a new session');

@@ -134,6 +134,8 @@ export class ScriptedServer implements Instance {
 export interface ScriptedProxy extends TestProxy {
   /** Every server that was started; the first one is shared. */
   servers: ScriptedServer[];
+  /** Starts another server. */
+  start(): Promise<ScriptedServer>;
   /** Those that still run. */
   readonly running: string[];
   /** The server whose process a session has. */
@@ -155,6 +157,7 @@ export async function openScriptedProxy(
   return {
     ...test,
     servers,
+    start,
     get running() {
       return servers.filter(({ isRunning }) => isRunning).map(({ id }) => id);
     },

@@ -35,6 +35,8 @@ export class HttpBridge implements AsyncDisposable {
     this.#transport = options.transport;
     this.bridge = new Bridge({
       ...options,
+      // A conversation costs no process.
+      sessions: options.sessions === 'auto' ? 'own' : options.sessions,
       limits: { ...defaultLimits, maxOwn: options.files.budgets.conversations, ...options.limits },
       isSlowToStart: false,
       onLost: () => (this.#connected = undefined), // the next client opens another one

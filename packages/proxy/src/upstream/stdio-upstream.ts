@@ -1,3 +1,4 @@
+import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExit } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
 import { Bridge } from '../bridge/bridge.ts';
@@ -26,13 +27,26 @@ export class StdioUpstream implements Upstream {
     this.#version = options.version;
     this.#bridge = new Bridge({
       ...options,
-      limits: { ...defaultLimits, maxOwn: options.files.budgets.processes, ...options.limits },
+      limits: {
+        ...defaultLimits,
+        // The state of a session must not be lost while the session lives.
+        ...(options.sessions === 'auto' ? { ownIdleMs: Number.POSITIVE_INFINITY } : {}),
+        maxOwn: options.files.budgets.processes,
+        ...options.limits,
+      },
+      isPublic: isPublic(options),
       isSlowToStart: true,
     });
   }
 
   get serverVersion(): string | undefined {
     return this.#bridge.connection?.identity.protocolVersion;
+  }
+
+  get sharing(): string {
+    return this.#bridge.legacySupport.isUnsupported
+      ? 'one process for all sessions, because its protocol version has no sessions'
+      : this.#bridge.sharing.description;
   }
 
   get generation(): ProtocolGeneration | undefined {
@@ -46,7 +60,8 @@ export class StdioUpstream implements Upstream {
       another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`)).catch(raiseFault);
       return transport;
     };
-    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);
+    const { version } = instance;
+    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport, version }, signal);
   }
 
   async checkSession(signal: AbortSignal): Promise<string | undefined> {
@@ -78,4 +93,9 @@ export class StdioUpstream implements Upstream {
     if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
     return new StdioTransport({ ...stdio, limits: this.#input, end });
   }
+}
+
+/** Whether people on other machines can use the proxy without authentication, or from behind another proxy. */
+function isPublic({ access, host, trustProxyHeaders }: UpstreamOptions): boolean {
+  return access === undefined && (!isLoopback(host) || trustProxyHeaders === true);
 }

@@ -5,6 +5,7 @@ import type { WorkloadInput } from '../input/workload-input.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { SharedStreams } from '../bridge/shared-streams.ts';
 import type { Limits } from '../bridge/limits.ts';
+import type { KnownState } from '../bridge/sharing.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -13,7 +14,12 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 
 /** A running server, on this machine or elsewhere. */
-export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress; pods?: ServerPods };
+export type RunningServer = Pick<Instance, 'stdio'> & {
+  address?: ServerAddress;
+  pods?: ServerPods;
+  /** Its exact source. Experience with another one does not count. */
+  version?: string;
+};
 
 /** One of several equal servers, each of which keeps its own sessions. */
 export interface ServerPod {
@@ -33,7 +39,11 @@ export interface ServerPods {
 export interface UpstreamOptions {
   workload: string;
   version: string;
-  sessions: 'own' | 'shared';
+  sessions: 'auto' | 'own' | 'shared';
+  /** The memory for sessions that are `auto`. */
+  knownState?: KnownState | undefined;
+  /** The address of the proxy. */
+  host: string;
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
@@ -60,6 +70,8 @@ export interface Upstream {
   readonly generation: ProtocolGeneration | undefined;
   /** The version that the server speaks with the proxy, if the proxy is its client. */
   readonly serverVersion: string | undefined;
+  /** Which sessions share processes and why, if clients cause processes. */
+  readonly sharing?: string;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   /**
    * Begins a session with the connected server and reads a list. Returns how the server refuses the list, if it does.

@@ -65,6 +65,9 @@ export function Overview(): ReactNode {
                       ? ', protocol 2026-07-28'
                       : ', protocol 2025-11-25 or earlier')}
                 </Pair>
+                {details.session_processes !== undefined && (
+                  <Pair term="Processes">{details.session_processes}</Pair>
+                )}
                 <Pair term="Group">
                   <Link href={`/groups/${encodeURIComponent(details.group)}`}>{details.group}</Link>
                 </Pair>

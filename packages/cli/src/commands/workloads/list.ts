@@ -19,10 +19,16 @@ export async function run(call: CommandCall): Promise<void> {
   const isForClients = flags.text('format') === 'mcpservers';
   out.result(isForClients ? asClientSettings(workloads) : workloads, (page) => {
     if (workloads.length === 0) return page.line(nothing(flags.has('all'), group, labels.length > 0));
-    page.table(
-      ['NAME', 'PACKAGE', 'STATUS', 'URL', 'PORT', 'TOOL TYPE', 'GROUP', 'CREATED AT'],
-      workloads.map((workload) => row(page, workload)),
-    );
+    const columns = ['NAME', 'PACKAGE', 'STATUS', 'URL', 'PORT', 'TOOL TYPE', 'GROUP', 'CREATED AT'];
+    const rows = workloads.map((workload) => row(page, workload));
+    if (!flags.has('sessions')) page.table(columns, rows);
+    else {
+      const processes = workloads.map(({ session_processes: text = '' }) => printable(text));
+      page.table(
+        [...columns, 'SESSIONS'],
+        rows.map((cells, n) => [...cells, processes[n] ?? '']),
+      );
+    }
     for (const { name, status, status_context: context, warnings = [], limits = [] } of workloads) {
       if (context !== undefined && status !== 'running') out.note(`${name}: ${printable(context)}`);
       // The limits of the machine are shown once, by `thv run`.

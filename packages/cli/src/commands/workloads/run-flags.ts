@@ -267,9 +267,9 @@ export const runFlags: readonly Flag[] = [
       name: 'sessions',
       kind: 'string',
       value: 'KIND',
-      choices: ['own', 'shared'],
+      choices: ['auto', 'own', 'shared'],
       description:
-        "Whether each client has a separate server process. By default, the registry entry's value, or else own",
+        "Whether each client session has a separate server process. By default, the registry entry's value, or else auto, which shares processes if the server keeps nothing for a session",
     },
     {
       name: 'tools',

@@ -96,8 +96,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --proxy-port PORT      The proxy port. 0 selects a free port (default: 0)
           --proxy-mode MODE      The endpoint in the workload URL. The proxy serves both (one of sse,
                                  streamable-http; default: streamable-http)
-          --sessions KIND        Whether each client has a separate server process. By default, the
-                                 registry entry's value, or else own (one of own, shared)
+          --sessions KIND        Whether each client session has a separate server process. By default,
+                                 the registry entry's value, or else auto, which shares processes if the
+                                 server keeps nothing for a session (one of auto, own, shared)
           --tools NAME           A tool that clients can use. All other tools are hidden (can be
                                  repeated)
           --tools-override FILE  A JSON file with other names and descriptions for tools

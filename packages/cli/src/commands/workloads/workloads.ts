@@ -73,11 +73,17 @@ export const workloadCommands: readonly Command[] = [
         value: 'KEY=VALUE',
         description: 'Only workloads with this label',
       },
+      {
+        name: 'sessions',
+        kind: 'boolean',
+        description: 'Show which sessions share server processes, and why',
+      },
       formatWith('mcpservers'),
     ],
     examples: [
       'thv list',
       'thv list --all --label team=research',
+      'thv list --sessions',
       'thv list --unmanaged',
       'thv list --format mcpservers > .mcp.json',
     ],

@@ -26,7 +26,7 @@ export function withDescription(
   const variables = variablesOf(request, described);
   const args = argumentsOf(request, described);
   const profile = profileOf(request, described, defaultProfile);
-  const sessions = request.sessions === undefined ? entry.sessions : undefined;
+  const sessions = (request.sessions ?? 'auto') === 'auto' ? entry.sessions : undefined;
   const transport = request.transport || entry.transport === 'stdio' ? undefined : entry.transport;
   const scripts = isBuiltIn && !request.allow_scripts?.length ? entry.package?.allow_scripts : undefined;
   const parts = [

@@ -2,8 +2,9 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { sessionSettings } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
-import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CreateWorkload, Sessions } from '@toolhive/contract/workload';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '@toolhive/registry/registry';
 import { formatReference } from '@toolhive/secrets/reference';
@@ -46,12 +47,17 @@ export function localSettings(
     ...(request.image_verification === undefined ? {} : { image_verification: request.image_verification }),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),
     ...resourceSettings(request),
-    sessions: request.sessions ?? entry?.sessions ?? 'own',
+    ...sessionSettings(chosenSessions(request.sessions, entry?.sessions)),
     ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
     ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
     group: request.group ?? defaultGroup,
   };
+}
+
+/** A registry entry is more certain than an observation. */
+function chosenSessions(asked: Sessions = 'auto', known: Sessions = 'auto'): Sessions {
+  return asked === 'auto' ? known : asked;
 }
 
 /** A description that a client sends back contains the volumes already, perhaps read-only. */

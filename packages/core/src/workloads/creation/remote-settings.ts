@@ -26,7 +26,7 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
     permission_profile: {},
     env_vars: {},
     secrets: secretsOf(request, url),
-    sessions: request.sessions ?? 'own',
+    sessions: request.sessions === 'shared' ? 'shared' : 'own',
     ...proxySettings(request),
     group: request.group ?? defaultGroup,
   };
