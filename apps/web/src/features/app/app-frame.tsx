@@ -11,7 +11,7 @@ import { AppHost } from './app-host.ts';
 import type { AppHostOptions, Question } from './app-host.ts';
 
 /** How long the browser may take to load the frame. */
-const loadingMs = 20_000;
+const loadingMs = 10_000;
 /** How long an app may take to end after the user has stopped it. */
 const endingMs = 500;
 /** Messages that reach the web UI past the gate. An app has no reason to send them. */

@@ -23,8 +23,6 @@ import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
 import type { RecordedCall } from './history.ts';
-import { InputDialog } from './input-dialog.tsx';
-import { Result } from './result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
@@ -55,8 +53,10 @@ interface Asked {
 type Outcome =
   { result: Values; ms: number; args: unknown; started: number } | { failure: unknown; ms: number };
 
-/** Few tools have an app, so its code is loaded with the first one. */
+// This code is loaded when a server has answered: with a result, with an app, or with a question.
+const Result = lazy(() => import('./result.tsx'));
 const AppView = lazy(() => import('../app/app-view.tsx'));
+const InputDialog = lazy(() => import('./input-dialog.tsx'));
 
 /** Calls a tool, gets a prompt, or reads a resource with arguments from a form. */
 export function Tester({
@@ -243,12 +243,14 @@ export function Tester({
       <div id="plain-result" ref={region} tabIndex={-1} aria-live="polite" aria-label="Result" role="region">
         {running !== undefined && <Progress running={running} />}
         {outcome !== undefined && 'result' in outcome && (
-          <Result
-            workload={workload}
-            result={outcome.result}
-            ms={outcome.ms}
-            outputSchema={item.kind === 'tool' ? item.tool.output_schema : undefined}
-          />
+          <Suspense>
+            <Result
+              workload={workload}
+              result={outcome.result}
+              ms={outcome.ms}
+              outputSchema={item.kind === 'tool' ? item.tool.output_schema : undefined}
+            />
+          </Suspense>
         )}
         {outcome !== undefined && 'failure' in outcome && (
           <CallFailure failure={outcome.failure} ms={outcome.ms} />
@@ -273,7 +275,11 @@ export function Tester({
         }}
         onLoad={setValue}
       />
-      {asked !== undefined && <InputDialog workload={workload} {...asked} />}
+      {asked !== undefined && (
+        <Suspense>
+          <InputDialog workload={workload} {...asked} />
+        </Suspense>
+      )}
     </section>
   );
 }
