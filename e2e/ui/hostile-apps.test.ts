@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { proves } from '@toolhive/testing/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appPage, openAppsWorld, openForeignHost, showApp } from './apps-world.ts';
@@ -301,6 +302,7 @@ afterAll(async () => {
 test.for(Object.entries(attacks))(
   'an app that %s has no effect',
   async ([title, { over = 'says so', check }]) => {
+    proves('ui.apps');
     await using visited = await world.open('/ui/w/apps/tools');
     const { page, dialogs } = visited;
     const ended = new Promise<void>((resolve) => {

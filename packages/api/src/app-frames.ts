@@ -26,7 +26,7 @@ interface Frame {
   ui: string;
   grants: AppGrants;
   proof: string;
-  /** What is served next at the token: first the gate, then the document of the app. */
+  /** The document that the token is for: first the gate, then the document of the app. */
   next: 'gate' | 'app';
   expires: number;
 }
@@ -47,7 +47,7 @@ export class AppFrames implements AsyncDisposable {
     this.#now = now;
   }
 
-  /** The origin for apps of a web UI at this address. Undefined if there is no separate origin for the address. */
+  /** The origin for apps of a web UI at this address. Undefined if the address has no separate origin. */
   async originFor(host: string): Promise<string | undefined> {
     const name = /^(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase();
     if (name === undefined) return undefined;
@@ -59,7 +59,7 @@ export class AppFrames implements AsyncDisposable {
     return `http://${name === '127.0.0.1' ? 'localhost' : '127.0.0.1'}:${port}`;
   }
 
-  /** Returns a frame for one app of a web UI at this address. Throws `unavailable` if there is no separate origin. */
+  /** Returns a frame for one app of a web UI at this address. Throws `unavailable` if the address has no separate origin. */
   async create(host: string, grants: AppGrants): Promise<{ url: string; proof: string }> {
     const origin = await this.originFor(host);
     if (origin === undefined) {
@@ -78,7 +78,7 @@ export class AppFrames implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const listeners = await this.#listening?.catch(() => []); // what could not be opened needs no end
+    const listeners = await this.#listening?.catch(() => []); // failed listeners need no end
     for (const listener of listeners ?? []) await listener[Symbol.asyncDispose]();
   }
 

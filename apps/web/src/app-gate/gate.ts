@@ -50,7 +50,7 @@ function open(opening: Opening, given: MessagePort | undefined): void {
 /** Passes a message of the app on, as text, so that the web UI decides how much of it to read. */
 function pass(data: unknown): void {
   if (html !== undefined) {
-    // The empty document is there.
+    // The first message says that the empty document has loaded.
     app?.contentWindow?.postMessage(html, '*');
     html = undefined;
     return;
@@ -77,7 +77,7 @@ function tell(message: FromGate): void {
 
 function asJson(data: unknown): string | undefined {
   try {
-    return JSON.stringify(data) as string | undefined; // undefined for undefined
+    return JSON.stringify(data);
   } catch {
     return undefined; // a cycle or a large integer, so not JSON-RPC
   }

@@ -1,6 +1,6 @@
 /** The first message of the gate to the web UI. */
 export interface Announcement {
-  /** What the daemon told both. */
+  /** The secret that the daemon told both. */
   proof: string;
   /** Whether the browser keeps an app from all connections, WebRTC included. */
   isConfined: boolean;

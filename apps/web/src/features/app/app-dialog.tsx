@@ -92,7 +92,7 @@ function descriptionOf(question: Question): { action: string; details: ReactNode
     case 'resource':
       return { action: 'read a resource', details: <p>Resource {code(question.uri)}</p> };
     case 'list':
-      return { action: 'list what the server has', details: <p>Method {code(question.method)}</p> };
+      return { action: 'read a list of the server', details: <p>Method {code(question.method)}</p> };
     case 'link':
       return { action: 'open a web page', details: <p>{code(question.url)}</p> };
     case 'message':

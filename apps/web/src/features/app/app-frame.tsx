@@ -171,7 +171,7 @@ function openSession(
       clearTimeout(timer);
       if (isConfined === true) open();
       else onUnconfined(open);
-    } else if (++strays > maxStray) onStop(stopReasons['too-many']);
+    } else if (source !== window && ++strays > maxStray) onStop(stopReasons['too-many']); // extensions write to their own window
   };
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const theme = new MutationObserver(() => host.contextChanged());
@@ -200,7 +200,7 @@ const stopReasons = {
   'too-long': 'ToolHive stopped the app, because it sent a message that is too long.',
 } as const;
 
-/** What an app learns about the page around it. */
+/** The context of an app: the page around it. */
 function contextOf(frameWindow: Window): Values {
   const { theme } = document.documentElement.dataset;
   const isDark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';

@@ -13,7 +13,7 @@ const maxUrl = 2_000;
 /** Errors of JSON-RPC, and the one of hosts. */
 const errors = { unknownMethod: -32_601, invalidParams: -32_602, refused: -32_000 } as const;
 
-/** What an app wants to do, for the user to decide. All texts are those of the app. */
+/** An action of an app, for the user to decide. All texts are those of the app. */
 export type Question =
   | { kind: 'tool'; name: string; original: string; args: Values }
   | { kind: 'prompt'; name: string; args: Values }
@@ -131,7 +131,7 @@ export class AppHost {
     }
   }
 
-  /** What the user has to decide about a request, or why it is refused without a question. */
+  /** The question for the user about a request, or the reason to refuse the request without a question. */
   #questionOf(method: string, params: Values): Question | { code: number; message: string } {
     const invalid = (message: string) => ({ code: errors.invalidParams, message });
     const { name, uri, url } = params;
@@ -168,7 +168,7 @@ export class AppHost {
     }
   }
 
-  /** Does what the user has allowed, and nothing that the question did not show. */
+  /** Carries out the allowed action, and nothing that the question did not show. */
   async #act(method: string, { cursor }: Values, question: Question): Promise<Values> {
     const { call, openLink, onText } = this.#options;
     switch (question.kind) {
@@ -237,7 +237,7 @@ export class AppHost {
  * The tool that an app means by a name. Its code was written with the names of the server, which count first. The names
  * that clients see lead to a tool, too, because the host tells the app those. Hidden tools have no name.
  */
-export function toolFor(tools: readonly ListedTool[], name: unknown): ListedTool | undefined {
+function toolFor(tools: readonly ListedTool[], name: unknown): ListedTool | undefined {
   const shown = tools.filter((tool) => tool.is_shown);
   return shown.find((tool) => tool.original_name === name) ?? shown.find((tool) => tool.name === name);
 }

@@ -5,11 +5,11 @@ import type { Values } from '../../api/mcp.ts';
 /** The largest page of an app, in characters. */
 const maxPage = 8_000_000;
 
-/** What an app asks for beyond the page itself, in the words of the server. */
+/** The access that an app asks for, in the words of the server. */
 export interface Asked {
   connect: readonly string[];
   resources: readonly string[];
-  /** What the web UI never grants. */
+  /** Access that the web UI never grants. */
   never: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface AppPage {
   asked: Asked;
 }
 
-/** The page in the result of `resources/read`. Throws an error with the reason if there is none that can be shown. */
+/** The page in the result of `resources/read`. Throws an error with the reason if the page cannot be shown. */
 export function pageOf(result: Values, uri: string): AppPage {
   const contents = Array.isArray(result['contents']) ? result['contents'].map(asObject) : [];
   const found = contents.find((content) => content['uri'] === uri);

@@ -70,7 +70,7 @@ export default function AppView({
 
   const again = (): void => setAttempt((count) => count + 1);
   return (
-    <section className="foreign" aria-label={`App from ${workload}`}>
+    <section className="foreign app" aria-label={`App from ${workload}`}>
       <span className="from">App from {workload}, not a part of ToolHive</span>
       <p className="quiet">
         The result <a href="#plain-result">as text</a> is below the app.
