@@ -2,8 +2,8 @@ import { fixedHeaders } from './guards.ts';
 
 /** The hosts that the user lets an app contact. */
 export interface AppGrants {
-  connect_hosts: readonly string[];
-  resource_hosts: readonly string[];
+  connect_hosts?: readonly string[] | undefined;
+  resource_hosts?: readonly string[] | undefined;
 }
 
 /** The features of browsers that neither an app nor its frame has. */
@@ -92,7 +92,7 @@ export function gateHeaders(origin: string, ui: string, nonce: string): Record<s
 
 /** The headers of the document that an app writes itself into. */
 export function appHeaders(origin: string, ui: string, grants: AppGrants): Record<string, string> {
-  const { connect_hosts: connections, resource_hosts: resources } = grants;
+  const { connect_hosts: connections = [], resource_hosts: resources = [] } = grants;
   const from = (...sources: string[]): string => [...sources, ...resources].join(' ') || "'none'";
   return frameHeaders(
     [

@@ -24,7 +24,7 @@ export const UiSignIn = z
     examples: [{ code: 'dGhpcyBjb2RlIGlzIG9ubHkgYW4gZXhhbXBsZQ' }],
   });
 
-const AppHosts = z.array(z.string().max(300).regex(appHost)).max(maxAppHosts).default([]);
+const AppHosts = z.array(z.string().max(300).regex(appHost)).max(maxAppHosts).optional();
 
 export const UiAppRequest = z
   .object({
