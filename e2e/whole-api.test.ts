@@ -409,6 +409,8 @@ test('the daemon tells about itself, and ends over its own socket only', async (
   await expect(client.createUiSession({ body: { code: 'wrong' } })).rejects.toMatchObject({
     kind: 'unauthorized',
   });
+  const app = await client.createUiApp({ body: {} });
+  await expect(own.createUiApp({ body: {} })).rejects.toMatchObject({ kind: 'unavailable' });
   const { pid } = await own.getDaemon({});
   await expect(client.readSecret({ params: { key: 'token' } })).rejects.toMatchObject({ kind: 'not-found' });
   const { value } = await own.readSecret({ params: { key: 'token' } });
@@ -416,6 +418,7 @@ test('the daemon tells about itself, and ends over its own socket only', async (
   await own.stopDaemon({});
   await until(() => daemon.child.exitCode !== null);
 
+  expect(app.url).toMatch(/^http:\/\/localhost:\d+\/frame\/[\w-]{43}$/);
   expect(dockerfile).toContain('"example@1.0.0"');
   expect(version).toMatch(/^v\d/);
   expect(chosen).toBe('process');

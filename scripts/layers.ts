@@ -79,7 +79,7 @@ const folders: Record<string, readonly string[]> = {
   'packages/state': ['settings'],
   'packages/registry': ['.', 'provenance'],
   'packages/operator': ['runtime', 'crds', 'templates', 'controllers'],
-  'packages/test-servers': ['conformance'],
+  'packages/test-servers': ['conformance', 'apps'],
   'packages/cli': ['commands'],
   'apps/operator': ['meta', 'runner'],
   'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process', 'embedded', 'attacks'],

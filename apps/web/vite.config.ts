@@ -10,6 +10,9 @@ import type { Plugin } from 'vite';
 /** Where the daemon serves the web UI. */
 const base = '/ui/';
 
+/** The script between the web UI and an app, which the daemon serves on the origin for apps. */
+const gate = 'app-gate';
+
 /** The daemon that the development server forwards requests to. */
 const daemon = process.env['TOOLHIVE_API_URL'] ?? 'http://127.0.0.1:8080';
 
@@ -24,7 +27,17 @@ export default defineConfig({
     cssCodeSplit: false,
     emptyOutDir: true,
     manifest: '.chunks.json',
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      input: {
+        index: fileURLToPath(new URL('index.html', import.meta.url)),
+        [gate]: fileURLToPath(new URL('src/app-gate/gate.ts', import.meta.url)),
+      },
+      output: {
+        // The daemon finds the gate by its name, and puts it into a document of its own.
+        entryFileNames: ({ name }) => (name === gate ? '[name].js' : 'assets/[name]-[hash].js'),
+      },
+    },
   },
   server: { proxy: { '/api': { target: daemon, changeOrigin: true } } },
 });

@@ -36,10 +36,10 @@ export interface UiPage extends AsyncDisposable {
 
 let browser: Browser;
 
-/** Starts one browser for a file of tests. */
-export function useBrowser(): void {
+/** Starts one browser for a file of tests, perhaps with further arguments. */
+export function useBrowser(...args: string[]): void {
   beforeAll(async () => {
-    browser = await chromium.launch(chromiumOptions);
+    browser = await chromium.launch({ ...chromiumOptions, args: [...chromiumOptions.args, ...args] });
   });
   afterAll(() => browser.close());
 }
@@ -79,16 +79,19 @@ export async function openWorld({
   entries = registry,
   env,
   prepare,
+  serveWords = [],
 }: {
   entries?: object | 'built-in';
   env?: NodeJS.ProcessEnv;
+  /** Further arguments of `thv serve`. */
+  serveWords?: readonly string[];
   prepare?: (user: User) => Promise<unknown>;
 } = {}): Promise<UiWorld> {
   await using opened = new AsyncDisposableStack();
   const user = opened.use(await makeUser({ env }));
   if (entries !== 'built-in') await useRegistry(user, entries);
   await prepare?.(user);
-  const { base } = opened.use(await serve(user));
+  const { base } = opened.use(await serve(user, ...serveWords));
   const everythingElse = opened.move();
   const api: UiWorld['api'] = (method, path, body) =>
     fetch(`${base}/api/v1beta${path}`, {

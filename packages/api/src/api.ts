@@ -51,7 +51,14 @@ import { getUsage, listUsage } from '@toolhive/core/usage';
 import { getLearning, startLearning, stopLearning } from '@toolhive/core/network';
 import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
-import { forbidden, invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
+import {
+  forbidden,
+  invalid,
+  notFound,
+  notImplemented,
+  unavailable,
+  unsupported,
+} from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
@@ -69,6 +76,7 @@ import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
+import type { AppFrames } from './app-frames.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
 import { unmanagedServers } from './unmanaged.ts';
 import { peerUser } from './peer-user.ts';
@@ -86,6 +94,8 @@ export interface ApiOptions {
   ui?: Site | undefined;
   /** The browsers that have signed in. */
   uiSessions?: UiSessions | undefined;
+  /** The frames for MCP Apps in the web UI. */
+  appFrames?: AppFrames | undefined;
   /** Traces and measures the requests. */
   telemetry?: ApiTelemetry | undefined;
   /** Whether to serve an API reference at `/api/doc`. */
@@ -116,7 +126,7 @@ const registryApiBase = '/api/registry';
 /** The HTTP API over a core, for one listener. */
 export function createApi(
   core: Core,
-  { listener, site, ui, uiSessions = new UiSessions(), telemetry, reference = false }: ApiOptions,
+  { listener, site, ui, uiSessions = new UiSessions(), appFrames, telemetry, reference = false }: ApiOptions,
 ): Hono {
   const app = new Hono();
   app.onError((error, context) => {
@@ -163,6 +173,10 @@ export function createApi(
   mount(operations.createUiSession, async ({ body }, { host, socket, responseHeaders }) => {
     await refuseOtherUsers(socket);
     responseHeaders.append('set-cookie', sessionCookie(host, uiSessions.redeem(body.code)));
+  });
+  mount(operations.createUiApp, async ({ body }, { host }) => {
+    if (appFrames === undefined) throw unavailable('this listener has no web UI, which shows apps');
+    return appFrames.create(host, body);
   });
   if ('stop' in listener) {
     mount(operations.openUi, async () => ({ url: await listener.openUi() }));

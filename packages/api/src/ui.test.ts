@@ -52,7 +52,7 @@ test('allows pages nothing but their own files and their own API', async () => {
   const { headers } = await api.get('/ui/');
 
   expect(headers['content-security-policy']).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; connect-src 'self'; frame-src 'none'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
   );
   expect(headers['x-frame-options']).toBe('DENY');
   expect(headers['cross-origin-opener-policy']).toBe('same-origin');

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
+import type { AppFrames } from './app-frames.ts';
+import { appPaths } from './app-policy.ts';
 import { fixedHeaders } from './guards.ts';
 import { acceptsEncoding, typeOf } from './site.ts';
 import type { Site } from './site.ts';
@@ -12,31 +14,35 @@ export type ReadUiFile = (name: string) => Promise<Uint8Array | undefined>;
 /** The path of the web UI. */
 export const uiPath = '/ui/';
 
-/** The policy for pages of the web UI: they can load only their own files and call only their own API. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  'media-src data:',
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
+/**
+ * The policy for pages of the web UI: they can load only their own files and call only their own API. Frames belong to MCP
+ * Apps, on their origin. The policy also keeps a frame from going elsewhere.
+ */
+const policyWith = (frames: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    'media-src data:',
+    "connect-src 'self'",
+    `frame-src ${frames}`,
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
 
 const pageHeaders = {
   ...fixedHeaders,
-  'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
 /** Serves the built web UI: its files, and the same page for every screen. */
-export function openUi(read: ReadUiFile): Site {
+export function openUi(read: ReadUiFile, frames?: Pick<AppFrames, 'originFor'>): Site {
   return {
     async answer(request) {
       const { pathname } = new URL(request.url);
@@ -47,12 +53,13 @@ export function openUi(read: ReadUiFile): Site {
       const path = pathname.slice(uiPath.length);
       const isFile = /^(?:assets\/)?[\w-]+(?:\.[\w-]+)*\.[a-z0-9]+$/.test(path);
       const name = isFile ? path : 'index.html';
+      const policy = await policyFor(request, name, frames);
       const bytes = await encodedFile(read, name, request.headers.get('accept-encoding') ?? '');
-      if (bytes !== undefined) return fileResponse(request, name, bytes);
+      if (bytes !== undefined) return fileResponse(request, { name, policy }, bytes);
       // Workload names can contain dots, so a path without a file is a screen.
       const page = await encodedFile(read, 'index.html', request.headers.get('accept-encoding') ?? '');
       return page !== undefined && !path.startsWith('assets/')
-        ? fileResponse(request, 'index.html', page)
+        ? fileResponse(request, { name: 'index.html', policy }, page)
         : new Response('not found\n', { status: 404, headers: fixedHeaders });
     },
   };
@@ -79,10 +86,28 @@ async function encodedFile(
     : { body: await promisify(brotliDecompress)(compressed), isBrotli: false };
 }
 
-function fileResponse({ method }: Request, name: string, { body, isBrotli }: EncodedFile): Response {
+/** Only the page of the web UI embeds frames. Without an origin for them, the web UI works without apps. */
+async function policyFor(
+  { headers }: Request,
+  name: string,
+  frames: Pick<AppFrames, 'originFor'> | undefined,
+): Promise<string> {
+  const isPage = name === 'index.html';
+  const origin = isPage
+    ? await frames?.originFor(headers.get('host') ?? '').catch(() => undefined)
+    : undefined;
+  return policyWith(origin === undefined ? "'none'" : `${origin}${appPaths.frame}`);
+}
+
+function fileResponse(
+  { method }: Request,
+  { name, policy }: { name: string; policy: string },
+  { body, isBrotli }: EncodedFile,
+): Response {
   const isAsset = name.startsWith('assets/');
   const headers = {
     ...pageHeaders,
+    'content-security-policy': policy,
     'content-type': typeOf(name),
     // Assets have a hash in their names. The page is small, and must never be older than its assets.
     'cache-control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',

@@ -1,7 +1,7 @@
 import { printable } from '@toolhive/contract/printable';
 import { RequestError, unknownMethod } from '@toolhive/proxy/in-process-server';
 import type { InProcessCall, InProcessCaller, InProcessResult } from '@toolhive/proxy/in-process-server';
-import { errorCodes, isObject, spanOf } from '@toolhive/proxy/message';
+import { errorCodes, isObject, replaceAt, spanOf } from '@toolhive/proxy/message';
 import { meta } from '@toolhive/proxy/protocol';
 import type { Catalog, Route } from './catalog.ts';
 import { kinds } from './kinds.ts';
@@ -48,7 +48,8 @@ export class Calls {
     }
     if (aboutUri.has(method)) {
       const route = await this.#resource(params['uri'], call);
-      return this.#pass(method, { ...params, uri: route.own }, route, call);
+      const passed = await this.#pass(method, { ...params, uri: route.own }, route, call);
+      return method === 'resources/read' ? renamedContents(passed, route.own, String(params['uri'])) : passed;
     }
     if (method === 'completion/complete') return this.#complete(params, call);
     throw unknownMethod(method);
@@ -99,12 +100,7 @@ export class Calls {
   }
 
   /** Passes a request on as the caller. A question of the server is the result, and the client repeats the request. */
-  async #pass(
-    method: string,
-    params: Params,
-    { view }: Route,
-    call: InProcessCall,
-  ): Promise<InProcessResult> {
+  async #pass(method: string, params: Params, { view }: Route, call: InProcessCall): Promise<Passed> {
     const { caller, signal } = call;
     const passed = { ...params, _meta: withoutTasks(params['_meta']) };
     const notify = ({ value: { method: said = '', params: about = {} } }: Notification): void => {
@@ -120,8 +116,25 @@ export class Calls {
       throw new RequestError(error.code, error.message, isObject(error.data) ? error.data : undefined);
     if (method === 'tools/call') this.#routes.learnLinks(conversationOf(caller), view.member.name, result);
     const [start, end] = spanOf(response.text, ['result']) ?? [0, 0];
-    return { json: response.text.slice(start, end) };
+    return { json: response.text.slice(start, end), result };
   }
+}
+
+/** The result of a server, as its text and as the value. */
+interface Passed {
+  readonly json: string;
+  readonly result: unknown;
+}
+
+/** Contents have the URI that the client has asked for, by which hosts of apps find the page. */
+function renamedContents({ json, result }: Passed, own: string, asked: string): InProcessResult {
+  const span = spanOf(json, ['contents']);
+  if (own === asked || span === undefined || !isObject(result) || !Array.isArray(result['contents']))
+    return { json };
+  const contents = result['contents'].map((part: unknown) =>
+    isObject(part) && part['uri'] === own ? { ...part, uri: asked } : part,
+  );
+  return { json: replaceAt(json, span, JSON.stringify(contents)) };
 }
 
 interface Notification {

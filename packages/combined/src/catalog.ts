@@ -1,5 +1,6 @@
 import { printable } from '@toolhive/contract/printable';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
+import { appUrisOf } from '@toolhive/proxy/apps';
 import { isObject } from '@toolhive/proxy/message';
 import { Directory } from './directory.ts';
 import type { DirectoryOptions } from './directory.ts';
@@ -196,18 +197,10 @@ export class Catalog implements AsyncDisposable {
       name,
       items.map((item) => item.name),
     );
-    const apps = kind === 'tools' ? items.flatMap(({ value }) => appsOf(value['_meta'])) : [];
+    const apps = kind === 'tools' ? items.flatMap(({ value }) => appUrisOf(value['_meta'])) : [];
     const areUris = (isConflict && kind !== 'tools' && kind !== 'prompts') || this.uris.offer(name, apps);
     return areUris ? ['tools', 'resources', 'templates', 'skills'] : [];
   }
-}
-
-/** The URIs of the pages of a tool (MCP Apps, also in the older form). */
-function appsOf(meta: unknown): string[] {
-  if (!isObject(meta)) return [];
-  const { ui } = meta;
-  const uris = [meta['ui/resourceUri'], isObject(ui) ? ui['resourceUri'] : undefined];
-  return uris.filter((uri) => typeof uri === 'string');
 }
 
 /** Returns the metadata with the names that clients know the pages by. Undefined if they are the same. */
@@ -215,7 +208,7 @@ export function renamedApp(
   meta: unknown,
   rename: (uri: string) => string,
 ): Record<string, unknown> | undefined {
-  if (!isObject(meta) || appsOf(meta).every((uri) => rename(uri) === uri)) return undefined;
+  if (!isObject(meta) || appUrisOf(meta).every((uri) => rename(uri) === uri)) return undefined;
   const { ui, 'ui/resourceUri': older } = meta;
   const uri = isObject(ui) ? ui['resourceUri'] : undefined;
   return {

@@ -178,10 +178,47 @@ describe('names', () => {
     const plain = await client.ask('resources/read', { uri: 'ui://page' });
 
     expect(page.text).toContain('page of two');
+    expect(page.text).toContain('"uri":"ui://combined.toolhive/two///page"');
     expect(plain.error?.message).toContain('several servers may have the resource ui://page: one, two');
     expect((await client.ask('tools/list')).text).toContain(
       '"resourceUri":"ui://combined.toolhive/one///page"',
     );
+  });
+
+  test('of tools that a workload renames or hides agree with their apps', async () => {
+    const withPage = (server: string): Manners => ({
+      'tools/list': () => ({
+        tools: ['show', 'refresh', 'hidden'].map((name) => ({
+          name: `${name}_${server}`,
+          inputSchema: {},
+          _meta: { 'ui/resourceUri': 'ui://page', other: 1 },
+        })),
+      }),
+      'resources/list': () => ({ resources: [{ uri: 'ui://page', name: 'page' }] }),
+      'resources/read': ({ uri }) => ({ contents: [{ uri, text: `page of ${server}` }] }),
+    });
+    const changes = {
+      one: { tools: ['display', 'refresh_one'], tools_override: { show_one: { name: 'display' } } },
+    };
+    await using world = await openWorld({ one: withPage('one'), two: withPage('two') }, { changes });
+    const client = await world.client();
+    await vi.waitFor(async () => {
+      const { result } = await client.ask('tools/list');
+      const tools = result['tools'] as { name: string; _meta?: Record<string, unknown> }[];
+      expect(tools.map(({ name, _meta }) => [name, _meta?.['ui/resourceUri']])).toEqual([
+        ['display', 'ui://combined.toolhive/one///page'],
+        ['refresh_one', 'ui://combined.toolhive/one///page'],
+        ...['show_two', 'refresh_two', 'hidden_two'].map((name) => [
+          name,
+          'ui://combined.toolhive/two///page',
+        ]),
+      ]);
+    }, waiting);
+
+    expect((await client.ask('resources/read', { uri: 'ui://combined.toolhive/one///page' })).text).toContain(
+      'page of one',
+    );
+    expect(await call(client, 'show_one')).toContain('show_one not found');
   });
 
   test('of unlisted resources lead to no server if two templates match', async () => {

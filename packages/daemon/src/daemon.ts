@@ -18,7 +18,6 @@ import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Core } from '@toolhive/core/core';
 import { makePrivateDirectory } from '@toolhive/state/private-directory';
 import type { Logger } from 'pino';
-import { webUi } from './ui-files.ts';
 import { UiListener } from './ui-listener.ts';
 import { untilUnused } from './unused.ts';
 
@@ -135,7 +134,7 @@ async function listenMore(
   const api = createApi(core, {
     listener: listen,
     site: documentation(),
-    ui: webUi(),
+    ...ui.site(),
     uiSessions: sessions,
     reference,
     telemetry,

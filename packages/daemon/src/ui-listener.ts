@@ -1,11 +1,13 @@
 import { createApi } from '@toolhive/api/api';
 import { listenOnTcp } from '@toolhive/api/listen';
 import type { Listener } from '@toolhive/api/listen';
-import { uiPath } from '@toolhive/api/ui';
+import { AppFrames } from '@toolhive/api/app-frames';
+import type { Site } from '@toolhive/api/site';
+import { openUi, uiPath } from '@toolhive/api/ui';
 import type { UiSessions } from '@toolhive/api/ui-sessions';
 import type { Core } from '@toolhive/core/core';
 import { ThvError, invalid, unauthorized, unavailable } from '@toolhive/contract/failure';
-import { webUi } from './ui-files.ts';
+import { uiFiles } from './ui-files.ts';
 
 /** The address of the web UI, if `thv serve` serves it. */
 interface Served {
@@ -33,6 +35,7 @@ export class UiListener implements AsyncDisposable {
   readonly #sessions: UiSessions;
   #served: Promise<Served> | undefined;
   #own: Listener | undefined;
+  #frames: AppFrames | undefined;
 
   constructor(core: Core, sessions: UiSessions) {
     this.#core = core;
@@ -56,9 +59,17 @@ export class UiListener implements AsyncDisposable {
     return isGuarded ? `${address}#code=${this.#sessions.issueCode()}` : address;
   }
 
+  /** The web UI and its frames, for the API of a listener. Undefined if this installation has none. */
+  site(): { ui: Site; appFrames: AppFrames } | undefined {
+    const read = uiFiles();
+    if (read === undefined) return undefined;
+    const appFrames = (this.#frames ??= new AppFrames(read));
+    return { ui: openUi(read, appFrames), appFrames };
+  }
+
   async #listen(): Promise<Served> {
-    const ui = webUi();
-    if (ui === undefined) {
+    const site = this.site();
+    if (site === undefined) {
       throw unavailable('this installation has no web UI', {
         hint: 'run npm run ui:build, or install ToolHive again',
       });
@@ -70,7 +81,7 @@ export class UiListener implements AsyncDisposable {
       };
       const app = createApi(this.#core, {
         listener: { host, port, access },
-        ui,
+        ...site,
         uiSessions: this.#sessions,
       });
       return listenOnTcp(app, { host, port });
@@ -89,5 +100,6 @@ export class UiListener implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#own?.[Symbol.asyncDispose]();
+    await this.#frames?.[Symbol.asyncDispose]();
   }
 }

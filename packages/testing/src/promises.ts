@@ -652,6 +652,10 @@ export const promises = {
     source: 'architecture, faces',
     text: 'The web interface is served at /ui/.',
   },
+  'ui.apps': {
+    source: 'issue: MCP Apps',
+    text: 'An MCP App in the web UI reaches neither the API nor other hosts, and acts only after the user has allowed each action.',
+  },
   'operator.kinds': {
     source: 'contract operator',
     text: 'The six kinds of the operator are there.',

@@ -5,7 +5,12 @@ import { apiBase } from '@toolhive/contract/wire';
 const protocolVersion = '2026-07-28';
 
 const clientInfo = { name: 'toolhive-ui', title: 'ToolHive web UI', version: '1' };
-const clientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+const clientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: {},
+  roots: {},
+  extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+};
 
 export type Values = Record<string, unknown>;
 

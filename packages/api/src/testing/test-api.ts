@@ -6,6 +6,7 @@ import type { ApiPolicies } from '@toolhive/access/api-policies';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
 import { createApi } from '../api.ts';
+import type { AppFrames } from '../app-frames.ts';
 import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
 import type { Site } from '../site.ts';
@@ -36,6 +37,7 @@ interface TestApiOptions {
   site?: Site;
   ui?: Site;
   uiSessions?: UiSessions;
+  appFrames?: AppFrames;
   /** Puts files into the home of the user before the daemon opens. */
   prepareHome?: (home: string) => Promise<void>;
   /** Beside what every daemon of a test has. */
@@ -63,6 +65,7 @@ export async function openTestApi(
     site,
     ui,
     uiSessions,
+    appFrames,
     telemetry,
   }: TestApiOptions = {},
 ): Promise<TestApi> {
@@ -78,6 +81,7 @@ export async function openTestApi(
         site,
         ui,
         uiSessions,
+        appFrames,
         telemetry,
       }),
       listener,

@@ -1,5 +1,5 @@
 import { operation } from '../operation.ts';
-import { UiAddress, UiSignIn } from '../schemas/ui.ts';
+import { UiAddress, UiApp, UiAppRequest, UiSignIn } from '../schemas/ui.ts';
 
 export const uiOperations = {
   openUi: operation({
@@ -27,5 +27,18 @@ export const uiOperations = {
     body: UiSignIn,
     success: { status: 204, description: 'The header `Set-Cookie` contains the cookie.' },
     failures: ['unauthorized', 'forbidden'],
+  }),
+  createUiApp: operation({
+    method: 'POST',
+    path: '/ui/apps',
+    tag: 'system',
+    access: 'write',
+    command: 'none',
+    summary: 'Create a frame for an MCP App',
+    description:
+      'Returns the address of a frame in which the web UI shows a page of a server. The frame has a separate origin and a Content-Security-Policy without network access, except to the hosts in the request. Only the web UI at the address of this request can embed the frame. Available if the web UI is open at a loopback address.',
+    body: UiAppRequest,
+    success: { status: 201, description: 'The frame.', body: UiApp },
+    failures: ['unavailable'],
   }),
 };

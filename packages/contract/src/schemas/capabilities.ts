@@ -19,6 +19,16 @@ const Annotations = z.record(z.string(), z.unknown()).optional().meta({
 });
 const Schema = z.record(z.string(), z.unknown()).meta({ description: 'A JSON Schema.' });
 
+const ToolApp = z
+  .object({
+    resource_uri: z
+      .string()
+      .optional()
+      .meta({ description: 'The `ui://` resource with the page of the app.' }),
+    is_callable: z.boolean().meta({ description: 'Whether apps of the server may call the tool.' }),
+  })
+  .meta({ id: 'ToolApp', description: 'The MCP App of a tool, in the words of the server.' });
+
 export const ListedTool = z
   .object({
     name: z.string().meta({ description: 'The name for clients.' }),
@@ -35,6 +45,7 @@ export const ListedTool = z
     estimated_tokens: z.int().meta({
       description: 'The estimated number of tokens that the tool takes in the context of a model.',
     }),
+    app: ToolApp.optional(),
     pin: ItemPin.optional(),
   })
   .meta({ id: 'ListedTool', description: 'A server tool.' });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { appHost, maxAppHosts } from '../app-hosts.ts';
 
 export const UiAddress = z
   .object({
@@ -21,4 +22,37 @@ export const UiSignIn = z
     id: 'UiSignIn',
     description: 'The code that signs a browser in.',
     examples: [{ code: 'dGhpcyBjb2RlIGlzIG9ubHkgYW4gZXhhbXBsZQ' }],
+  });
+
+const AppHosts = z.array(z.string().max(300).regex(appHost)).max(maxAppHosts).optional();
+
+export const UiAppRequest = z
+  .object({
+    connect_hosts: AppHosts.meta({
+      description: 'The hosts that the app may send requests to, such as `https://api.example.com`.',
+    }),
+    resource_hosts: AppHosts.meta({
+      description: 'The hosts that the app may load scripts, styles, pictures, sounds, and fonts from.',
+    }),
+  })
+  .meta({
+    id: 'UiAppRequest',
+    description: 'The network access that the user grants an MCP App. By default, none.',
+    examples: [{ connect_hosts: ['https://api.example.com'] }],
+  });
+
+export const UiApp = z
+  .object({
+    url: z.string().meta({
+      description:
+        'The address of the frame for the app, on a separate origin. The address is valid once, for one minute.',
+    }),
+    proof: z.string().meta({
+      description: 'The frame sends this text first, so that no other page is mistaken for it.',
+    }),
+  })
+  .meta({
+    id: 'UiApp',
+    description: 'A frame for one MCP App.',
+    examples: [{ url: 'http://localhost:43211/frame/dGhlIG9uZQ', proof: 'YW4gZXhhbXBsZQ' }],
   });

@@ -8,6 +8,7 @@ import type {
 } from '@toolhive/contract/capabilities';
 import { messageOf } from '@toolhive/contract/failure';
 import { tokensOfTool } from '@toolhive/contract/tokens';
+import { appOf } from '@toolhive/proxy/apps';
 import type { Greeting } from '@toolhive/proxy/listing-capture';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { toolView } from '@toolhive/proxy/tool-filter';
@@ -136,6 +137,7 @@ function describeTool(item: Item, view: ReturnType<typeof toolView>, pinOf: PinO
       ...optional('output_schema', object(outputSchema)),
       ...optional('annotations', object(annotations)),
       estimated_tokens: tokensOfTool({ name, description, inputSchema }),
+      ...optional('app', appOf(item['_meta'])),
       ...pinOf('tool', original),
     },
   ];

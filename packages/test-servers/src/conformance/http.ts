@@ -28,7 +28,14 @@ export async function serveHttp(
   era: 'legacy' | 'modern' | 'dual',
   { host, port }: { host: string; port: number },
 ): Promise<HttpFixture> {
-  const answer = { legacy: sessions, modern: stateless, dual: either }[era]();
+  return serveOwn({ legacy: sessions, modern: stateless, dual: either }[era](), { host, port });
+}
+
+/** Serves requests for `/mcp` that no page of another site has sent. */
+export async function serveOwn(
+  answer: Answer,
+  { host, port }: { host: string; port: number },
+): Promise<HttpFixture> {
   const isOwnHost = localhostHostValidation();
   const isOwnOrigin = localhostOriginValidation();
   const server = createServer((request, response) => {

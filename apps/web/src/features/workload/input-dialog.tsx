@@ -10,7 +10,7 @@ import { useValidation } from '../../ui/validate.ts';
 import { AreaField } from '../../ui/fields.tsx';
 
 /** Asks the user for the input that a server requests during a call. Closing the dialog cancels the call. */
-export function InputDialog({
+export default function InputDialog({
   workload,
   requests,
   answer,

@@ -6,7 +6,7 @@ import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 
 /** The result of a call. Everything in it comes from the server, so it is framed and named as such. */
-export function Result({
+export default function Result({
   workload,
   result,
   ms,

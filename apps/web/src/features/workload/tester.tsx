@@ -1,4 +1,4 @@
-import { useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, lazy, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedPrompt, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
 import {
@@ -18,13 +18,11 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { dateTime, duration } from '../../ui/format.ts';
 import { initialValue } from '../../ui/schema.ts';
 import { JsonField, SchemaForm } from '../../ui/schema-form.tsx';
-import { Failure } from '../../ui/states.tsx';
+import { Failure, Skeleton } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
 import type { RecordedCall } from './history.ts';
-import { InputDialog } from './input-dialog.tsx';
-import { Result } from './result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
@@ -54,10 +52,25 @@ interface Asked {
   answer: (responses: Values | undefined) => void;
 }
 
-type Outcome = { result: Values; ms: number } | { failure: unknown; ms: number };
+type Outcome =
+  { result: Values; ms: number; args: unknown; started: number } | { failure: unknown; ms: number };
+
+// This code is loaded when a server has answered: with a result, with an app, or with a question.
+const Result = lazy(() => import('./result.tsx'));
+const AppView = lazy(() => import('../app/app-view.tsx'));
+const InputDialog = lazy(() => import('./input-dialog.tsx'));
 
 /** Calls a tool, gets a prompt, or reads a resource with arguments from a form. */
-export function Tester({ workload, item }: { workload: string; item: Item }): ReactNode {
+export function Tester({
+  workload,
+  item,
+  tools,
+}: {
+  workload: string;
+  item: Item;
+  /** All tools of the workload, which the app of a tool may call. */
+  tools: readonly ListedTool[];
+}): ReactNode {
   const schema = schemaOf(item);
   const [value, setValue] = useState<unknown>(() => initialValue(schema, schema) ?? {});
   const [running, setRunning] = useState<Running | undefined>();
@@ -70,8 +83,30 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
   const { data: list } = useResource(workloads);
   const url = list?.find(({ name }) => name === workload)?.url;
 
+  const target = { workload, ...(authorization === '' ? {} : { authorization: `Bearer ${authorization}` }) };
+
+  /** Shows the questions of a server in the course of a call. */
+  const askUser = (
+    requests: readonly InputRequest[],
+    signal: AbortSignal,
+    cancel: () => void,
+  ): Promise<Values> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Values>();
+    setAsked({
+      requests,
+      answer(responses) {
+        setAsked(undefined);
+        if (responses !== undefined) return resolve(responses);
+        cancel();
+        reject(signal.reason);
+      },
+    });
+    return promise;
+  };
+
   const call = async (args: unknown): Promise<void> => {
     const controller = new AbortController();
+    const { signal } = controller;
     const started = performance.now();
     const { method, params } = requestOf(item, args);
     setOutcome(undefined);
@@ -79,14 +114,14 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
     let ended: Outcome;
     try {
       const result = await callMcp(
-        { workload, ...(authorization === '' ? {} : { authorization: `Bearer ${authorization}` }) },
+        target,
         {
           method,
           params,
           mirrored: item.kind === 'tool' ? mirroredHeaders(item.tool.input_schema, args) : {},
         },
         {
-          signal: controller.signal,
+          signal,
           onProgress: (progress) => setRunning((current) => current && { ...current, progress }),
           onLog: (level, data) =>
             setRunning(
@@ -99,23 +134,10 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
                   ],
                 },
             ),
-          async onInput(requests) {
-            const { promise, resolve, reject } = Promise.withResolvers<Values>();
-            setAsked({
-              requests,
-              answer(responses) {
-                setAsked(undefined);
-                if (responses === undefined) {
-                  controller.abort();
-                  reject(controller.signal.reason);
-                } else resolve(responses);
-              },
-            });
-            return promise;
-          },
+          onInput: (requests) => askUser(requests, signal, () => controller.abort()),
         },
       );
-      ended = { result, ms: performance.now() - started };
+      ended = { result, args, started, ms: performance.now() - started };
     } catch (failure) {
       ended = { failure, ms: performance.now() - started };
     }
@@ -130,6 +152,25 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
     region.current?.focus();
   };
 
+  /** A request of an app, which the user has allowed. */
+  const sendForApp = (method: string, params: Values, ended: AbortSignal): Promise<Values> => {
+    const controller = new AbortController();
+    const signal = AbortSignal.any([ended, controller.signal]);
+    const called = method === 'tools/call' ? tools.find(({ name }) => name === params['name']) : undefined;
+    const mirrored = mirroredHeaders(called?.input_schema, params['arguments']);
+    return callMcp(
+      target,
+      { method, params, mirrored },
+      {
+        signal,
+        onProgress: () => {},
+        onLog: () => {},
+        onInput: (requests) => askUser(requests, signal, () => controller.abort()),
+      },
+    );
+  };
+
+  const app = appOf(item);
   const problemCount = Object.keys(validation.problems).length;
   return (
     <section aria-labelledby="tester">
@@ -188,15 +229,30 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
           )}
         </div>
       </form>
-      <div ref={region} tabIndex={-1} aria-live="polite" aria-label="Result" role="region">
+      {outcome !== undefined && 'result' in outcome && app !== undefined && (
+        <Suspense fallback={<Skeleton what="the app" />}>
+          <AppView
+            key={outcome.started}
+            workload={workload}
+            {...app}
+            tools={tools}
+            args={asObject(outcome.args)}
+            result={outcome.result}
+            send={sendForApp}
+          />
+        </Suspense>
+      )}
+      <div id="plain-result" ref={region} tabIndex={-1} aria-live="polite" aria-label="Result" role="region">
         {running !== undefined && <Progress running={running} />}
         {outcome !== undefined && 'result' in outcome && (
-          <Result
-            workload={workload}
-            result={outcome.result}
-            ms={outcome.ms}
-            outputSchema={item.kind === 'tool' ? item.tool.output_schema : undefined}
-          />
+          <Suspense>
+            <Result
+              workload={workload}
+              result={outcome.result}
+              ms={outcome.ms}
+              outputSchema={item.kind === 'tool' ? item.tool.output_schema : undefined}
+            />
+          </Suspense>
         )}
         {outcome !== undefined && 'failure' in outcome && (
           <CallFailure failure={outcome.failure} ms={outcome.ms} />
@@ -221,9 +277,19 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
         }}
         onLoad={setValue}
       />
-      {asked !== undefined && <InputDialog workload={workload} {...asked} />}
+      {asked !== undefined && (
+        <Suspense>
+          <InputDialog workload={workload} {...asked} />
+        </Suspense>
+      )}
     </section>
   );
+}
+
+/** The tool and the page of its app, if it has one. */
+function appOf(item: Item): { tool: ListedTool; uri: string } | undefined {
+  const uri = item.kind === 'tool' ? item.tool.app?.resource_uri : undefined;
+  return item.kind === 'tool' && uri !== undefined ? { tool: item.tool, uri } : undefined;
 }
 
 function schemaOf(item: Item): Values {

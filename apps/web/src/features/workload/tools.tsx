@@ -116,7 +116,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
               <ToolSettings key={`settings ${current.key}`} name={name} tool={current.tool} />
             )}
             {isRunning ? (
-              <Tester key={`tester ${current.key}`} workload={name} item={current} />
+              <Tester key={`tester ${current.key}`} workload={name} item={current} tools={data.tools} />
             ) : (
               <Notice>Start the workload to call this {kindOf(current)}.</Notice>
             )}
