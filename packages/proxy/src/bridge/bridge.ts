@@ -21,6 +21,9 @@ import { LegacySupport } from './legacy-support.ts';
 import type { Limits } from './limits.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import { ModernCalls } from './modern-calls.ts';
+import { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
+import { withTaskSupport } from '../tasks/offers.ts';
+import { declaresTasks, knowsTasks } from '../tasks/forms.ts';
 import { missingCapability } from './modern-result.ts';
 import { ModernRouter, deferred } from './modern-routing.ts';
 import { Seal } from './seal.ts';
@@ -109,6 +112,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #listeners: SessionListeners;
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
+  readonly #tasksForLegacy: TasksForLegacy;
   readonly #legacy: LegacyRouter;
   readonly #legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
@@ -139,6 +143,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
       onClosed: (session) => {
+        this.#tasksForLegacy.forget(session);
         this.#server.connection?.refuseAllOf(session, 'the session was closed');
         this.#listeners.delete(session);
       },
@@ -156,8 +161,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     const hasOwn = (session: Session): boolean => this.#hasOwn(session);
     this.#listeners = new SessionListeners(this.#subscriptions, hasOwn);
     this.#legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
+    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now });
     this.#legacy = new LegacyRouter({
       ...shared,
+      tasks: this.#tasksForLegacy,
       sessions: this.sessions,
       hasOwn,
       ownIdentity: () => this.#legacySupport.identity,
@@ -224,7 +231,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** Takes a message of a legacy client. `responder` is used for a request only. */
   accept(session: Session, received: Message, responder: Responder): void {
     if (received.kind === 'response') return session.answered(received);
-    admit(this.#options.messages, session, received, responder, (message, guarded) =>
+    const answering = this.#listsTasks(session, received) ? withTaskSupport(responder) : responder;
+    admit(this.#options.messages, session, received, answering, (message, guarded) =>
       this.#routeLegacy(session, message, guarded),
     );
   }
@@ -327,6 +335,18 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
         (connection) => proceed(() => this.#modern.request(request, responder, connection)),
         (reason) => answerError(responder, idText(request.message), errorCodes.serverError, reason),
       ),
+    );
+  }
+
+  /** Whether this is a request for the tools of a modern server, which the client can call as tasks. */
+  #listsTasks(session: Session, { value }: Message): boolean {
+    const { connection } = this.#server;
+    const isAboutTools = value.method === 'tools/list' && connection?.generation === 'modern';
+    return (
+      isAboutTools &&
+      !this.#hasOwn(session) &&
+      knowsTasks(session.client) &&
+      declaresTasks(connection.identity)
     );
   }
 

@@ -1,7 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import type { ConnectionOwner, ServerConnection } from '../connection/connection.ts';
 import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
-import { answerError, answerResult } from '../connection/responder.ts';
+import { answerError, answerResult, answerUnknown } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -14,7 +14,8 @@ import {
 } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import { askModern } from './legacy-call.ts';
-import { withoutTasks } from './modern-result.ts';
+import { forLegacyClient } from '../tasks/offers.ts';
+import type { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
 import { maxUris } from './subscriptions.ts';
@@ -27,6 +28,7 @@ export interface LegacyRouterOptions {
   sessions: SessionTable;
   pool: ConnectionPool;
   subscriptions: Subscriptions;
+  tasks: TasksForLegacy;
   /** Whether a session has a separate connection. */
   hasOwn: (session: Session) => boolean;
   /** What the server says about itself over a connection of a session's own. */
@@ -63,6 +65,7 @@ export class LegacyRouter {
     if (method === 'notifications/initialized') return; // every connection has sent its own
     const send = (connection: ServerConnection): void => {
       if (method !== 'notifications/cancelled') return connection.notify(notification);
+      if (this.#options.tasks.cancelled(session, params?.['requestId'])) return;
       const call = connection.callOf(session, params?.['requestId']);
       if (call !== undefined) connection.refuse(call, 'the request was cancelled');
     };
@@ -90,7 +93,7 @@ export class LegacyRouter {
     };
     this.#options.sessions.keep(session);
     const { hasOwn, ownIdentity } = this.#options;
-    const offered = hasOwn(session) ? (ownIdentity() ?? identity) : withoutTasks(identity);
+    const offered = hasOwn(session) ? (ownIdentity() ?? identity) : forLegacyClient(identity, session.client);
     answerResult(responder, idText(request), { ...offered, protocolVersion });
   }
 
@@ -141,11 +144,13 @@ export class LegacyRouter {
   }
 
   #askShared(session: Session, request: Message, responder: Responder, connection: ServerConnection): void {
-    const { subscriptions } = this.#options;
+    const { subscriptions, tasks } = this.#options;
     const { method, params } = request.value;
     const uri = params?.['uri'];
     const confirm = (): void => answerResult(responder, idText(request), {});
     if (connection.generation === 'modern') {
+      if (method === 'tools/call') return tasks.call({ connection, session, request, responder });
+      if (isAboutTasks(method)) return tasks.request({ connection, session, request, responder });
       if (method === undefined || !legacyOnlyMethods.has(method))
         return askModern(connection, session, request, responder);
       if (!this.#remember(session, request, responder)) return;
@@ -195,12 +200,6 @@ const setupMethods: ReadonlySet<string | undefined> = new Set([
 function restore({ subscriptions, logLevel: level }: Session, connection: ServerConnection): void {
   for (const uri of subscriptions) connection.request('resources/subscribe', { uri }).catch(() => {});
   if (level !== undefined) connection.request('logging/setLevel', { level }).catch(() => {});
-}
-
-/** Answers that the method does not exist (JSON-RPC 2.0, section 5.1). */
-export function answerUnknown(request: Message, responder: Responder): void {
-  const message = `${request.value.method} is not known`;
-  answerError(responder, idText(request), errorCodes.methodNotFound, message);
 }
 
 function isChange({ value: { method = '' } }: Message): boolean {

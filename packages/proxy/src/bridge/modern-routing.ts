@@ -1,5 +1,5 @@
 import type { Call, ServerConnection } from '../connection/connection.ts';
-import { answerError, answerResult, withAnswer } from '../connection/responder.ts';
+import { answerError, answerResult, answerUnknown, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -12,7 +12,6 @@ import {
   listMethods,
 } from '../protocol/protocol.ts';
 import { passInput } from './input-required.ts';
-import { answerUnknown } from './legacy-routing.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';

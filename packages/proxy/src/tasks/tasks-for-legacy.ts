@@ -1,0 +1,389 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
+import { askClient, askModern } from '../bridge/legacy-call.ts';
+import { withoutResultType } from '../bridge/modern-result.ts';
+import type { Session } from '../bridge/session.ts';
+import type { ServerConnection } from '../connection/connection.ts';
+import { answerError, answerUnknown, withAnswer } from '../connection/responder.ts';
+import type { Responder } from '../connection/responder.ts';
+import {
+  errorCodes,
+  errorMessage,
+  idText,
+  isObject,
+  ownMessage,
+  restate,
+  resultMessage,
+} from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { tasksExtension } from '../protocol/extensions.ts';
+import { mcpErrors, modernMeta } from '../protocol/protocol.ts';
+import { askServer, orAborted } from './ask-server.ts';
+import { FinishedCalls, isFinishedCall } from './finished-calls.ts';
+import {
+  createdTask,
+  declaresTasks,
+  finalAnswer,
+  isOver,
+  knowsTasks,
+  legacyForm,
+  readTask,
+  unknownTask,
+  withRelatedTask,
+  withTasks,
+  withoutTaskParameter,
+} from './forms.ts';
+import type { PollLimits, Task } from './forms.ts';
+import { withStatusProgress } from './progress.ts';
+import { SessionTasks, maxUnfinished } from './session-tasks.ts';
+import type { KnownTask } from './session-tasks.ts';
+
+/** How often a server may ask in the course of one task. */
+const maxRounds = 50;
+
+export interface TasksForLegacyOptions extends PollLimits {
+  /** How long a request continues after its client disconnects, because the client may reconnect. */
+  abandonedMs: number;
+  now: () => number;
+}
+
+/** A request of a legacy client to a modern server. */
+interface Asked {
+  connection: ServerConnection;
+  session: Session;
+  request: Message;
+  responder: Responder;
+}
+
+/** A request that waits for the end of a task. */
+interface Waiting extends Asked {
+  known: KnownTask;
+  signal: AbortSignal;
+  /** Told of each status message. */
+  report: (statusMessage: string | undefined) => void;
+  /** Since when no connection waits for the answer. */
+  abandonedSinceMs?: number | undefined;
+}
+
+/**
+ * The tasks of a modern server for legacy clients. A client of 2025-11-25 that asks for a task gets one. For any other
+ * call, the proxy waits for the end of the task that the server began, and answers with the result.
+ */
+export class TasksForLegacy {
+  readonly #options: TasksForLegacyOptions;
+  readonly #finished: FinishedCalls;
+  readonly #sessions = new WeakMap<Session, SessionTasks>();
+
+  constructor(options: TasksForLegacyOptions) {
+    this.#options = options;
+    this.#finished = new FinishedCalls(options.now);
+  }
+
+  /** Passes a tool call on. */
+  call(asked: Asked): void {
+    const { connection, session, request, responder } = asked;
+    if (!declaresTasks(connection.identity)) return askModern(connection, session, request, responder);
+    const wantsTask = knowsTasks(session.client) && isObject(request.value.params?.['task']);
+    const call = { ...asked, request: withoutTaskParameter(request) };
+    if (wantsTask) this.#create(call);
+    else this.#complete(call);
+  }
+
+  /** Answers a request about a task. */
+  request(asked: Asked): void {
+    const { connection, session, request, responder } = asked;
+    const { method = '', params } = request.value;
+    const isOffered = declaresTasks(connection.identity) && knowsTasks(session.client);
+    const answer = isOffered && Object.hasOwn(this.#answers, method) ? this.#answers[method] : undefined;
+    if (answer === undefined) return answerUnknown(request, responder);
+    const id = params?.['taskId'];
+    if (method !== 'tasks/list' && typeof id !== 'string') return responder.answer(unknownTask(request));
+    this.#wait(asked, (signal) => answer(asked, String(id), signal));
+  }
+
+  /** Takes the cancellation of a request. Returns whether the request waits for a task. */
+  cancelled(session: Session, request: unknown): boolean {
+    const isId = typeof request === 'string' || typeof request === 'number';
+    return isId && this.#of(session).stop(request, 'the request was cancelled');
+  }
+
+  /** Ends everything that waits for a session that has ended. */
+  forget(session: Session): void {
+    this.#of(session).stopAll('the session was closed');
+    this.#finished.forget(session);
+  }
+
+  readonly #answers: Readonly<
+    Record<string, (asked: Asked, id: string, signal: AbortSignal) => Promise<Message>>
+  > = {
+    'tasks/get': (asked, id, signal) => this.#get(asked, id, signal),
+    'tasks/result': (asked, id, signal) => this.#result(asked, id, signal),
+    'tasks/list': (asked, _id, signal) => this.#list(asked, signal),
+    'tasks/cancel': (asked, id, signal) => this.#cancel(asked, id, signal),
+  };
+
+  #of(session: Session): SessionTasks {
+    const known = this.#sessions.get(session) ?? new SessionTasks(this.#options.now);
+    this.#sessions.set(session, known);
+    return known;
+  }
+
+  /** Calls a tool for a client that wants a task. */
+  #create({ connection, session, request, responder }: Asked): void {
+    if (this.#of(session).areTooMany) {
+      const why = `more than ${maxUnfinished} tasks of this session have not ended, try again later`;
+      return answerError(responder, idText(request), errorCodes.serverError, why);
+    }
+    const created = withAnswer(responder, (response) =>
+      responder.answer(this.#created(session, request, response)),
+    );
+    askModern(connection, session, request, created, withTasks(session.client));
+  }
+
+  #created(session: Session, request: Message, response: Message): Message {
+    if (response.value.error !== undefined) return response;
+    const id = idText(request);
+    const created = createdTask(response);
+    if (created === undefined) {
+      // The server has executed the call at once. A task begins as a working one, whatever follows.
+      const { task } = this.#of(session).update(this.#finished.add(response, session));
+      return resultMessage(id, { task: legacyForm({ ...task, status: 'working' }) });
+    }
+    try {
+      const { task } = this.#of(session).update(readTask(created, this.#options));
+      return createdMessage(id, task, response);
+    } catch (error) {
+      return errorMessage(id, errorCodes.serverError, messageOf(error));
+    }
+  }
+
+  /**
+   * Calls a tool for a client that wants the result. The server may begin a task only if nothing else is possible,
+   * because calls without tasks report progress and logs.
+   */
+  #complete(asked: Asked): void {
+    const { connection, session, request } = asked;
+    const { responder, report } = withStatusProgress(request, asked.responder);
+    const settle = (response: Message): void => {
+      const task = createdTask(response);
+      if (task === undefined) return responder.answer(response);
+      this.#wait({ ...asked, responder }, (signal) =>
+        this.#outcomeOfCall({ ...asked, responder, report, signal }, task),
+      );
+    };
+    const first = withAnswer(responder, (response) => {
+      if (!requiresTasks(response)) return settle(response);
+      askModern(connection, session, request, withAnswer(responder, settle), withTasks(session.client));
+    });
+    askModern(connection, session, request, first);
+  }
+
+  /** Waits for the end of a task that the client knows nothing of. */
+  async #outcomeOfCall(waiting: Omit<Waiting, 'known'>, created: unknown): Promise<Message> {
+    const task = readTask(created, this.#options);
+    const known = { task, sinceMs: this.#options.now(), isCancelled: false, asked: new Set<string>() };
+    try {
+      if (!isOver(task)) await this.#pause({ ...waiting, known });
+      const response = await this.#outcome({ ...waiting, known });
+      return finalOf(response, known, idText(waiting.request));
+    } catch (error) {
+      this.#giveUp(waiting, task.taskId);
+      throw error;
+    }
+  }
+
+  /** Nothing waits for the task any more, and nobody could ask about it. */
+  #giveUp({ connection, session }: Asked, taskId: string): void {
+    if (!connection.isOpen) return;
+    const params = { taskId, _meta: modernMeta(withTasks(session.client)) };
+    connection.request('tasks/cancel', params).catch(() => {}); // the server may have ended the task
+  }
+
+  async #get(asked: Asked, id: string, signal: AbortSignal): Promise<Message> {
+    const { session, request } = asked;
+    const known = await this.#find(asked, id, signal);
+    return 'value' in known ? known : taskMessage(request, this.#of(session).update(known.task).task);
+  }
+
+  async #result(asked: Asked, id: string, signal: AbortSignal): Promise<Message> {
+    const { session, request } = asked;
+    const finished = this.#finished.find(id, session);
+    if (finished !== undefined) return withRelatedTask(restate(finished, { newId: idText(request) }), id);
+    const found = await this.#find(asked, id, signal);
+    if ('value' in found) return found;
+    const known = this.#of(session).update(found.task);
+    const response = await this.#outcome({ ...asked, known, signal, report() {} }, found.response);
+    return withRelatedTask(finalOf(response, known, idText(request)), id);
+  }
+
+  async #list(asked: Asked, signal: AbortSignal): Promise<Message> {
+    const { session, request } = asked;
+    const page = this.#of(session).page(request.value.params?.['cursor']);
+    if (page === undefined) return unknownTask(request, 'the cursor is unknown');
+    const asking = page.tasks.map(async ({ task }) => {
+      if (isOver(task)) return [legacyForm(task)];
+      const found = await this.#find(asked, task.taskId, signal);
+      if (!('value' in found)) return [legacyForm(this.#of(session).update(found.task).task)];
+      this.#of(session).forget(task.taskId);
+      return [];
+    });
+    const tasks = (await Promise.all(asking)).flat();
+    const next = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor };
+    return resultMessage(idText(request), { tasks, ...next });
+  }
+
+  /** For legacy clients, a canceled task is canceled at once and for good. The server may need more time. */
+  async #cancel(asked: Asked, id: string, signal: AbortSignal): Promise<Message> {
+    const { session, request } = asked;
+    const found = await this.#find(asked, id, signal);
+    if ('value' in found) return found;
+    const known = this.#of(session).update(found.task);
+    if (isOver(known.task))
+      return unknownTask(request, `the task cannot be canceled because it is ${known.task.status}`);
+    const refused = await this.#tell(asked, { method: 'tasks/cancel', params: { taskId: id } }, signal);
+    if (refused.value.error !== undefined) return restate(refused, { newId: idText(request) });
+    known.isCancelled = true;
+    const { task } = this.#of(session).update({ ...known.task, status: 'cancelled' });
+    this.#notify(session, task);
+    return taskMessage(request, task);
+  }
+
+  /** Returns the state of a task, or the error for the client if there is none. */
+  async #find(
+    asked: Asked,
+    taskId: string,
+    signal: AbortSignal,
+  ): Promise<{ task: Task; response?: Message } | Message> {
+    const { session, request } = asked;
+    if (isFinishedCall(taskId)) {
+      const over = this.#finished.find(taskId, session) && this.#of(session).find(taskId);
+      return over ?? unknownTask(request);
+    }
+    const response = await this.#tell(asked, { method: 'tasks/get', params: { taskId } }, signal);
+    if (response.value.error !== undefined) return restate(response, { newId: idText(request) });
+    return { task: { ...toolTask(response, this.#options), taskId }, response };
+  }
+
+  #tell(
+    { connection, session, responder }: Asked,
+    { method, params }: { method: string; params: Record<string, unknown> },
+    signal: AbortSignal,
+  ): Promise<Message> {
+    const described = { ...params, _meta: modernMeta(withTasks(session.client)) };
+    const isAwaited = (): boolean => responder.isAbandoned !== true;
+    return askServer(connection, { method, params: described }, { signal, caller: session, isAwaited });
+  }
+
+  /** Asks the server about a task until the task is over. Returns the last response, or the error for the client. */
+  async #outcome(waiting: Waiting, first?: Message): Promise<Message> {
+    const { known, session, signal, report } = waiting;
+    let response = first;
+    for (let rounds = 0; rounds <= maxRounds;) {
+      if (response === undefined) {
+        const { status, taskId } = known.task;
+        const found = await this.#find(waiting, taskId, signal);
+        if ('value' in found) return found;
+        known.task = known.isCancelled ? { ...found.task, status: 'cancelled' } : found.task;
+        response = found.response;
+        if (known.task.status !== status) this.#notify(session, known.task);
+      }
+      report(known.task.statusMessage);
+      if (response === undefined || isOver(known.task)) break;
+      if (known.task.status === 'input_required' && (await this.#input(waiting, response))) rounds += 1;
+      response = undefined;
+      await this.#pause(waiting);
+    }
+    if (response === undefined) throw new Error('the server never stops asking');
+    return response;
+  }
+
+  /** Asks the client what the server wants to know. Returns false if the client was asked already. */
+  async #input(waiting: Waiting, response: Message): Promise<boolean> {
+    const { session, request, responder, known, signal } = waiting;
+    const { taskId } = known.task;
+    const { result } = response.value;
+    const isNew = (key: string): boolean => {
+      if (known.asked.has(key)) return false;
+      known.asked.add(key);
+      return true;
+    };
+    const asking = askClient(session, { request, responder }, isObject(result) ? result : {}, isNew);
+    const inputResponses = await orAborted(asking, signal);
+    if (Object.keys(inputResponses).length === 0) return false;
+    const update = { method: 'tasks/update', params: { taskId, inputResponses } };
+    const { error } = (await this.#tell(waiting, update, signal)).value;
+    if (error !== undefined) throw new Error(`the server refused the answers: ${error.message}`);
+    return true;
+  }
+
+  /** Waits for the next poll. Throws if nothing would come of it. */
+  async #pause(waiting: Waiting): Promise<void> {
+    const { known, responder, signal } = waiting;
+    const { now, abandonedMs, maxPollMs } = this.#options;
+    const { pollIntervalMs, ttlMs } = known.task;
+    const endMs = ttlMs === null ? Infinity : known.sinceMs + ttlMs + maxPollMs;
+    if (now() > endMs) throw new Error('the server has not ended the task in its time to live');
+    await delay(pollIntervalMs, undefined, { signal, ref: false });
+    waiting.abandonedSinceMs =
+      responder.isAbandoned === true ? (waiting.abandonedSinceMs ?? now()) : undefined;
+    if (now() - (waiting.abandonedSinceMs ?? now()) > abandonedMs) throw new Error('the client went away');
+  }
+
+  #notify(session: Session, task: Task): void {
+    if (!knowsTasks(session.client) || this.#of(session).find(task.taskId) === undefined) return;
+    session.notify(ownMessage({ method: 'notifications/tasks/status', params: legacyForm(task) }));
+  }
+
+  /** Answers a request when the work for the request is over, or tells why that failed. */
+  #wait({ session, request, responder }: Asked, work: (signal: AbortSignal) => Promise<Message>): void {
+    const { id = '' } = request.value;
+    const tasks = this.#of(session);
+    const waiting = tasks.wait(id);
+    const fail = (why: string): void => answerError(responder, idText(request), errorCodes.serverError, why);
+    if (waiting === undefined)
+      return fail('too many requests of this session wait for tasks, try again later');
+    work(waiting.signal)
+      .then(
+        (response) => responder.answer(response),
+        (error: unknown) => fail(messageOf(waiting.signal.aborted ? waiting.signal.reason : error)),
+      )
+      .finally(() => tasks.ended(id, waiting))
+      .catch(raiseFault);
+  }
+}
+
+/** The state of a tool call's task. For legacy clients, a result that is an error is a failure (MCP 2025-11-25, Task Status). */
+function toolTask({ value: { result } }: Message, limits: PollLimits): Task {
+  const task = readTask(result, limits);
+  const final = isObject(result) ? result['result'] : undefined;
+  const isFailure = task.status === 'completed' && isObject(final) && final['isError'] === true;
+  return isFailure ? { ...task, status: 'failed' } : task;
+}
+
+/** Returns the answer to a call from the server's last response about the task of the call. */
+function finalOf(response: Message, { isCancelled }: KnownTask, id: string): Message {
+  if (response.value.error !== undefined) return response;
+  return withoutResultType(finalAnswer(response, isCancelled, id));
+}
+
+/** Whether the server can execute a call only as a task (SEP-2663, Capability Negotiation). */
+function requiresTasks({ value: { error } }: Message): boolean {
+  const { requiredCapabilities } = isObject(error?.data) ? error.data : {};
+  const { extensions } = isObject(requiredCapabilities) ? requiredCapabilities : {};
+  return (
+    error?.code === mcpErrors.missingClientCapability &&
+    isObject(extensions) &&
+    extensions[tasksExtension] !== undefined
+  );
+}
+
+/** Returns the result of a call that has become a task, with the text that the server has for the model in the meantime. */
+function createdMessage(id: string, task: Task, { value: { result } }: Message): Message {
+  const _meta = isObject(result) ? result['_meta'] : undefined;
+  return resultMessage(id, { task: legacyForm(task), ...(isObject(_meta) ? { _meta } : {}) });
+}
+
+function taskMessage(request: Message, task: Task): Message {
+  return resultMessage(idText(request), legacyForm(task));
+}
