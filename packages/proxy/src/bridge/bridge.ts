@@ -22,11 +22,13 @@ import type { Limits } from './limits.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import { ModernCalls } from './modern-calls.ts';
 import { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
+import { TasksForModern } from '../tasks/tasks-for-modern.ts';
 import { withTaskSupport } from '../tasks/offers.ts';
 import { declaresTasks, knowsTasks } from '../tasks/forms.ts';
 import { missingCapability } from './modern-result.ts';
 import { ModernRouter, deferred } from './modern-routing.ts';
 import { Seal } from './seal.ts';
+import type { SealKeys } from './seal.ts';
 import { ServerState } from './server-state.ts';
 import type { Session } from './session.ts';
 import { SessionListeners } from './session-listeners.ts';
@@ -48,6 +50,8 @@ export interface BridgeOptions {
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
+  /** The keys for the IDs of tasks, so that these stay valid after a restart. By default, they do not. */
+  taskKeys?: SealKeys | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */
   trustProxyHeaders?: boolean | undefined;
   limits: Limits;
@@ -113,6 +117,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
   readonly #tasksForLegacy: TasksForLegacy;
+  readonly #tasksForModern: TasksForModern;
   readonly #legacy: LegacyRouter;
   readonly #legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
@@ -169,8 +174,17 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       hasOwn,
       ownIdentity: () => this.#legacySupport.identity,
     });
+    this.#tasksForModern = new TasksForModern({
+      ...limits,
+      workload,
+      pool: this.#pool,
+      seal: new Seal(now, options.taskKeys),
+      areProcesses: isSlowToStart,
+      now,
+    });
     this.#modern = new ModernRouter({
       ...shared,
+      tasks: this.#tasksForModern,
       calls: this.#modernCalls,
       toolParameters: this.#toolParameters,
       mayHaveOwn: options.sessions === 'own',
@@ -267,7 +281,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   mirrored(tool: string): Promise<readonly MirroredParameter[]> {
     const { connection } = this.#server;
     if (connection === undefined) return Promise.resolve([]); // the request itself reports that
-    return new Promise((resolve) => this.#toolParameters.of(connection, tool, resolve));
+    return new Promise((resolve) =>
+      this.#toolParameters.of(connection, tool, ({ mirrored }) => resolve(mirrored)),
+    );
   }
 
   notified(notification: Message, call: Call | undefined): void {
@@ -361,6 +377,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#pool.giveUpAbandoned(abandonedMs);
     this.#server.connection?.giveUpAbandoned(abandonedMs);
     this.sessions.maintain();
+    this.#tasksForModern.maintain();
   }
 }
 

@@ -5,6 +5,7 @@ import { answerError, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, insertMembers, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { relatedTask } from '../protocol/extensions.ts';
 import { isOffered, modernMeta } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 import { inputRequiredOf, serverRequestsIn } from './input-required.ts';
@@ -83,13 +84,17 @@ function askRound(
 
 /**
  * Sends the requests of a server to the client at once, in the course of the client's own request: all of them, or
- * those with the keys that `isWanted` accepts. Rejects if the client cannot be asked or refuses.
+ * those with the keys that `isWanted` accepts. With `taskId`, they name this task. Rejects if the client cannot be asked
+ * or refuses.
  */
 export async function askClient(
   session: Session,
   during: Pick<Call, 'request' | 'responder'>,
   inputRequired: InputRequired,
-  isWanted: (key: string) => boolean = () => true,
+  {
+    isWanted = () => true,
+    taskId,
+  }: { isWanted?: (key: string) => boolean; taskId?: string | undefined } = {},
 ): Promise<Record<string, unknown>> {
   const wanted = serverRequestsIn(inputRequired).filter(([key]) => isWanted(key));
   const answers = wanted.map(async ([key, asked]) => {
@@ -98,7 +103,7 @@ export async function askClient(
       throw new Error(`the server asks the client for ${method}, which the client does not offer`);
     }
     const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
-    session.askClient(asLegacy(asked), during, resolve);
+    session.askClient(asLegacy(inTask(asked, taskId)), during, resolve);
     const answer = await promise;
     if ('result' in answer) return [key, answer.result] as const;
     if (method === 'elicitation/create') return [key, { action: 'cancel' }] as const;
@@ -106,6 +111,14 @@ export async function askClient(
     throw new Error(`the client refused ${method}: ${message}`);
   });
   return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Legacy clients learn from a request which task it belongs to (MCP 2025-11-25, Tasks, Associating Task-Related Messages). */
+function inTask(asked: Message, taskId: string | undefined): Message {
+  if (taskId === undefined) return asked;
+  const { id, method = '', params } = asked.value;
+  const _meta = { ...params?._meta, [relatedTask]: { taskId } };
+  return ownMessage({ id, method, params: { ...params, _meta } });
 }
 
 /** Legacy clients require an ID in a request to open a URL, which modern ones do not have (MCP 2025-11-25, Elicitation). */

@@ -10,6 +10,9 @@ import type { Caller, Refusal } from '../middleware/middleware.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol/protocol.ts';
 import { clientResponse } from './input-required.ts';
+import { asTask } from '../tasks/forms.ts';
+import { createdMessage, maxTaskMs } from '../tasks/tasks-for-modern.ts';
+import type { TasksForModern } from '../tasks/tasks-for-modern.ts';
 import { missingCapability, modernized } from './modern-result.ts';
 
 /** Requests that a server sends within this time of each other reach the client together. */
@@ -35,6 +38,13 @@ export interface ModernRequest {
   refusalFor: (mirrored: readonly MirroredParameter[]) => Refusal | undefined;
 }
 
+/** A call that the server runs as a task. */
+export interface TaskCall {
+  tasks: TasksForModern;
+  /** The client takes a task. Otherwise the call waits for the end of the task. */
+  isForClient: boolean;
+}
+
 /** A request under way. */
 export interface PendingRequest {
   /** The client does not wait for the answer any more. */
@@ -54,6 +64,7 @@ export interface ModernCallOptions {
   key: string;
   /** Absent for a request in the course of which the client cannot be asked. */
   parking?: Parking;
+  task?: TaskCall | undefined;
 }
 
 /** Keeps a call whose client was asked something until the client comes back. */
@@ -78,6 +89,8 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
   #request: Message;
   #own: OwnConnection | undefined;
   #call: Call | undefined;
+  /** The server's ID of the task that the call waits for. */
+  #awaited: string | undefined;
   #isOver = false;
   #answerTimer: NodeJS.Timeout | undefined;
   #batchTimer: NodeJS.Timeout | undefined;
@@ -115,13 +128,18 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
         connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // the connection keeps its level
       }
       this.#options.onConnection(connection, this.principal);
-      this.#call = connection.ask(this.#request, {
-        notify: (notification) => this.#responder?.notify(notification),
-        answer: (response) => this.#answered(response, connection),
-      });
+      const asked = this.#options.task === undefined ? this.#request : asTask(this.#request, maxTaskMs);
+      this.#ask(connection, asked);
     } catch (error) {
       this.end(messageOf(error));
     }
+  }
+
+  #ask(connection: ServerConnection, request: Message): void {
+    this.#call = connection.ask(request, {
+      notify: (notification) => this.#responder?.notify(notification),
+      answer: (response) => this.#answered(response, connection),
+    });
   }
 
   notified(notification: Message): void {
@@ -250,12 +268,41 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     answerResult(responder, idText(this.#request), result);
   }
 
+  /** Continues with the task that the server has begun, if any. Returns whether there is one. */
+  #begunTask({ value: { result } }: Message, connection: ServerConnection): boolean {
+    const { task, key, request } = this.#options;
+    const { task: begun, _meta } = isObject(result) ? result : {};
+    if (task === undefined || this.#awaited !== undefined || this.#own === undefined || !isObject(begun))
+      return false;
+    if (!task.isForClient) {
+      const taskId = String(begun['taskId']);
+      this.#awaited = taskId;
+      this.#ask(
+        connection,
+        ownMessage({ id: this.#request.value.id, method: 'tasks/result', params: { taskId } }),
+      );
+      return true;
+    }
+    const answered = this.#request;
+    const responder = this.#responder;
+    try {
+      const adopted = task.tasks.adopt(begun, request.caller, this.#own);
+      this.#end(key);
+      responder?.answer(createdMessage(answered, adopted, _meta));
+    } catch (error) {
+      this.end(messageOf(error));
+    }
+    return true;
+  }
+
   #answered(response: Message, connection: ServerConnection): void {
+    this.#call = undefined;
+    if (this.#begunTask(response, connection)) return;
     const responder = this.#responder;
     const { parking, key } = this.#options;
     const elicitations = this.#elicitationsIn(response);
     const { method = '' } = this.#request.value;
-    this.#call = undefined;
+    this.#awaited = undefined;
     this.#end(key);
     if (responder === undefined) return;
     if (elicitations === undefined || parking === undefined)
@@ -284,6 +331,8 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     clearTimeout(this.#batchTimer);
     this.#options.parking?.unpark();
     if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client canceled the request');
+    if (this.#awaited !== undefined && this.#own?.connection.isOpen === true)
+      this.#own.connection.request('tasks/cancel', { taskId: this.#awaited }).catch(() => {}); // it may be over
     this.#own?.giveBack(key);
     this.#own = undefined;
     this.#responder = undefined;

@@ -12,18 +12,22 @@ import {
   listMethods,
 } from '../protocol/protocol.ts';
 import { passInput } from './input-required.ts';
-import type { ModernRequest, PendingRequest } from './modern-call.ts';
+import type { ModernRequest, PendingRequest, TaskCall } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
 import { Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
 import type { Subscriptions } from './subscriptions.ts';
-import type { ToolParameters } from './tool-parameters.ts';
+import { declaresTasks, offersLegacyTasks, withoutTaskParameter } from '../tasks/forms.ts';
+import { forModernClient } from '../tasks/offers.ts';
+import type { TasksForModern } from '../tasks/tasks-for-modern.ts';
+import type { ToolCallRules, ToolParameters } from './tool-parameters.ts';
 
 export interface ModernRouterOptions {
   calls: ModernCalls;
   subscriptions: Subscriptions;
   messages: MessagePipeline;
   toolParameters: ToolParameters;
+  tasks: TasksForModern;
   /** Whether clients may have separate connections. */
   mayHaveOwn: boolean;
 }
@@ -39,7 +43,8 @@ export class ModernRouter {
   request(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
     const { message } = request;
     const { method = '' } = message.value;
-    if (legacyOnlyMethods.has(method) || (shared.generation === 'legacy' && isAboutTasks(method))) {
+    const isLegacy = shared.generation === 'legacy';
+    if (legacyOnlyMethods.has(method) || (isLegacy && isAboutTasks(method) && !this.#hasTasks(shared))) {
       answerUnknown(message, responder);
       return nothingPending;
     }
@@ -48,10 +53,60 @@ export class ModernRouter {
     return this.#ask(request, responder, shared);
   }
 
-  #ask(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
-    return shared.generation === 'modern'
-      ? this.#askModern(request, responder, shared)
-      : this.#askLegacy(request, responder, shared);
+  #ask(
+    request: ModernRequest,
+    responder: Responder,
+    shared: ServerConnection,
+    rules?: ToolCallRules,
+  ): PendingRequest {
+    if (shared.generation === 'modern') return this.#askModern(request, responder, shared);
+    if (isAboutTasks(request.message.value.method)) return this.#askAboutTask(request, responder, shared);
+    // In this protocol version, clients do not ask for tasks.
+    const message = rules === undefined ? request.message : withoutTaskParameter(request.message);
+    return this.#askLegacy(
+      { ...request, message },
+      responder,
+      shared,
+      this.#taskCall(request, shared, rules),
+    );
+  }
+
+  /** Whether modern clients can use the tasks of a legacy server, which belong to a connection. */
+  #hasTasks({ identity }: ServerConnection): boolean {
+    return this.#options.mayHaveOwn && offersLegacyTasks(identity);
+  }
+
+  /** How a tool of a legacy server becomes a task: if its client takes tasks, or if the tool cannot be called otherwise. */
+  #taskCall(
+    { caller }: ModernRequest,
+    shared: ServerConnection,
+    { taskSupport }: Pick<ToolCallRules, 'taskSupport'> = { taskSupport: 'forbidden' },
+  ): TaskCall | undefined {
+    if (taskSupport === 'forbidden' || !this.#hasTasks(shared)) return undefined;
+    const isForClient = declaresTasks(caller.client);
+    if (!isForClient && taskSupport === 'optional') return undefined;
+    return { tasks: this.#options.tasks, isForClient };
+  }
+
+  #excessOf(
+    request: ModernRequest,
+    shared: ServerConnection,
+    rules: ToolCallRules,
+  ): { code: number; message: string; data?: object } | undefined {
+    const task = shared.generation === 'legacy' ? this.#taskCall(request, shared, rules) : undefined;
+    const excess = task?.isForClient === true ? task.tasks.excessOf(request.caller) : undefined;
+    return excess === undefined ? undefined : { code: errorCodes.serverError, message: excess };
+  }
+
+  /** What the server asks in the course of a task passes the middleware like any other request of the server. */
+  #askAboutTask(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
+    const { messages, tasks } = this.#options;
+    if (messages.isEmpty) return tasks.request(request, responder, shared.identity);
+    return deferred((proceed) =>
+      passInput(messages, request.caller, request.message, responder, (message, guarded) =>
+        proceed(() => tasks.request({ ...request, message }, guarded, shared.identity)),
+      ),
+    );
   }
 
   /** Checks the headers that repeat parameters. The server's tool list names these headers. */
@@ -59,9 +114,9 @@ export class ModernRouter {
     const { message, refusalFor } = request;
     const { name } = message.value.params ?? {};
     return deferred((proceed) =>
-      this.#options.toolParameters.of(shared, String(name), (mirrored) => {
-        const refusal = refusalFor(mirrored);
-        if (refusal === undefined) return proceed(() => this.#ask(request, responder, shared));
+      this.#options.toolParameters.of(shared, String(name), (rules) => {
+        const refusal = refusalFor(rules.mirrored) ?? this.#excessOf(request, shared, rules);
+        if (refusal === undefined) return proceed(() => this.#ask(request, responder, shared, rules));
         answerError(responder, idText(message), refusal.code, refusal.message, refusal.data);
       }),
     );
@@ -83,19 +138,24 @@ export class ModernRouter {
     );
   }
 
-  #askLegacy(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
+  #askLegacy(
+    request: ModernRequest,
+    responder: Responder,
+    shared: ServerConnection,
+    task: TaskCall | undefined,
+  ): PendingRequest {
     const { calls, mayHaveOwn } = this.#options;
     const { message, caller } = request;
     const { method = '', params } = message.value;
     if (method === 'server/discover') {
-      answerResult(responder, idText(message), discoverResult(shared.identity));
+      answerResult(responder, idText(message), discoverResult(forModernClient(shared.identity, mayHaveOwn)));
       return nothingPending;
     }
     if (mayHaveOwn && canBeAsked(caller.client) && listMethods.has(method))
       return calls.list(request, responder);
     // What a call changes in a legacy server must not be seen by calls of other clients.
     const needsOwn = mayHaveOwn || params?.['requestState'] !== undefined;
-    if (needsOwn && askingMethods.has(method)) return calls.accept(request, responder);
+    if (needsOwn && askingMethods.has(method)) return calls.accept(request, responder, task);
     const answer = (response: Message): void =>
       responder.answer(modernized(response, method, shared.identity));
     return pending(shared, shared.ask(message, withAnswer(responder, answer)));

@@ -6,11 +6,20 @@ import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 
 const maxPages = 100;
-const none: readonly MirroredParameter[] = [];
 
-type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
+/** What a server says about calls of a tool. */
+export interface ToolCallRules {
+  /** The parameters that are mirrored in headers. */
+  mirrored: readonly MirroredParameter[];
+  /** Whether calls can or must be tasks (MCP 2025-11-25, Tasks, Tool-Level Negotiation). */
+  taskSupport: 'forbidden' | 'optional' | 'required';
+}
 
-/** Knows which parameters of a server's tools are mirrored in headers. Reads the server's tool list when necessary. */
+const none: ToolCallRules = { mirrored: [], taskSupport: 'forbidden' };
+
+type ByTool = ReadonlyMap<string, ToolCallRules>;
+
+/** Knows how a server's tools are called. Reads the server's tool list when necessary. */
 export class ToolParameters {
   #byTool: ByTool | undefined;
   #loading: Promise<ByTool | undefined> | undefined;
@@ -21,12 +30,8 @@ export class ToolParameters {
     this.#loading = undefined;
   }
 
-  /** Calls back with the mirrored parameters of a tool by the server's own name, at once if they are known. */
-  of(
-    connection: ServerConnection,
-    tool: string,
-    proceed: (mirrored: readonly MirroredParameter[]) => void,
-  ): void {
+  /** Calls back with the rules for a tool by the server's own name, at once if they are known. */
+  of(connection: ServerConnection, tool: string, proceed: (rules: ToolCallRules) => void): void {
     if (this.#byTool !== undefined) return proceed(this.#byTool.get(tool) ?? none);
     this.#load(connection)
       .then((byTool) => proceed(byTool?.get(tool) ?? none))
@@ -46,12 +51,19 @@ export class ToolParameters {
 
 async function load(connection: ServerConnection): Promise<ByTool | undefined> {
   const tools = await listTools(connection).catch(() => undefined); // the call itself reports the problem
-  return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
+  return tools && new Map(tools.map((tool) => [tool.name, rulesOf(tool)]));
 }
 
 interface Tool {
   name: string;
   inputSchema?: unknown;
+  execution?: unknown;
+}
+
+function rulesOf({ inputSchema, execution }: Tool): ToolCallRules {
+  const support = isObject(execution) ? execution['taskSupport'] : undefined;
+  const taskSupport = support === 'optional' || support === 'required' ? support : 'forbidden';
+  return { mirrored: mirroredIn(inputSchema), taskSupport };
 }
 
 async function listTools(connection: ServerConnection): Promise<Tool[]> {

@@ -196,9 +196,14 @@ export class ServerConnection {
     this.#options.owner.lost(this, reason);
   }
 
-  async close(reason: string): Promise<void> {
+  async close(reason: string, options: { keepsSession?: boolean } = {}): Promise<void> {
     this.lose(reason);
-    await this.#options.transport.close();
+    await this.#options.transport.close(options);
+  }
+
+  /** The ID of the server's session, which another connection can continue. */
+  get session(): string | undefined {
+    return this.#options.transport.session;
   }
 
   get #knownPeer(): { generation: ProtocolGeneration; identity: ServerIdentity } {

@@ -120,6 +120,11 @@ export function withoutTaskParameter(call: Message): Message {
   return readMessage(`${text.slice(0, start)}{${members.join(',')}}${text.slice(end)}`);
 }
 
+/** Returns a call that asks a legacy server for a task (MCP 2025-11-25, Tasks, Task Parameters). */
+export function asTask(call: Message, ttl: number): Message {
+  return readMessage(insertMembers(withoutTaskParameter(call).text, ['params'], { task: { ttl } }));
+}
+
 /** Returns the answer to a call from the last response about its task. Throws if the response has neither result nor error. */
 export function finalAnswer({ text, value }: Message, isCancelled: boolean, id: string): Message {
   const { status, result, error } = isObject(value.result) ? value.result : {};

@@ -62,6 +62,8 @@ interface Waiting extends Asked {
   signal: AbortSignal;
   /** Told of each status message. */
   report: (statusMessage: string | undefined) => void;
+  /** Whether the client knows of the task. */
+  isSeen: boolean;
   /** Since when no connection waits for the answer. */
   abandonedSinceMs?: number | undefined;
 }
@@ -169,7 +171,7 @@ export class TasksForLegacy {
       const task = createdTask(response);
       if (task === undefined) return responder.answer(response);
       this.#wait({ ...asked, responder }, (signal) =>
-        this.#outcomeOfCall({ ...asked, responder, report, signal }, task),
+        this.#outcomeOfCall({ ...asked, responder, report, signal, isSeen: false }, task),
       );
     };
     const first = withAnswer(responder, (response) => {
@@ -213,7 +215,10 @@ export class TasksForLegacy {
     const found = await this.#find(asked, id, signal);
     if ('value' in found) return found;
     const known = this.#of(session).update(found.task);
-    const response = await this.#outcome({ ...asked, known, signal, report() {} }, found.response);
+    const response = await this.#outcome(
+      { ...asked, known, signal, isSeen: true, report() {} },
+      found.response,
+    );
     return withRelatedTask(finalOf(response, known, idText(request)), id);
   }
 
@@ -303,12 +308,15 @@ export class TasksForLegacy {
     const { session, request, responder, known, signal } = waiting;
     const { taskId } = known.task;
     const { result } = response.value;
-    const isNew = (key: string): boolean => {
+    const isWanted = (key: string): boolean => {
       if (known.asked.has(key)) return false;
       known.asked.add(key);
       return true;
     };
-    const asking = askClient(session, { request, responder }, isObject(result) ? result : {}, isNew);
+    const asking = askClient(session, { request, responder }, isObject(result) ? result : {}, {
+      isWanted,
+      taskId: waiting.isSeen ? taskId : undefined,
+    });
     const inputResponses = await orAborted(asking, signal);
     if (Object.keys(inputResponses).length === 0) return false;
     const update = { method: 'tasks/update', params: { taskId, inputResponses } };
