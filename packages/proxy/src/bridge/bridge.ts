@@ -24,7 +24,6 @@ import { ModernCalls } from './modern-calls.ts';
 import { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
 import { TasksForModern } from '../tasks/tasks-for-modern.ts';
 import { withTaskSupport } from '../tasks/offers.ts';
-import { declaresTasks, knowsTasks } from '../tasks/forms.ts';
 import { missingCapability } from './modern-result.ts';
 import { ModernRouter, deferred } from './modern-routing.ts';
 import { Seal } from './seal.ts';
@@ -131,11 +130,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.workload = workload;
     this.trustProxyHeaders = options.trustProxyHeaders === true;
     this.input = input;
-    this.#client = {
-      protocolVersion: newestLegacyVersion,
-      capabilities: {},
-      clientInfo: { name: 'toolhive', version },
-    };
+    this.#client = identityOf(version);
     this.#server = new ServerState(limits.waitForServerMs);
     this.#pool = new ConnectionPool({ ...limits, isSlow: isSlowToStart, input, onFault });
     this.#subscriptions = new Subscriptions(this.#client, (text) => input.reportInvalid(text));
@@ -174,14 +169,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       hasOwn,
       ownIdentity: () => this.#legacySupport.identity,
     });
-    this.#tasksForModern = new TasksForModern({
-      ...limits,
-      workload,
-      pool: this.#pool,
-      seal: new Seal(now, options.taskKeys),
-      areProcesses: isSlowToStart,
-      now,
-    });
+    const seal = new Seal(now, options.taskKeys);
+    this.#tasksForModern = new TasksForModern({ ...options, ...limits, ...shared, seal, now });
     this.#modern = new ModernRouter({
       ...shared,
       tasks: this.#tasksForModern,
@@ -245,7 +234,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** Takes a message of a legacy client. `responder` is used for a request only. */
   accept(session: Session, received: Message, responder: Responder): void {
     if (received.kind === 'response') return session.answered(received);
-    const answering = this.#listsTasks(session, received) ? withTaskSupport(responder) : responder;
+    const shared = this.#hasOwn(session) ? undefined : this.#server.connection;
+    const answering = withTaskSupport(responder, received, session.client, shared);
     admit(this.#options.messages, session, received, answering, (message, guarded) =>
       this.#routeLegacy(session, message, guarded),
     );
@@ -279,11 +269,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** Returns the parameters of a tool that are mirrored in headers, by the server's own name of the tool. */
   mirrored(tool: string): Promise<readonly MirroredParameter[]> {
-    const { connection } = this.#server;
-    if (connection === undefined) return Promise.resolve([]); // the request itself reports that
-    return new Promise((resolve) =>
-      this.#toolParameters.of(connection, tool, ({ mirrored }) => resolve(mirrored)),
-    );
+    return this.#toolParameters.mirrored(this.#server.connection, tool);
   }
 
   notified(notification: Message, call: Call | undefined): void {
@@ -294,16 +280,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     (call?.responder ?? this.sessions.only)?.notify(notification);
   }
 
-  /**
-   * Declines requests from the server on the shared connection, where the handshake said that the client cannot be
-   * asked.
-   */
+  /** Takes requests from the server on the shared connection. */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
-    connection.decline(request);
-    const required = capabilityFor[request.value.method ?? ''];
-    if (call === undefined || required === undefined || !needsAnswer(call)) return;
-    connection.cancel(call, 'the client cannot be asked');
-    missingCapability(call.responder, idText(call.request), required);
+    declineRequest(connection, request, call);
   }
 
   renewed(connection: ServerConnection): void {
@@ -354,18 +333,6 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
-  /** Whether this is a request for the tools of a modern server, which the client can call as tasks. */
-  #listsTasks(session: Session, { value }: Message): boolean {
-    const { connection } = this.#server;
-    const isAboutTools = value.method === 'tools/list' && connection?.generation === 'modern';
-    return (
-      isAboutTools &&
-      !this.#hasOwn(session) &&
-      knowsTasks(session.client) &&
-      declaresTasks(connection.identity)
-    );
-  }
-
   /** A server that supports only modern clients treats all requests alike, and needs one connection for all sessions. */
   #hasOwn(session: Session): boolean {
     return this.#options.sessions === 'own' && !this.#legacySupport.isUnsupported && session.isLasting;
@@ -379,6 +346,24 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.sessions.maintain();
     this.#tasksForModern.maintain();
   }
+}
+
+/** What ToolHive says about itself. */
+function identityOf(version: string): ClientIdentity {
+  return {
+    protocolVersion: newestLegacyVersion,
+    capabilities: {},
+    clientInfo: { name: 'toolhive', version },
+  };
+}
+
+/** Declines a request of the server, because the handshake said that the client cannot be asked. */
+function declineRequest(connection: ServerConnection, request: Message, call: Call | undefined): void {
+  connection.decline(request);
+  const required = capabilityFor[request.value.method ?? ''];
+  if (call === undefined || required === undefined || !needsAnswer(call)) return;
+  connection.cancel(call, 'the client cannot be asked');
+  missingCapability(call.responder, idText(call.request), required);
 }
 
 /** Only the requests of legacy clients name their session as the caller. */

@@ -275,16 +275,11 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     if (task === undefined || this.#awaited !== undefined || this.#own === undefined || !isObject(begun))
       return false;
     if (!task.isForClient) {
-      const taskId = String(begun['taskId']);
-      this.#awaited = taskId;
-      this.#ask(
-        connection,
-        ownMessage({ id: this.#request.value.id, method: 'tasks/result', params: { taskId } }),
-      );
+      this.#awaited = String(begun['taskId']);
+      this.#ask(connection, resultRequest(this.#request, this.#awaited));
       return true;
     }
-    const answered = this.#request;
-    const responder = this.#responder;
+    const [answered, responder] = [this.#request, this.#responder];
     try {
       const adopted = task.tasks.adopt(begun, request.caller, this.#own);
       this.#end(key);
@@ -300,7 +295,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     if (this.#begunTask(response, connection)) return;
     const responder = this.#responder;
     const { parking, key } = this.#options;
-    const elicitations = this.#elicitationsIn(response);
+    const elicitations = elicitationsIn(response, this.#options.request.caller);
     const { method = '' } = this.#request.value;
     this.#awaited = undefined;
     this.#end(key);
@@ -312,15 +307,6 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     );
     const result = { resultType: 'input_required', inputRequests, requestState: parking.retryState() };
     answerResult(responder, idText(this.#request), result);
-  }
-
-  /** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
-  #elicitationsIn({ value: { error } }: Message): unknown[] | undefined {
-    if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
-    const { elicitation } = this.#options.request.caller.client.capabilities;
-    const { elicitations } = error.data;
-    const isSupported = isObject(elicitation) && elicitation['url'] !== undefined;
-    return isSupported && Array.isArray(elicitations) ? elicitations : undefined;
   }
 
   /** With a `key`, the connection can be reused. Without a key, the server may still be working on the call. */
@@ -338,4 +324,18 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#responder = undefined;
     this.#settle();
   }
+}
+
+/** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
+function elicitationsIn({ value: { error } }: Message, { client }: Caller): unknown[] | undefined {
+  if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
+  const { elicitation } = client.capabilities;
+  const { elicitations } = error.data;
+  const isSupported = isObject(elicitation) && elicitation['url'] !== undefined;
+  return isSupported && Array.isArray(elicitations) ? elicitations : undefined;
+}
+
+/** Returns the request for the result of the task that a call has become. */
+function resultRequest({ value: { id } }: Message, taskId: string): Message {
+  return ownMessage({ id, method: 'tasks/result', params: { taskId } });
 }

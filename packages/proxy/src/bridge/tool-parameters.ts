@@ -38,6 +38,12 @@ export class ToolParameters {
       .catch(raiseFault);
   }
 
+  /** Returns the mirrored parameters of a tool. Without a server, the call itself reports that. */
+  mirrored(connection: ServerConnection | undefined, tool: string): Promise<readonly MirroredParameter[]> {
+    if (connection === undefined) return Promise.resolve([]);
+    return new Promise((resolve) => this.of(connection, tool, ({ mirrored }) => resolve(mirrored)));
+  }
+
   async #load(connection: ServerConnection): Promise<ByTool | undefined> {
     const loading = (this.#loading ??= load(connection));
     const byTool = await loading;

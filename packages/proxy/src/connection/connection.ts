@@ -123,15 +123,8 @@ export class ServerConnection {
     if (!this.#isOpen) throw new Error('the server is not running');
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const responder: Responder = {
-      notify() {},
-      answer({ value: { result, error } }) {
-        if (error === undefined) resolve(result);
-        else reject(new RefusedRequest(method, error));
-      },
-    };
     const request = ownMessage({ id: 0, method, params: { ...params } });
-    const call = this.#enter(request, responder, this);
+    const call = this.#enter(request, settling(method, resolve, reject), this);
     const cancel = (): void => {
       // The handshake must not be cancelled (MCP 2025-11-25, Cancellation, Behavior Requirements).
       if (this.#peer === undefined) this.#delete(call);
@@ -302,6 +295,21 @@ export class ServerConnection {
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
+
+/** A responder of ToolHive itself. */
+function settling(
+  method: string,
+  resolve: (result: unknown) => void,
+  reject: (error: unknown) => void,
+): Responder {
+  return {
+    notify() {},
+    answer({ value: { result, error } }) {
+      if (error === undefined) resolve(result);
+      else reject(new RefusedRequest(method, error));
+    },
+  };
 }
 
 /** The messages in a text. Beside other text, only answers to open calls count, because a server may quote messages. */

@@ -1,3 +1,4 @@
+import type { ServerConnection } from '../connection/connection.ts';
 import { withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { elementsOf, insertMembers, isObject, readMessage, spanOf } from '../jsonrpc/message.ts';
@@ -38,10 +39,17 @@ function withoutTasks({ tasks: _tasks, ...capabilities }: Record<string, unknown
 
 /**
  * Marks all tools in a list as tools that can run as tasks, as clients of 2025-11-25 require (Tasks, Tool-Level
- * Negotiation). A modern server decides that with each call. This is outside all middleware, because clients of other
- * versions get the same tools without the mark.
+ * Negotiation), if the request is for the tools of a modern server with tasks. That server decides with each call. This is
+ * outside all middleware, because clients of other versions get the same tools without the mark.
  */
-export function withTaskSupport(responder: Responder): Responder {
+export function withTaskSupport(
+  responder: Responder,
+  { value: { method } }: Message,
+  client: ClientIdentity,
+  server: ServerConnection | undefined,
+): Responder {
+  if (method !== 'tools/list' || server?.generation !== 'modern' || !knowsTasks(client)) return responder;
+  if (!declaresTasks(server.identity)) return responder;
   return withAnswer(responder, (response) => responder.answer(marked(response)));
 }
 

@@ -109,7 +109,7 @@ describe.each(Object.keys(servers))('with %s', (server) => {
       };
 
       const { result, error } = await ada('tools/call', call);
-    expect(error).toBeUndefined();
+      expect(error).toBeUndefined();
       const { taskId } = (result?.['task'] ?? result) as { taskId: string };
       await eve('tools/call', call);
       const of = async (ask: Ask, id: string): Promise<unknown[]> => {

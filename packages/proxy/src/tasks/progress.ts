@@ -2,6 +2,7 @@ import { withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { readMessage, written } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import type { Task } from './forms.ts';
 
 /**
  * Returns a responder for a call whose task the client does not see, and a function that reports the status messages of
@@ -10,7 +11,7 @@ import type { Message } from '../jsonrpc/message.ts';
 export function withStatusProgress(
   call: Message,
   responder: Responder,
-): { responder: Responder; report: (statusMessage: string | undefined) => void } {
+): { responder: Responder; report: (task: Pick<Task, 'statusMessage'>) => void } {
   let reached = 0;
   let last: string | undefined;
   const counting: Responder = {
@@ -26,7 +27,7 @@ export function withStatusProgress(
       responder.notify(notification);
     },
   };
-  const report = (statusMessage: string | undefined): void => {
+  const report = ({ statusMessage }: Pick<Task, 'statusMessage'>): void => {
     if (call.token === undefined || statusMessage === undefined || statusMessage === last) return;
     last = statusMessage;
     reached = Math.floor(reached) + 1; // progress must rise (MCP 2025-11-25, Progress)

@@ -1,12 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
-import { askClient, askModern } from '../bridge/legacy-call.ts';
+import { askModern } from '../bridge/legacy-call.ts';
 import { withoutResultType } from '../bridge/modern-result.ts';
 import type { Session } from '../bridge/session.ts';
-import type { ServerConnection } from '../connection/connection.ts';
 import { answerError, answerUnknown, withAnswer } from '../connection/responder.ts';
-import type { Responder } from '../connection/responder.ts';
 import {
   errorCodes,
   errorMessage,
@@ -19,7 +16,8 @@ import {
 import type { Message } from '../jsonrpc/message.ts';
 import { tasksExtension } from '../protocol/extensions.ts';
 import { mcpErrors, modernMeta } from '../protocol/protocol.ts';
-import { askServer, orAborted } from './ask-server.ts';
+import { awaitTask, findTask, pause, tellServer } from './await-task.ts';
+import type { Asked, Found, WaitLimits, Waiting } from './await-task.ts';
 import { FinishedCalls, isFinishedCall } from './finished-calls.ts';
 import {
   createdTask,
@@ -34,50 +32,21 @@ import {
   withTasks,
   withoutTaskParameter,
 } from './forms.ts';
-import type { PollLimits, Task } from './forms.ts';
+import type { Task } from './forms.ts';
 import { withStatusProgress } from './progress.ts';
 import { SessionTasks, maxUnfinished } from './session-tasks.ts';
 import type { KnownTask } from './session-tasks.ts';
-
-/** How often a server may ask in the course of one task. */
-const maxRounds = 50;
-
-export interface TasksForLegacyOptions extends PollLimits {
-  /** How long a request continues after its client disconnects, because the client may reconnect. */
-  abandonedMs: number;
-  now: () => number;
-}
-
-/** A request of a legacy client to a modern server. */
-interface Asked {
-  connection: ServerConnection;
-  session: Session;
-  request: Message;
-  responder: Responder;
-}
-
-/** A request that waits for the end of a task. */
-interface Waiting extends Asked {
-  known: KnownTask;
-  signal: AbortSignal;
-  /** Told of each status message. */
-  report: (statusMessage: string | undefined) => void;
-  /** Whether the client knows of the task. */
-  isSeen: boolean;
-  /** Since when no connection waits for the answer. */
-  abandonedSinceMs?: number | undefined;
-}
 
 /**
  * The tasks of a modern server for legacy clients. A client of 2025-11-25 that asks for a task gets one. For any other
  * call, the proxy waits for the end of the task that the server began, and answers with the result.
  */
 export class TasksForLegacy {
-  readonly #options: TasksForLegacyOptions;
+  readonly #options: WaitLimits;
   readonly #finished: FinishedCalls;
   readonly #sessions = new WeakMap<Session, SessionTasks>();
 
-  constructor(options: TasksForLegacyOptions) {
+  constructor(options: WaitLimits) {
     this.#options = options;
     this.#finished = new FinishedCalls(options.now);
   }
@@ -171,7 +140,7 @@ export class TasksForLegacy {
       const task = createdTask(response);
       if (task === undefined) return responder.answer(response);
       this.#wait({ ...asked, responder }, (signal) =>
-        this.#outcomeOfCall({ ...asked, responder, report, signal, isSeen: false }, task),
+        this.#outcomeOfCall({ ...asked, responder, changed: report, signal, isSeen: false }, task),
       );
     };
     const first = withAnswer(responder, (response) => {
@@ -186,8 +155,8 @@ export class TasksForLegacy {
     const task = readTask(created, this.#options);
     const known = { task, sinceMs: this.#options.now(), isCancelled: false, asked: new Set<string>() };
     try {
-      if (!isOver(task)) await this.#pause({ ...waiting, known });
-      const response = await this.#outcome({ ...waiting, known });
+      if (!isOver(task)) await pause({ ...waiting, known }, this.#options);
+      const response = await awaitTask({ ...waiting, known }, this.#options);
       return finalOf(response, known, idText(waiting.request));
     } catch (error) {
       this.#giveUp(waiting, task.taskId);
@@ -215,10 +184,13 @@ export class TasksForLegacy {
     const found = await this.#find(asked, id, signal);
     if ('value' in found) return found;
     const known = this.#of(session).update(found.task);
-    const response = await this.#outcome(
-      { ...asked, known, signal, isSeen: true, report() {} },
-      found.response,
-    );
+    let { status } = known.task;
+    const changed = (task: Task): void => {
+      if (task.status !== status) this.#notify(session, task);
+      ({ status } = task);
+    };
+    const waiting = { ...asked, known, signal, isSeen: true, changed };
+    const response = await awaitTask(waiting, this.#options, found.response);
     return withRelatedTask(finalOf(response, known, idText(request)), id);
   }
 
@@ -246,7 +218,7 @@ export class TasksForLegacy {
     const known = this.#of(session).update(found.task);
     if (isOver(known.task))
       return unknownTask(request, `the task cannot be canceled because it is ${known.task.status}`);
-    const refused = await this.#tell(asked, { method: 'tasks/cancel', params: { taskId: id } }, signal);
+    const refused = await tellServer(asked, { method: 'tasks/cancel', params: { taskId: id } }, signal);
     if (refused.value.error !== undefined) return restate(refused, { newId: idText(request) });
     known.isCancelled = true;
     const { task } = this.#of(session).update({ ...known.task, status: 'cancelled' });
@@ -255,87 +227,11 @@ export class TasksForLegacy {
   }
 
   /** Returns the state of a task, or the error for the client if there is none. */
-  async #find(
-    asked: Asked,
-    taskId: string,
-    signal: AbortSignal,
-  ): Promise<{ task: Task; response?: Message } | Message> {
+  async #find(asked: Asked, taskId: string, signal: AbortSignal): Promise<Found | Message> {
+    if (!isFinishedCall(taskId)) return findTask(asked, taskId, this.#options, signal);
     const { session, request } = asked;
-    if (isFinishedCall(taskId)) {
-      const over = this.#finished.find(taskId, session) && this.#of(session).find(taskId);
-      return over ?? unknownTask(request);
-    }
-    const response = await this.#tell(asked, { method: 'tasks/get', params: { taskId } }, signal);
-    if (response.value.error !== undefined) return restate(response, { newId: idText(request) });
-    return { task: { ...toolTask(response, this.#options), taskId }, response };
-  }
-
-  #tell(
-    { connection, session, responder }: Asked,
-    { method, params }: { method: string; params: Record<string, unknown> },
-    signal: AbortSignal,
-  ): Promise<Message> {
-    const described = { ...params, _meta: modernMeta(withTasks(session.client)) };
-    const isAwaited = (): boolean => responder.isAbandoned !== true;
-    return askServer(connection, { method, params: described }, { signal, caller: session, isAwaited });
-  }
-
-  /** Asks the server about a task until the task is over. Returns the last response, or the error for the client. */
-  async #outcome(waiting: Waiting, first?: Message): Promise<Message> {
-    const { known, session, signal, report } = waiting;
-    let response = first;
-    for (let rounds = 0; rounds <= maxRounds;) {
-      if (response === undefined) {
-        const { status, taskId } = known.task;
-        const found = await this.#find(waiting, taskId, signal);
-        if ('value' in found) return found;
-        known.task = known.isCancelled ? { ...found.task, status: 'cancelled' } : found.task;
-        response = found.response;
-        if (known.task.status !== status) this.#notify(session, known.task);
-      }
-      report(known.task.statusMessage);
-      if (response === undefined || isOver(known.task)) break;
-      if (known.task.status === 'input_required' && (await this.#input(waiting, response))) rounds += 1;
-      response = undefined;
-      await this.#pause(waiting);
-    }
-    if (response === undefined) throw new Error('the server never stops asking');
-    return response;
-  }
-
-  /** Asks the client what the server wants to know. Returns false if the client was asked already. */
-  async #input(waiting: Waiting, response: Message): Promise<boolean> {
-    const { session, request, responder, known, signal } = waiting;
-    const { taskId } = known.task;
-    const { result } = response.value;
-    const isWanted = (key: string): boolean => {
-      if (known.asked.has(key)) return false;
-      known.asked.add(key);
-      return true;
-    };
-    const asking = askClient(session, { request, responder }, isObject(result) ? result : {}, {
-      isWanted,
-      taskId: waiting.isSeen ? taskId : undefined,
-    });
-    const inputResponses = await orAborted(asking, signal);
-    if (Object.keys(inputResponses).length === 0) return false;
-    const update = { method: 'tasks/update', params: { taskId, inputResponses } };
-    const { error } = (await this.#tell(waiting, update, signal)).value;
-    if (error !== undefined) throw new Error(`the server refused the answers: ${error.message}`);
-    return true;
-  }
-
-  /** Waits for the next poll. Throws if nothing would come of it. */
-  async #pause(waiting: Waiting): Promise<void> {
-    const { known, responder, signal } = waiting;
-    const { now, abandonedMs, maxPollMs } = this.#options;
-    const { pollIntervalMs, ttlMs } = known.task;
-    const endMs = ttlMs === null ? Infinity : known.sinceMs + ttlMs + maxPollMs;
-    if (now() > endMs) throw new Error('the server has not ended the task in its time to live');
-    await delay(pollIntervalMs, undefined, { signal, ref: false });
-    waiting.abandonedSinceMs =
-      responder.isAbandoned === true ? (waiting.abandonedSinceMs ?? now()) : undefined;
-    if (now() - (waiting.abandonedSinceMs ?? now()) > abandonedMs) throw new Error('the client went away');
+    const over = this.#finished.find(taskId, session) && this.#of(session).find(taskId);
+    return over ?? unknownTask(request);
   }
 
   #notify(session: Session, task: Task): void {
@@ -359,14 +255,6 @@ export class TasksForLegacy {
       .finally(() => tasks.ended(id, waiting))
       .catch(raiseFault);
   }
-}
-
-/** The state of a tool call's task. For legacy clients, a result that is an error is a failure (MCP 2025-11-25, Task Status). */
-function toolTask({ value: { result } }: Message, limits: PollLimits): Task {
-  const task = readTask(result, limits);
-  const final = isObject(result) ? result['result'] : undefined;
-  const isFailure = task.status === 'completed' && isObject(final) && final['isError'] === true;
-  return isFailure ? { ...task, status: 'failed' } : task;
 }
 
 /** Returns the answer to a call from the server's last response about the task of the call. */

@@ -27,8 +27,8 @@ export interface TasksForModernOptions extends PollLimits {
   workload: string;
   pool: ConnectionPool;
   seal: Seal;
-  /** Each connection has a process, with which its tasks end. */
-  areProcesses: boolean;
+  /** A further connection means a further process, with which its tasks end. */
+  isSlowToStart: boolean;
   /** How long a client may be silent until others may take the place of its task. */
   abandonedMs: number;
   now: () => number;
@@ -118,7 +118,7 @@ export class TasksForModern {
     if (ended !== undefined) return ended;
     const content = this.#options.seal.unseal(id, this.#bound);
     if (content === undefined) return 'the task is unknown or has expired';
-    if (this.#options.areProcesses) return 'the server of this task has ended, and the task with it';
+    if (this.#options.isSlowToStart) return 'the server of this task has ended, and the task with it';
     const opening = this.#opening.get(id) ?? this.#open(id, JSON.parse(content) as Sealed, caller, identity);
     this.#opening.set(id, opening);
     return opening.finally(() => this.#opening.delete(id));
@@ -162,7 +162,7 @@ export class TasksForModern {
     { client, principal }: Pick<Caller, 'client' | 'principal'>,
     own: OwnConnection,
   ): ServerTask {
-    const { areProcesses, abandonedMs } = this.#options;
+    const { isSlowToStart, abandonedMs } = this.#options;
     const task = new ServerTask({
       ...this.#options,
       id,
@@ -170,7 +170,7 @@ export class TasksForModern {
       client,
       connection: own.connection,
       principal: principal.id,
-      isResumable: !areProcesses,
+      isResumable: !isSlowToStart,
       followedMs: abandonedMs,
       onLost: (reason) => this.#forget(id, `the server of this task has ended: ${reason}`),
     });
@@ -194,7 +194,7 @@ export class TasksForModern {
 
   #forget(id: string, why: string): void {
     this.#tasks.delete(id);
-    if (!this.#options.areProcesses) return; // the next request finds the task again, if the server still has it
+    if (!this.#options.isSlowToStart) return; // the next request finds the task again, if the server still has it
     this.#ended.set(id, why);
     const [oldest] = this.#ended.keys();
     if (this.#ended.size > maxTasks && oldest !== undefined) this.#ended.delete(oldest);
