@@ -159,9 +159,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };
     const hasOwn = (session: Session): boolean => this.#hasOwn(session);
-    this.#listeners = new SessionListeners(this.#subscriptions, hasOwn);
+    const onBegun = (): void => this.#subscriptions.update();
+    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now, onBegun });
+    this.#listeners = new SessionListeners(this.#subscriptions, this.#tasksForLegacy, hasOwn);
     this.#legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
-    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now });
     this.#legacy = new LegacyRouter({
       ...shared,
       tasks: this.#tasksForLegacy,

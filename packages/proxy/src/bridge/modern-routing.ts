@@ -4,20 +4,24 @@ import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Caller } from '../middleware/middleware.ts';
 import {
   askingMethods,
   canBeAsked,
   isAboutTasks,
   legacyOnlyMethods,
   listMethods,
+  mcpErrors,
 } from '../protocol/protocol.ts';
+import type { ServerIdentity } from '../protocol/protocol.ts';
 import { passInput } from './input-required.ts';
 import type { ModernRequest, PendingRequest, TaskCall } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
 import { Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
-import type { Subscriptions } from './subscriptions.ts';
-import { declaresTasks, offersLegacyTasks, withoutTaskParameter } from '../tasks/forms.ts';
+import type { Filter, Subscriptions } from './subscriptions.ts';
+import { declaresTasks, offersLegacyTasks, requiredExtension, withoutTaskParameter } from '../tasks/forms.ts';
+import { watchTask } from '../tasks/watch-task.ts';
 import { forModernClient } from '../tasks/offers.ts';
 import type { TasksForModern } from '../tasks/tasks-for-modern.ts';
 import type { ToolCallRules, ToolParameters } from './tool-parameters.ts';
@@ -51,6 +55,25 @@ export class ModernRouter {
     if (method === 'subscriptions/listen') return this.#listen(request, responder, shared);
     if (method === 'tools/call') return this.#callTool(request, responder, shared);
     return this.#ask(request, responder, shared);
+  }
+
+  /** The tasks of a legacy server that the proxy follows for a client. A modern server tells of its tasks itself. */
+  #followed({ taskIds = [] }: Filter, shared: ServerConnection): string[] {
+    if (shared.generation !== 'legacy' || !this.#hasTasks(shared)) return [];
+    return taskIds.filter((id) => this.#options.tasks.isKnown(id));
+  }
+
+  #follow(
+    task: string,
+    caller: Caller,
+    identity: ServerIdentity,
+    subscription: Subscription,
+    signal: AbortSignal,
+  ): void {
+    const { tasks } = this.#options;
+    const changed = (notification: Message): void => subscription.changed(notification);
+    // If the server refuses, the next request of the client about the task shows why.
+    watchTask({ tasks, caller, identity }, task, changed, signal).catch(() => {});
   }
 
   #ask(
@@ -164,8 +187,9 @@ export class ModernRouter {
   #listen(
     { message: request, caller }: ModernRequest,
     responder: Responder,
-    { identity }: ServerConnection,
+    shared: ServerConnection,
   ): PendingRequest {
+    const { identity } = shared;
     const { subscriptions } = this.#options;
     const filter = filterFrom(request.value.params);
     const { id } = request.value;
@@ -174,12 +198,27 @@ export class ModernRouter {
       answerError(responder, idText(request), errorCodes.invalidParams, why);
       return nothingPending;
     }
+    if (filter.taskIds?.length !== 0 && !declaresTasks(caller.client)) {
+      const why = 'notifications about tasks need the extension for tasks';
+      answerError(responder, idText(request), mcpErrors.missingClientCapability, why, requiredExtension);
+      return nothingPending;
+    }
+    const followed = this.#followed(filter, shared);
+    const offered = shared.generation === 'legacy' ? { ...filter, taskIds: [] } : filter;
+    const accepted = { ...granted(offered, identity), ...(followed.length > 0 ? { taskIds: followed } : {}) };
     const listener = { id, principal: caller.principal.id };
-    const subscription = new Subscription(listener, granted(filter, identity), (notification) =>
+    const subscription = new Subscription(listener, accepted, (notification) =>
       responder.notify(notification),
     );
     subscriptions.add(subscription);
-    return { cancel: () => subscriptions.delete(subscription) };
+    const over = new AbortController();
+    for (const task of followed) this.#follow(task, caller, identity, subscription, over.signal);
+    return {
+      cancel() {
+        over.abort(new Error('the client went away'));
+        subscriptions.delete(subscription);
+      },
+    };
   }
 }
 

@@ -66,7 +66,7 @@ export async function findTask(
 ): Promise<Found | Message> {
   const response = await tellServer(asked, { method: 'tasks/get', params: { taskId } }, signal);
   if (response.value.error !== undefined) return restate(response, { newId: idText(asked.request) });
-  return { task: { ...toolTask(response, limits), taskId }, response };
+  return { task: { ...toolTask(response.value.result, limits), taskId }, response };
 }
 
 /**
@@ -132,9 +132,9 @@ async function passQuestions(waiting: Waiting, response: Message): Promise<boole
 }
 
 /** The state of a tool call's task. For legacy clients, a result that is an error is a failure (MCP 2025-11-25, Task Status). */
-function toolTask({ value: { result } }: Message, limits: PollLimits): Task {
-  const task = readTask(result, limits);
-  const final = isObject(result) ? result['result'] : undefined;
+export function toolTask(said: unknown, limits: PollLimits): Task {
+  const task = readTask(said, limits);
+  const final = isObject(said) ? said['result'] : undefined;
   const isFailure = task.status === 'completed' && isObject(final) && final['isError'] === true;
   return isFailure ? { ...task, status: 'failed' } : task;
 }

@@ -30,12 +30,16 @@ export class SessionTasks {
     this.#now = now;
   }
 
+  /** The IDs of the tasks that have not ended. */
+  get unfinished(): ReadonlySet<string> {
+    this.#expire();
+    const open = this.#tasks.values().filter(({ task }) => !isOver(task));
+    return new Set(open.map(({ task }) => task.taskId));
+  }
+
   /** Whether too many tasks have not ended. */
   get areTooMany(): boolean {
-    this.#expire();
-    let unfinished = 0;
-    for (const { task } of this.#tasks.values()) if (!isOver(task)) unfinished += 1;
-    return unfinished >= maxUnfinished;
+    return this.unfinished.size >= maxUnfinished;
   }
 
   find(id: string): KnownTask | undefined {

@@ -96,6 +96,24 @@ describe('a client of 2025-11-25 of a modern server with tasks', () => {
     expect(proxy.servers[0]?.methods.filter((method) => method === 'tasks/update')).toHaveLength(1);
   });
 
+  test('is asked again by the next tasks/result, if the first one was cancelled before the answer', async () => {
+    await using proxy = await open();
+    const { session, create } = await begin(proxy.url);
+    const { taskId } = await create('input');
+    const first = readEvents(await session.post({ id: 7, method: 'tasks/result', params: { taskId } }));
+    await first.next();
+
+    await session.post({ method: 'notifications/cancelled', params: { requestId: 7 } });
+    const { value: cancelled } = await first.next();
+    const second = readEvents(await session.post({ id: 8, method: 'tasks/result', params: { taskId } }));
+    const { value: asked } = await second.next();
+    await session.post({ id: asked.id, result: { action: 'cancel' } });
+    const { value: answer } = await second.next();
+
+    expect(cancelled).toMatchObject({ error: { message: 'the request was cancelled' } });
+    expect(answer.result).toMatchObject(content('{"who":{"action":"cancel"}}'));
+  });
+
   test('cancels a task for good, and only once', async () => {
     await using proxy = await open();
     const { ask, create } = await begin(proxy.url);
@@ -141,6 +159,36 @@ describe('a client of 2025-11-25 of a modern server with tasks', () => {
       method: 'notifications/tasks/status',
       params: { taskId, status: 'completed', ttl: 60_000 },
     });
+  });
+
+  test('is told of changes that the server tells of its own accord', async () => {
+    await using proxy = await open();
+    const [one, two] = [await begin(proxy.url), await begin(proxy.url)];
+    await using heardByOne = await one.session.listen();
+    await using heardByTwo = await two.session.listen();
+    const [{ taskId }, other] = [await one.create('hang'), await two.create('hang')];
+    const server = proxy.servers[0];
+    const listened = (): unknown => server?.last('subscriptions/listen')?.params?.['notifications'];
+    await expect.poll(listened).toMatchObject({ taskIds: [taskId, other['taskId']] });
+    const tell = (id: unknown, status: string, more: object = {}): void =>
+      server?.send({
+        method: 'notifications/tasks',
+        params: { taskId: id, status, ttlMs: null, ...more },
+      });
+
+    tell('unknown', 'working');
+    tell(taskId, 'dreaming');
+    tell(other['taskId'], 'cancelled');
+    tell(taskId, 'completed', { result: { content: [], isError: true } });
+
+    const { value: toOne } = await heardByOne.next();
+    expect(toOne).toMatchObject({
+      method: 'notifications/tasks/status',
+      params: { taskId, status: 'failed' },
+    });
+    expect(toOne.params).not.toHaveProperty('result');
+    expect((await heardByTwo.next()).value).toMatchObject({ params: { status: 'cancelled' } });
+    expect(proxy.faults).toEqual([]);
   });
 
   test('gets a finished task if the server executes the call at once', async () => {

@@ -16,7 +16,7 @@ import {
 import type { Message } from '../jsonrpc/message.ts';
 import { tasksExtension } from '../protocol/extensions.ts';
 import { mcpErrors, modernMeta } from '../protocol/protocol.ts';
-import { awaitTask, findTask, pause, tellServer } from './await-task.ts';
+import { awaitTask, findTask, pause, tellServer, toolTask } from './await-task.ts';
 import type { Asked, Found, WaitLimits, Waiting } from './await-task.ts';
 import { FinishedCalls, isFinishedCall } from './finished-calls.ts';
 import {
@@ -37,16 +37,21 @@ import { withStatusProgress } from './progress.ts';
 import { SessionTasks, maxUnfinished } from './session-tasks.ts';
 import type { KnownTask } from './session-tasks.ts';
 
+export interface TasksForLegacyOptions extends WaitLimits {
+  /** Told that a client has a task, of whose changes the server may tell. */
+  onBegun: () => void;
+}
+
 /**
  * The tasks of a modern server for legacy clients. A client of 2025-11-25 that asks for a task gets one. For any other
  * call, the proxy waits for the end of the task that the server began, and answers with the result.
  */
 export class TasksForLegacy {
-  readonly #options: WaitLimits;
+  readonly #options: TasksForLegacyOptions;
   readonly #finished: FinishedCalls;
   readonly #sessions = new WeakMap<Session, SessionTasks>();
 
-  constructor(options: WaitLimits) {
+  constructor(options: TasksForLegacyOptions) {
     this.#options = options;
     this.#finished = new FinishedCalls(options.now);
   }
@@ -83,6 +88,23 @@ export class TasksForLegacy {
   forget(session: Session): void {
     this.#of(session).stopAll('the session was closed');
     this.#finished.forget(session);
+  }
+
+  /** The tasks of a session whose changes its client can be told. */
+  unfinishedOf(session: Session): ReadonlySet<string> {
+    return knowsTasks(session.client) ? this.#of(session).unfinished : new Set();
+  }
+
+  /** Takes what the server says about a task of its own accord. */
+  told(session: Session, { value }: Message): void {
+    const known = this.#of(session).find(String(value.params?.['taskId']));
+    if (known === undefined || isOver(known.task)) return;
+    try {
+      const { task } = this.#of(session).update(toolTask(value.params, this.#options));
+      this.#notify(session, task);
+    } catch {
+      // The client learns with its next request that the server violates the protocol.
+    }
   }
 
   readonly #answers: Readonly<
@@ -123,6 +145,7 @@ export class TasksForLegacy {
     }
     try {
       const { task } = this.#of(session).update(readTask(created, this.#options));
+      this.#options.onBegun();
       return createdMessage(id, task, response);
     } catch (error) {
       return errorMessage(id, errorCodes.serverError, messageOf(error));

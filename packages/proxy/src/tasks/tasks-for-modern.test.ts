@@ -4,8 +4,9 @@ import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProxyOptions } from '../proxy.ts';
 import { startHttpServer, startStdioServer } from '../testing/conformance-servers.ts';
-import { tasksExtension } from '../testing/task-servers.ts';
-import { answerOf, openTestProxy, postModern } from '../testing/test-proxy.ts';
+import { openScriptedProxy } from '../testing/scripted-server.ts';
+import { modernTaskServer, tasksExtension } from '../testing/task-servers.ts';
+import { answerOf, openTestProxy, postModern, readEvents } from '../testing/test-proxy.ts';
 import type { Received, TestProxy } from '../testing/test-proxy.ts';
 
 const limits = { minPollMs: 1, maxPollMs: 20 };
@@ -213,6 +214,41 @@ describe.each([
     expect(answer.result).toMatchObject({ content: [{ text: 'decline undefined' }] });
   });
 
+  test('is told of changes if the client subscribes to its tasks', async () => {
+    await using proxy = await open();
+    const { taskId } = await proxy.call('input');
+    const { taskId: hanging } = await proxy.call('hang');
+    const over = new AbortController();
+    const notifications = { taskIds: [taskId, 'unknown'] };
+    const params = { notifications };
+    const more = { capabilities: declared, clientInfo, signal: over.signal };
+    const events = readEvents(await postModern(proxy.url, 'subscriptions/listen', params, more));
+    const next = async (): Promise<Received> => (await events.next()).value as Received;
+
+    const [acknowledged, asking] = [await next(), await next()];
+    const told = asking.params?.['status'] === 'working' ? await next() : asking;
+    const [key = ''] = Object.keys(told.params?.['inputRequests'] as object);
+    const inputResponses = { [key]: { action: 'decline' } };
+    await proxy.ask('tasks/update', { taskId, inputResponses });
+    let last = await next();
+    while (!isOver(last.params ?? {})) last = await next();
+    over.abort();
+
+    expect(acknowledged).toMatchObject({ params: { notifications: { taskIds: [taskId] } } });
+    expect(last).toMatchObject({
+      method: 'notifications/tasks',
+      params: {
+        taskId,
+        status: 'completed',
+        result: { content: [{ text: 'decline undefined' }] },
+        _meta: { 'io.modelcontextprotocol/subscriptionId': 1 },
+      },
+    });
+    await proxy.ask('tasks/cancel', { taskId: hanging });
+    const undeclared = await postModern(proxy.url, 'subscriptions/listen', params);
+    expect((await answerOf(undeclared)).error).toMatchObject({ code: -32_021 });
+  });
+
   test('may have so many tasks under way', async () => {
     await using proxy = await open();
     for (let n = 0; n < 100; n++) await proxy.call('hang');
@@ -310,4 +346,31 @@ describe('the tasks of a server over HTTP', () => {
       /session|[\da-f]{8}-[\da-f]{4}/,
     );
   });
+});
+
+test('a modern client learns from a modern server on stdio of the tasks that it subscribes to', async () => {
+  await using proxy = await openScriptedProxy({ limits }, modernTaskServer());
+  const over = new AbortController();
+  const capabilities = declared;
+  const call = await answerOf(await postModern(proxy.url, 'tools/call', { name: 'hang' }, { capabilities }));
+  const { taskId } = call.result ?? {};
+  const listen = (taskIds: unknown[]): Promise<Response> =>
+    postModern(
+      proxy.url,
+      'subscriptions/listen',
+      { notifications: { taskIds } },
+      { capabilities, signal: over.signal },
+    );
+  const [events, others] = [readEvents(await listen([taskId])), readEvents(await listen(['other']))];
+  await Promise.all([events.next(), others.next()]);
+  const server = proxy.servers[0];
+  const wanted = (): unknown => server?.last('subscriptions/listen')?.params?.['notifications'];
+  await expect.poll(wanted).toMatchObject({ taskIds: [taskId, 'other'] });
+
+  for (const id of [taskId, 'other'])
+    server?.send({ method: 'notifications/tasks', params: { taskId: id, status: 'cancelled' } });
+
+  expect((await events.next()).value).toMatchObject({ params: { taskId, status: 'cancelled' } });
+  expect((await others.next()).value).toMatchObject({ params: { taskId: 'other' } });
+  over.abort();
 });

@@ -124,6 +124,12 @@ export class TasksForModern {
     return opening.finally(() => this.#opening.delete(id));
   }
 
+  /** Whether an ID is that of a task. The server may have forgotten the task. */
+  isKnown(id: string): boolean {
+    if (this.#tasks.has(id)) return true;
+    return !this.#options.isSlowToStart && this.#options.seal.unseal(id, this.#bound) !== undefined;
+  }
+
   /** Forgets tasks that are over or too old. */
   maintain(): void {
     const { now } = this.#options;

@@ -57,6 +57,13 @@ export function modernTaskServer(): ScriptedServer['manners'] {
       ttlMs: 0,
       cacheScope: 'private',
     }),
+    /** Tells of everything that happens until the stream ends. */
+    'subscriptions/listen'(server, { id, params }) {
+      const { notifications } = params as { notifications: object };
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+      server.send({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } });
+      return undefined;
+    },
     'tools/call'(server, message) {
       const tool = message.params?.name ?? '';
       if (tool === 'direct') return { resultType: 'complete', ...texts('direct') };
