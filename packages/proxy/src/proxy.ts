@@ -7,7 +7,7 @@ import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import { openFiles } from '@toolhive/runtime/open-files';
 import type { OpenFiles } from '@toolhive/runtime/open-files';
 import type { Limits } from './bridge/limits.ts';
-import type { SealKeys } from './bridge/seal.ts';
+import type { SealKeys } from './sealing/seal.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';

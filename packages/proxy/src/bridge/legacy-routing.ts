@@ -14,8 +14,8 @@ import {
 } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import { askModern } from './legacy-call.ts';
-import { forLegacyClient } from '../tasks/offers.ts';
-import type { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
+import { forLegacyClient } from './tasks/offers.ts';
+import type { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
 import { maxUris } from './subscriptions.ts';

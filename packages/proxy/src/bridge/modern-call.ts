@@ -10,9 +10,9 @@ import type { Caller, Refusal } from '../middleware/middleware.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol/protocol.ts';
 import { clientResponse } from './input-required.ts';
-import { asTask } from '../tasks/forms.ts';
-import { createdMessage, maxTaskMs } from '../tasks/tasks-for-modern.ts';
-import type { TasksForModern } from '../tasks/tasks-for-modern.ts';
+import { asTask } from './tasks/forms.ts';
+import { createdMessage, maxTaskMs } from './tasks/tasks-for-modern.ts';
+import type { TasksForModern } from './tasks/tasks-for-modern.ts';
 import { missingCapability, modernized } from './modern-result.ts';
 
 /** Requests that a server sends within this time of each other reach the client together. */

@@ -8,7 +8,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import { ModernCall } from './modern-call.ts';
 import type { ModernRequest, Parking, PendingRequest, TaskCall } from './modern-call.ts';
-import type { Seal } from './seal.ts';
+import type { Seal } from '../sealing/seal.ts';
 
 /** How many calls of one workload may wait for answers of clients. */
 const maxParked = 100;

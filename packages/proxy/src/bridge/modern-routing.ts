@@ -20,10 +20,10 @@ import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
 import { Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
 import type { Filter, Subscriptions } from './subscriptions.ts';
-import { declaresTasks, offersLegacyTasks, requiredExtension, withoutTaskParameter } from '../tasks/forms.ts';
-import { watchTask } from '../tasks/watch-task.ts';
-import { forModernClient } from '../tasks/offers.ts';
-import type { TasksForModern } from '../tasks/tasks-for-modern.ts';
+import { declaresTasks, offersLegacyTasks, requiredExtension, withoutTaskParameter } from './tasks/forms.ts';
+import { watchTask } from './tasks/watch-task.ts';
+import { forModernClient } from './tasks/offers.ts';
+import type { TasksForModern } from './tasks/tasks-for-modern.ts';
 import type { ToolCallRules, ToolParameters } from './tool-parameters.ts';
 
 export interface ModernRouterOptions {

@@ -1,4 +1,4 @@
-import type { TasksForLegacy } from '../tasks/tasks-for-legacy.ts';
+import type { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { Listener, Subscriptions } from './subscriptions.ts';
 

@@ -3,8 +3,8 @@ import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
 import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { declaresTasks, withTasks } from '../tasks/forms.ts';
-import { maxFollowed } from '../tasks/watch-task.ts';
+import { declaresTasks, withTasks } from './tasks/forms.ts';
+import { maxFollowed } from './tasks/watch-task.ts';
 import { meta, modernMeta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 
@@ -108,7 +108,7 @@ export class Subscriptions {
     const isDifferent = wanted.symmetricDifference(this.#requested).size > 0;
     if (connection.generation === 'modern') {
       const tasks = new Set(this.#listeners.values().flatMap(({ taskIds }) => taskIds));
-      // The server itself ends with what it says about a task that is over.
+      // Only the server knows when a task is over, and then says nothing more.
       const isNew = isDifferent || !tasks.isSubsetOf(this.#requestedTasks);
       if (this.#listeners.size === 0) this.#endStream();
       else if (isNew || this.#stream === undefined) this.#openStream(connection, wanted, tasks);

@@ -7,7 +7,7 @@ import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 
 const maxPages = 100;
 
-/** What a server says about calls of a tool. */
+/** The rules of a server for calls of a tool. */
 export interface ToolCallRules {
   /** The parameters that are mirrored in headers. */
   mirrored: readonly MirroredParameter[];

@@ -35,7 +35,7 @@ export interface PoolOptions {
 /** Opens a further connection to the server: starts a process, or begins a session over HTTP. */
 export type OpenTransport = (signal: AbortSignal, earlier?: EarlierSession) => Promise<Transport>;
 
-/** The session that a connection continues, and what its server said about itself. */
+/** The session that a connection continues, and the description of its server. */
 export interface Resumed {
   id: string;
   identity: ServerIdentity;

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { SealKeys } from '../bridge/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import { isOtherSpelling } from '../jsonrpc/ambiguity.ts';
 import {
   MalformedMessage,

@@ -4,7 +4,7 @@ import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { SharedStreams } from '../bridge/shared-streams.ts';
-import type { SealKeys } from '../bridge/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Exchange } from '../middleware/middleware.ts';

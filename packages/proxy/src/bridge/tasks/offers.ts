@@ -1,17 +1,17 @@
-import type { ServerConnection } from '../connection/connection.ts';
-import { withAnswer } from '../connection/responder.ts';
-import type { Responder } from '../connection/responder.ts';
-import { elementsOf, insertMembers, isObject, readMessage, spanOf } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { tasksExtension } from '../protocol/extensions.ts';
-import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
+import type { ServerConnection } from '../../connection/connection.ts';
+import { withAnswer } from '../../connection/responder.ts';
+import type { Responder } from '../../connection/responder.ts';
+import { elementsOf, insertMembers, isObject, readMessage, spanOf } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import { tasksExtension } from '../../protocol/extensions.ts';
+import type { ClientIdentity, ServerIdentity } from '../../protocol/protocol.ts';
 import { declaresTasks, knowsTasks, offersLegacyTasks } from './forms.ts';
 
 /** The tasks of a modern server, as a legacy client uses them (MCP 2025-11-25, Tasks, Server Capabilities). */
 const legacyTasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
 /**
- * What a legacy client sees of a server over a connection that it shares with others. The tasks of a legacy server are
+ * The description of a server for a legacy client over a connection that it shares with others. The tasks of a legacy server are
  * not offered there, because the server takes all clients for one, and would show each the tasks of the others.
  */
 export function forLegacyClient(identity: ServerIdentity, client: ClientIdentity): ServerIdentity {
@@ -20,7 +20,7 @@ export function forLegacyClient(identity: ServerIdentity, client: ClientIdentity
   return { ...identity, capabilities: hasTasks ? { ...capabilities, tasks: legacyTasks } : capabilities };
 }
 
-/** What a modern client sees of a legacy server, whose tasks need a connection for each client. */
+/** The description of a legacy server, whose tasks need a connection for each client, for a modern client. */
 export function forModernClient(identity: ServerIdentity, hasOwnConnections: boolean): ServerIdentity {
   const capabilities = withoutTasks(identity.capabilities);
   if (!hasOwnConnections || !offersLegacyTasks(identity)) return { ...identity, capabilities };

@@ -1,9 +1,9 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
-import { askModern } from '../bridge/legacy-call.ts';
-import { withoutResultType } from '../bridge/modern-result.ts';
-import type { Session } from '../bridge/session.ts';
-import { answerError, answerUnknown, withAnswer } from '../connection/responder.ts';
+import { askModern } from '../legacy-call.ts';
+import { withoutResultType } from '../modern-result.ts';
+import type { Session } from '../session.ts';
+import { answerError, answerUnknown, withAnswer } from '../../connection/responder.ts';
 import {
   errorCodes,
   errorMessage,
@@ -12,10 +12,10 @@ import {
   ownMessage,
   restate,
   resultMessage,
-} from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { tasksExtension } from '../protocol/extensions.ts';
-import { mcpErrors, modernMeta } from '../protocol/protocol.ts';
+} from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import { tasksExtension } from '../../protocol/extensions.ts';
+import { mcpErrors, modernMeta } from '../../protocol/protocol.ts';
 import { awaitTask, findTask, pause, tellServer, toolTask } from './await-task.ts';
 import type { Asked, Found, WaitLimits, Waiting } from './await-task.ts';
 import { FinishedCalls, isFinishedCall } from './finished-calls.ts';
@@ -95,7 +95,7 @@ export class TasksForLegacy {
     return knowsTasks(session.client) ? this.#of(session).unfinished : new Set();
   }
 
-  /** Takes what the server says about a task of its own accord. */
+  /** Takes a notification of the server about a task. */
   told(session: Session, { value }: Message): void {
     const known = this.#of(session).find(String(value.params?.['taskId']));
     if (known === undefined || isOver(known.task)) return;
@@ -187,7 +187,7 @@ export class TasksForLegacy {
     }
   }
 
-  /** Nothing waits for the task any more, and nobody could ask about it. */
+  /** Cancels a task that nothing waits for and that no client knows. */
   #giveUp({ connection, session }: Asked, taskId: string): void {
     if (!connection.isOpen) return;
     const params = { taskId, _meta: modernMeta(withTasks(session.client)) };

@@ -1,7 +1,7 @@
-import { withAnswer } from '../connection/responder.ts';
-import type { Responder } from '../connection/responder.ts';
-import { readMessage, written } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
+import { withAnswer } from '../../connection/responder.ts';
+import type { Responder } from '../../connection/responder.ts';
+import { readMessage, written } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
 import type { Task } from './forms.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Call, ServerConnection } from '../connection/connection.ts';
-import type { Watcher } from '../connection/pooled-connection.ts';
-import { errorCodes, isObject, replaceAt, spanOf } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { relatedTask } from '../protocol/extensions.ts';
-import { isOffered } from '../protocol/protocol.ts';
-import type { ClientIdentity } from '../protocol/protocol.ts';
+import type { Call, ServerConnection } from '../../connection/connection.ts';
+import type { Watcher } from '../../connection/pooled-connection.ts';
+import { errorCodes, isObject, replaceAt, spanOf } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import { relatedTask } from '../../protocol/extensions.ts';
+import { isOffered } from '../../protocol/protocol.ts';
+import type { ClientIdentity } from '../../protocol/protocol.ts';
 import { askServer, orAborted } from './ask-server.ts';
 import { isOver, readTask, relatedTo } from './forms.ts';
 import type { PollLimits, Task } from './forms.ts';
@@ -33,7 +33,7 @@ export interface ServerTaskOptions extends PollLimits {
   onLost: (reason: string) => void;
 }
 
-/** What a server says about a task. */
+/** A task, as its server describes it. */
 export interface TaskDetail {
   task: Task;
   /** The members for the status, as JSON text, so that the server's numbers stay exact. */
@@ -58,7 +58,7 @@ export class ServerTask implements Watcher {
   readonly principal: string;
   readonly sinceMs: number;
   seenMs: number;
-  /** What the server said last. */
+  /** The latest description by the server. */
   last: Task | undefined;
   readonly #options: ServerTaskOptions;
   readonly #over = new AbortController();
@@ -104,7 +104,7 @@ export class ServerTask implements Watcher {
     return { task: { ...task, status: 'input_required' }, members };
   }
 
-  /** Takes what the server says about the task. Throws for anything else. */
+  /** Takes a description of the task from the server. Throws for anything else. */
   remember(said: unknown): Task {
     this.last = { ...readTask(said, this.#options), taskId: this.id };
     return this.last;
@@ -185,7 +185,7 @@ export class ServerTask implements Watcher {
     this.#asked = Promise.withResolvers();
     const settled = new AbortController();
     const late = delay(inputWaitMs, undefined, { signal: settled.signal, ref: false }).catch(() => {});
-    const ended = this.#resultOf(signal).catch(() => {}); // the next poll shows what has become of the task
+    const ended = this.#resultOf(signal).catch(() => {}); // the next poll shows the reason
     await Promise.race([this.#asked.promise, ended, late]);
     settled.abort();
   }

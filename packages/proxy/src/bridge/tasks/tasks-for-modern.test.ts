@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ProxyOptions } from '../proxy.ts';
-import { startHttpServer, startStdioServer } from '../testing/conformance-servers.ts';
-import { openScriptedProxy } from '../testing/scripted-server.ts';
-import { modernTaskServer, tasksExtension } from '../testing/task-servers.ts';
-import { answerOf, openTestProxy, postModern, readEvents } from '../testing/test-proxy.ts';
-import type { Received, TestProxy } from '../testing/test-proxy.ts';
+import type { ProxyOptions } from '../../proxy.ts';
+import { startHttpServer, startStdioServer } from '../../testing/conformance-servers.ts';
+import { openScriptedProxy } from '../../testing/scripted-server.ts';
+import { modernTaskServer, tasksExtension } from '../../testing/task-servers.ts';
+import { answerOf, openTestProxy, postModern, readEvents } from '../../testing/test-proxy.ts';
+import type { Received, TestProxy } from '../../testing/test-proxy.ts';
 
 const limits = { minPollMs: 1, maxPollMs: 20 };
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
-import type { ServerConnection } from '../connection/connection.ts';
-import { ownMessage } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
+import type { ServerConnection } from '../../connection/connection.ts';
+import { ownMessage } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
 
 export interface AskOptions {
   /** Ends the waiting. The server is told. */

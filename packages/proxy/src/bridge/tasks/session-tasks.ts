@@ -11,7 +11,7 @@ const pageSize = 20;
 
 /** A task that a client knows of. */
 export interface KnownTask {
-  /** What the server said last. */
+  /** The latest description by the server. */
   task: Task;
   readonly sinceMs: number;
   /** The client has canceled the task. That is final for the client, whatever the server still does. */
@@ -72,7 +72,7 @@ export class SessionTasks {
   page(cursor: unknown): { tasks: KnownTask[]; nextCursor: string | undefined } | undefined {
     this.#expire();
     const ids = [...this.#tasks.keys()];
-    const start = cursor === undefined ? 0 : ids.indexOf(String(cursor)) + 1;
+    const start = typeof cursor === 'string' ? ids.indexOf(cursor) + 1 : 0;
     if (cursor !== undefined && start === 0) return undefined;
     const listed = ids.slice(start, start + pageSize);
     return {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readMessage } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import type { Caller } from '../middleware/middleware.ts';
-import type { ServerIdentity } from '../protocol/protocol.ts';
+import { readMessage } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import type { Caller } from '../../middleware/middleware.ts';
+import type { ServerIdentity } from '../../protocol/protocol.ts';
 import { isOver } from './forms.ts';
 import type { TasksForModern } from './tasks-for-modern.ts';
 

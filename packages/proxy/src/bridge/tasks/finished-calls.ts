@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { isObject } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
+import { isObject } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
 import type { Task } from './forms.ts';
 
 /** How many results are kept, how many characters of them, and how long. */
 const maxKept = 1_000;
 const maxChars = 32 * 1024 * 1024;
-export const keptMs = 60 * 60_000;
+const keptMs = 60 * 60_000;
 
 /**
  * The answers to calls that a server has executed at once, although their clients asked for tasks. Each one is the

@@ -1,16 +1,16 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
-import type { ModernRequest, PendingRequest } from '../bridge/modern-call.ts';
-import type { Seal } from '../bridge/seal.ts';
-import type { ConnectionOwner } from '../connection/connection.ts';
-import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
-import { answerError, answerUnknown } from '../connection/responder.ts';
-import type { Responder } from '../connection/responder.ts';
-import { errorCodes, errorMessage, idText, isObject, readMessage, restate } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import type { Caller } from '../middleware/middleware.ts';
-import { mcpErrors } from '../protocol/protocol.ts';
-import type { ServerIdentity } from '../protocol/protocol.ts';
+import type { ModernRequest, PendingRequest } from '../modern-call.ts';
+import type { Seal } from '../../sealing/seal.ts';
+import type { ConnectionOwner } from '../../connection/connection.ts';
+import type { ConnectionPool, OwnConnection } from '../../connection/pool.ts';
+import { answerError, answerUnknown } from '../../connection/responder.ts';
+import type { Responder } from '../../connection/responder.ts';
+import { errorCodes, errorMessage, idText, isObject, readMessage, restate } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import type { Caller } from '../../middleware/middleware.ts';
+import { mcpErrors } from '../../protocol/protocol.ts';
+import type { ServerIdentity } from '../../protocol/protocol.ts';
 import { declaresTasks, readTask, requiredExtension, unknownTask } from './forms.ts';
 import type { PollLimits, Task } from './forms.ts';
 import { ServerTask, TaskRefusal } from './server-task.ts';
@@ -34,7 +34,7 @@ export interface TasksForModernOptions extends PollLimits {
   now: () => number;
 }
 
-/** What the ID of a task contains. Nobody else can read it, because whoever knows a session can use it. */
+/** The content of a task's ID. Clients cannot read it, because a session of the server can be used by anyone who knows its ID. */
 interface Sealed {
   task: string;
   session?: string | undefined;

@@ -2,12 +2,12 @@ import { unauthorized } from '@toolhive/contract/failure';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
-import type { ProxyOptions } from '../proxy.ts';
-import { startHttpServer, startStdioServer } from '../testing/conformance-servers.ts';
-import { ScriptedServer } from '../testing/scripted-server.ts';
-import { modernTaskServer, tasksExtension } from '../testing/task-servers.ts';
-import { RawSession, answerOf, openTestProxy, postModern } from '../testing/test-proxy.ts';
-import type { Received, TestProxy } from '../testing/test-proxy.ts';
+import type { ProxyOptions } from '../../proxy.ts';
+import { startHttpServer, startStdioServer } from '../../testing/conformance-servers.ts';
+import { ScriptedServer } from '../../testing/scripted-server.ts';
+import { modernTaskServer, tasksExtension } from '../../testing/task-servers.ts';
+import { RawSession, answerOf, openTestProxy, postModern } from '../../testing/test-proxy.ts';
+import type { Received, TestProxy } from '../../testing/test-proxy.ts';
 
 /** Callers are who they say they are. */
 const options: Partial<ProxyOptions> = {
@@ -130,7 +130,9 @@ describe.each(Object.keys(servers))('with %s', (server) => {
       expect((await ada('tasks/cancel', { taskId })).error).toBeUndefined();
       if (version !== '2025-11-25') return;
       const listed = async (ask: Ask): Promise<unknown> =>
-        ((await ask('tasks/list', {})).result?.['tasks'] as { taskId: string }[]).map((task) => task.taskId);
+        ((await ask('tasks/list', {})).result as { tasks: { taskId: string }[] }).tasks.map(
+          (task) => task.taskId,
+        );
       expect(await listed(ada)).toEqual([taskId]);
       expect(await listed(eve)).toEqual([expect.not.stringContaining(taskId)]);
     },

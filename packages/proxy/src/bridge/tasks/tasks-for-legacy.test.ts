@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { openScriptedProxy } from '../testing/scripted-server.ts';
-import type { ScriptedProxy, ScriptedServer } from '../testing/scripted-server.ts';
-import { elicitation, modernTaskServer } from '../testing/task-servers.ts';
-import { RawSession, answerOf, readEvents } from '../testing/test-proxy.ts';
-import type { Received } from '../testing/test-proxy.ts';
+import { openScriptedProxy } from '../../testing/scripted-server.ts';
+import type { ScriptedProxy, ScriptedServer } from '../../testing/scripted-server.ts';
+import { elicitation, modernTaskServer } from '../../testing/task-servers.ts';
+import { RawSession, answerOf, readEvents } from '../../testing/test-proxy.ts';
+import type { Received } from '../../testing/test-proxy.ts';
 
 const limits = { minPollMs: 1, maxPollMs: 10 };
 const capabilities = { elicitation: { form: {} } };

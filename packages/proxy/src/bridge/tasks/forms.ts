@@ -7,15 +7,15 @@ import {
   membersOf,
   readMessage,
   spanOf,
-} from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { relatedTask, tasksExtension } from '../protocol/extensions.ts';
-import { newestLegacyVersion } from '../protocol/protocol.ts';
-import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
+} from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import { relatedTask, tasksExtension } from '../../protocol/extensions.ts';
+import { newestLegacyVersion } from '../../protocol/protocol.ts';
+import type { ClientIdentity, ServerIdentity } from '../../protocol/protocol.ts';
 
 /** The statuses of a task, which are the same in both forms. */
 const statuses = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const;
-export type TaskStatus = (typeof statuses)[number];
+type TaskStatus = (typeof statuses)[number];
 
 /** A task, in the terms of the extension (SEP-2663, Task). The terms of MCP 2025-11-25 differ in two names. */
 export interface Task {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { askClient } from '../bridge/legacy-call.ts';
-import type { Session } from '../bridge/session.ts';
-import type { ServerConnection } from '../connection/connection.ts';
-import type { Responder } from '../connection/responder.ts';
-import { idText, isObject, restate } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { modernMeta } from '../protocol/protocol.ts';
+import { askClient } from '../legacy-call.ts';
+import type { Session } from '../session.ts';
+import type { ServerConnection } from '../../connection/connection.ts';
+import type { Responder } from '../../connection/responder.ts';
+import { idText, isObject, restate } from '../../jsonrpc/message.ts';
+import type { Message } from '../../jsonrpc/message.ts';
+import { modernMeta } from '../../protocol/protocol.ts';
 import { askServer, orAborted } from './ask-server.ts';
 import { isOver, readTask, withTasks } from './forms.ts';
 import type { PollLimits, Task } from './forms.ts';
@@ -70,8 +70,8 @@ export async function findTask(
 }
 
 /**
- * Asks the server about a task until the task is over, and the client what the server wants to know. Returns the last
- * response, or the error for the client.
+ * Asks the server about a task until the task is over, and passes the questions of the server to the client. Returns the
+ * last response, or the error for the client.
  */
 export async function awaitTask(waiting: Waiting, limits: WaitLimits, first?: Message): Promise<Message> {
   const { known, signal, changed } = waiting;
@@ -104,7 +104,7 @@ export async function pause(waiting: Waiting, { now, abandonedMs, maxPollMs }: W
   if (now() - (waiting.abandonedSinceMs ?? now()) > abandonedMs) throw new Error('the client went away');
 }
 
-/** Asks the client what the server wants to know. Returns false if the client was asked already. */
+/** Passes the questions of the server to the client. Returns false if the client was asked already. */
 async function passQuestions(waiting: Waiting, response: Message): Promise<boolean> {
   const { session, request, responder, known, isSeen, signal } = waiting;
   const { taskId } = known.task;
