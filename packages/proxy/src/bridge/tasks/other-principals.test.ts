@@ -24,8 +24,8 @@ const never = new AbortController().signal;
 
 type Open = () => Promise<TestProxy>;
 
-async function onStdio(start: () => Promise<Instance>): Promise<TestProxy> {
-  const proxy = await openTestProxy(options);
+async function onStdio(start: () => Promise<Instance>, more: Partial<ProxyOptions> = {}): Promise<TestProxy> {
+  const proxy = await openTestProxy({ ...options, ...more });
   const started: Instance[] = [];
   const startAnother = async (): Promise<Instance> => {
     const instance = await start();
@@ -138,3 +138,30 @@ describe.each(Object.keys(servers))('with %s', (server) => {
     },
   );
 });
+
+test.each(['2025-11-25', '2026-07-28'])(
+  'a policy that forbids a tool covers the tasks of a client of %s',
+  async (version) => {
+    let forbidden = '';
+    const authorizer = { isAllowed: ({ target }: { target: string }) => target !== forbidden };
+    const manners = modernTaskServer();
+    await using proxy = await onStdio(
+      async () =>
+        version === '2025-11-25' ? new ScriptedServer('modern', manners) : startStdioServer('tasks'),
+      { authorizer },
+    );
+    const ada = await clients[version]!(proxy.url, 'ada');
+    const { result } = await ada('tools/call', { name: 'hang', arguments: {}, task: {} });
+    const { taskId } = (result?.['task'] ?? result) as { taskId: string };
+    const before = await ada('tasks/get', { taskId });
+
+    forbidden = 'hang';
+
+    expect(before.result).toMatchObject({ taskId, status: 'working' });
+    const denied = { code: 403, message: 'not authorized: no policy allows call_tool "hang"' };
+    for (const method of methods[version]!)
+      expect((await ada(method, { taskId, inputResponses: {} })).error).toMatchObject(denied);
+    expect((await ada('tools/call', { name: 'hang', arguments: {}, task: {} })).error).toMatchObject(denied);
+    if (version === '2025-11-25') expect((await ada('tasks/list', {})).result).toEqual({ tasks: [] });
+  },
+);
