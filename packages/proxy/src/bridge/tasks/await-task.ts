@@ -13,6 +13,8 @@ import type { KnownTask } from './session-tasks.ts';
 
 /** How often a server may ask in the course of one task. */
 const maxRounds = 50;
+/** How many questions of one task are remembered, so that no question is asked twice. */
+const maxAsked = 5_000;
 
 export interface WaitLimits extends PollLimits {
   /** How long a request continues after its client disconnects, because the client may reconnect. */
@@ -112,6 +114,7 @@ async function passQuestions(waiting: Waiting, response: Message): Promise<boole
   const own = new Set<string>();
   const isWanted = (key: string): boolean => {
     if (known.asked.has(key)) return false;
+    if (known.asked.size >= maxAsked) throw new Error('the server never stops asking');
     known.asked.add(key);
     own.add(key);
     return true;

@@ -384,3 +384,28 @@ test('big numbers survive in the results of tasks', async () => {
 
   expect(await (await session.postCall(7, 'finish')).text()).toContain('"n":12345678901234567890');
 });
+
+test('a server that answers with a task although it offers none gets the same treatment', async () => {
+  const discovered = {
+    resultType: 'complete',
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+    ttlMs: 0,
+    cacheScope: 'private',
+  };
+  await using proxy = await open({
+    'server/discover': () => discovered,
+    'tools/call': () => ({ resultType: 'task', taskId: 't1', status: 'working', ttlMs: null }),
+    'tasks/get': () => ({
+      resultType: 'complete',
+      taskId: 't1',
+      status: 'completed',
+      ttlMs: null,
+      result: content('at last'),
+    }),
+  });
+  const { session, ask } = await begin(proxy.url);
+
+  expect(await session.call('any')).toBe('at last');
+  expect((await ask('tasks/get', { taskId: 't1' })).error).toMatchObject({ code: -32_601 });
+});

@@ -58,9 +58,9 @@ export class TasksForLegacy {
 
   /** Passes a tool call on. */
   call(asked: Asked): void {
-    const { connection, session, request, responder } = asked;
-    if (!declaresTasks(connection.identity)) return askModern(connection, session, request, responder);
-    const wantsTask = knowsTasks(session.client) && isObject(request.value.params?.['task']);
+    const { connection, session, request } = asked;
+    const isOffered = declaresTasks(connection.identity) && knowsTasks(session.client);
+    const wantsTask = isOffered && isObject(request.value.params?.['task']);
     const call = { ...asked, request: withoutTaskParameter(request) };
     if (wantsTask) this.#create(call);
     else this.#complete(call);
