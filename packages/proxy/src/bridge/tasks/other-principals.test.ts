@@ -162,6 +162,7 @@ test.each(['2025-11-25', '2026-07-28'])(
     for (const method of methods[version]!)
       expect((await ada(method, { taskId, inputResponses: {} })).error).toMatchObject(denied);
     expect((await ada('tools/call', { name: 'hang', arguments: {}, task: {} })).error).toMatchObject(denied);
-    if (version === '2025-11-25') expect((await ada('tasks/list', {})).result).toEqual({ tasks: [] });
+    // Modern versions have no such list.
+    expect((await ada('tasks/list', {})).result?.['tasks'] ?? []).toEqual([]);
   },
 );

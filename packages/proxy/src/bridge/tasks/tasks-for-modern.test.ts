@@ -326,6 +326,17 @@ describe('the tasks of a server over HTTP', () => {
     });
   });
 
+  test('survive their connection, which makes room for another client', async () => {
+    await using proxy = await openHttp({ limits: { ...limits, maxOwn: 1 } });
+    const { taskId } = await proxy.call('hang');
+
+    const other = await proxy.call('direct', { clientInfo: { name: 'other', version: '1' } });
+    const state = await proxy.ask('tasks/get', { taskId });
+
+    expect(other).toMatchObject({ content: [{ text: 'direct' }] });
+    expect(state.result).toMatchObject({ taskId, status: 'working' });
+  });
+
   test('do not survive without the key', async () => {
     let taskId: unknown;
     {
