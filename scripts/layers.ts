@@ -84,6 +84,7 @@ const folders: Record<string, readonly string[]> = {
   'apps/operator': ['meta', 'runner'],
   'packages/runtime': ['.', 'contents', 'egress', 'memory', 'docker', 'process', 'embedded', 'attacks'],
   'packages/proxy': [
+    'sealing',
     'jsonrpc',
     'input',
     'protocol',

@@ -13,6 +13,8 @@ import type { ListingSink } from './middleware/listing-capture.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import type { RateLimitOptions } from './middleware/rate-limit.ts';
 import { recovery } from './middleware/recovery.ts';
+import { taskOwners } from './middleware/task-owners.ts';
+import type { TaskOwners, TaskOwnersOptions } from './middleware/task-owners.ts';
 import type { Telemetry } from './middleware/telemetry.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
@@ -22,7 +24,8 @@ import { toolPinning } from './middleware/tool-pinning.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
 
 /** What middleware is configured with. */
-export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOptions {
+export interface PipelineOptions
+  extends HostAndOriginOptions, AuthenticationOptions, Pick<TaskOwnersOptions, 'taskKeys'> {
   workload?: string | undefined;
   audit?: AuditOptions | undefined;
   traffic?: CallSink | undefined;
@@ -42,7 +45,7 @@ export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOpt
 /** One middleware, or undefined if the options leave it no work. */
 interface MiddlewareRow {
   type: string;
-  create: (options: PipelineOptions) => Middleware | undefined;
+  create: (options: PipelineOptions & { tasks?: TaskOwners | undefined }) => Middleware | undefined;
 }
 
 /**
@@ -59,6 +62,8 @@ const table: readonly MiddlewareRow[] = [
   { type: 'authentication', create: authentication },
   { type: 'telemetry', create: ({ telemetry }) => telemetry },
   { type: 'tool-filter', create: toolFilter },
+  // Outside of policies, which find the call that began a task by the server's ID.
+  { type: 'task-owners', create: ({ tasks }) => tasks },
   { type: 'authorization', create: authorization },
   { type: 'tool-pinning', create: toolPinning },
   // Inside of everything that refuses calls, so that refused ones cost no tokens.
@@ -68,7 +73,8 @@ const table: readonly MiddlewareRow[] = [
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */
 export function createMiddleware(options: PipelineOptions): Middleware[] {
-  return table.flatMap(({ create }) => create(options) ?? []);
+  const all = { ...options, tasks: taskOwners(options) };
+  return table.flatMap(({ create }) => create(all) ?? []);
 }
 
 /** Puts the middleware for HTTP requests around `handle`. */

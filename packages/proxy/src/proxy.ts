@@ -8,6 +8,7 @@ import { openFiles } from '@toolhive/runtime/open-files';
 import type { OpenFiles } from '@toolhive/runtime/open-files';
 import type { Limits } from './bridge/limits.ts';
 import type { KnownState } from './bridge/sharing.ts';
+import type { SealKeys } from './sealing/seal.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
@@ -97,6 +98,8 @@ export interface ProxyOptions {
    * are none.
    */
   replicas?: ReplicaOptions | undefined;
+  /** The keys for the IDs of tasks, so that these stay valid after a restart. By default, they do not. */
+  taskKeys?: SealKeys | undefined;
   /** Further middleware, inside of all other. */
   middleware?: readonly Middleware[];
   /** Limits that differ from the default ones. */

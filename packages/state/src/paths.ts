@@ -63,6 +63,8 @@ export interface StatePaths {
   /** Owned by the one daemon that may write here. */
   lock: string;
   daemonId: string;
+  /** Seals the IDs of tasks for clients. */
+  taskKey: string;
 }
 
 /** The longest path that a Unix socket address holds on every system we run on, with its closing NUL. */
@@ -117,6 +119,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),
     daemonId: join(state, 'hive-id'),
+    taskKey: join(state, 'task-key'),
   };
 }
 

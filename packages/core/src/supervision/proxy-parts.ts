@@ -3,6 +3,7 @@ import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { PolicyDoubts } from '@toolhive/access/policy-doubts';
 import type { WorkloadAccess } from '@toolhive/access/workload-access';
 import { auditOf } from '@toolhive/audit/audit-config';
+import { ownKey } from '@toolhive/state/own-key';
 import type { ProxyPart } from '../parts/part.ts';
 import { telemetryOf } from './telemetry-options.ts';
 
@@ -32,6 +33,20 @@ export function telemetryPart(service: { version: string; env: NodeJS.ProcessEnv
       const onFailure = (reason: string): void =>
         warn({ reason }, 'telemetry cannot be sent to its endpoint');
       return { telemetry: telemetryOf(runConfig, { ...service, onFailure }) };
+    },
+  };
+}
+
+/** The IDs of tasks stay valid after a restart. Without the key, they last as long as the proxy. */
+export function tasksPart(path: string): ProxyPart {
+  let reading: Promise<Uint8Array> | undefined;
+  return {
+    async proxyOptions(_workload, { warn }) {
+      reading ??= ownKey(path); // once, because several workloads start at the same time
+      const key = await reading.catch((error: unknown) =>
+        warn({ err: error }, 'tasks will end with the daemon, because their key cannot be stored'),
+      );
+      return key === undefined ? {} : { taskKeys: () => [key] };
     },
   };
 }

@@ -85,6 +85,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
     publicHosts: [...(settings.publicHosts ?? []), ...options.publicHosts],
     answersProbes: true,
     replicas: options.replicas,
+    taskKeys: options.replicas?.keys,
     pins: options.pins,
     ...(options.rateLimits === undefined
       ? {}

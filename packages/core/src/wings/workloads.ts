@@ -20,7 +20,7 @@ import { HiddenMemory } from '../permissions/hidden-memory.ts';
 import { MountUse } from '../permissions/mount-use.ts';
 import type { BuiltInServerOptions } from '../supervision/built-in-server.ts';
 import { HomeLimit } from '../supervision/home-limit.ts';
-import { accessPart, auditPart, builtInPart, telemetryPart } from '../supervision/proxy-parts.ts';
+import { accessPart, auditPart, builtInPart, tasksPart, telemetryPart } from '../supervision/proxy-parts.ts';
 import { defaultTiming } from '../supervision/supervisor.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { isLocal, isRemote } from '../run-config/kinds.ts';
@@ -142,6 +142,7 @@ function partsOf(
   {
     env,
     version,
+    paths,
     audit,
     doubts,
     decisions,
@@ -169,6 +170,7 @@ function partsOf(
     builtInPart,
     auditPart(audit),
     telemetryPart({ version, env }),
+    tasksPart(paths.taskKey),
   ];
 }
 

@@ -21,9 +21,13 @@ import { LegacySupport } from './legacy-support.ts';
 import type { Limits } from './limits.ts';
 import type { ModernRequest, PendingRequest } from './modern-call.ts';
 import { ModernCalls } from './modern-calls.ts';
+import { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
+import { TasksForModern } from './tasks/tasks-for-modern.ts';
+import { withTaskSupport } from './tasks/offers.ts';
 import { missingCapability } from './modern-result.ts';
 import { ModernRouter, deferred } from './modern-routing.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '../sealing/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import { ServerState } from './server-state.ts';
 import type { Session } from './session.ts';
 import { SessionListeners } from './session-listeners.ts';
@@ -43,6 +47,8 @@ export interface BridgeOptions extends SharingOptions {
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
+  /** The keys for the IDs of tasks, so that these stay valid after a restart. By default, they do not. */
+  taskKeys?: SealKeys | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */
   trustProxyHeaders?: boolean | undefined;
   limits: Limits;
@@ -111,6 +117,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #listeners: SessionListeners;
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
+  readonly #hasOwn: (session: Session) => boolean;
+  readonly #tasksForLegacy: TasksForLegacy;
+  readonly #tasksForModern: TasksForModern;
   readonly #legacy: LegacyRouter;
   readonly legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
@@ -140,6 +149,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
       onClosed: (session) => {
+        this.#tasksForLegacy.forget(session);
         this.#server.connection?.refuseAllOf(session, 'the session was closed');
         this.#listeners.delete(session);
       },
@@ -156,18 +166,24 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages, sharing, processes };
     // A server that supports only modern clients treats all requests alike, and needs one connection for all sessions.
-    const hasOwn = ({ isLasting }: Session): boolean =>
-      sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting;
-    this.#listeners = new SessionListeners(this.#subscriptions, hasOwn);
+    const hasOwn = (this.#hasOwn = ({ isLasting }: Session): boolean =>
+      sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting);
+    const onBegun = (): void => this.#subscriptions.update();
+    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now, onBegun });
+    this.#listeners = new SessionListeners(this.#subscriptions, this.#tasksForLegacy, hasOwn);
     this.legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
     this.#legacy = new LegacyRouter({
       ...shared,
+      tasks: this.#tasksForLegacy,
       sessions: this.sessions,
       hasOwn,
       ownIdentity: () => this.legacySupport.identity,
     });
+    const seal = new Seal(now, options.taskKeys);
+    this.#tasksForModern = new TasksForModern({ ...options, ...limits, ...shared, seal, now });
     this.#modern = new ModernRouter({
       ...shared,
+      tasks: this.#tasksForModern,
       calls: this.#modernCalls,
       toolParameters: this.#toolParameters,
     });
@@ -225,7 +241,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** Takes a message of a legacy client. `responder` is used for a request only. */
   accept(session: Session, received: Message, responder: Responder): void {
     if (received.kind === 'response') return session.answered(received);
-    admit(this.#options.messages, session, received, responder, (message, guarded) =>
+    const shared = this.#hasOwn(session) ? undefined : this.#server.connection;
+    const answering = withTaskSupport(responder, received, session.client, shared);
+    admit(this.#options.messages, session, received, answering, (message, guarded) =>
       this.#routeLegacy(session, message, guarded),
     );
   }
@@ -258,9 +276,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   /** Returns the parameters of a tool that are mirrored in headers, by the server's own name of the tool. */
   mirrored(tool: string): Promise<readonly MirroredParameter[]> {
-    const { connection } = this.#server;
-    if (connection === undefined) return Promise.resolve([]); // the request itself reports that
-    return new Promise((resolve) => this.#toolParameters.of(connection, tool, resolve));
+    return this.#toolParameters.mirrored(this.#server.connection, tool);
   }
 
   notified(notification: Message, call: Call | undefined): void {
@@ -271,14 +287,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     (call?.responder ?? this.sessions.only)?.notify(notification);
   }
 
-  /**
-   * Declines requests from the server on the shared connection, where the handshake said that the client cannot be
-   * asked.
-   */
+  /** Takes requests from the server on the shared connection. */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
     this.sharing.learn('asked');
-    connection.decline(request);
-    if (call !== undefined) endAskingCall(connection, request, call);
+    declineRequest(connection, request, call);
   }
 
   renewed(connection: ServerConnection): void {
@@ -336,6 +348,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#server.connection?.giveUpAbandoned(abandonedMs);
     this.#processes.maintain();
     this.sessions.maintain();
+    this.#tasksForModern.maintain();
   }
 }
 
@@ -349,10 +362,11 @@ function excessOf({ excess }: ServerConnection, error: unknown): unknown {
   return excess === undefined ? error : unavailable(`the server ${excess}`, { cause: error });
 }
 
-/** Ends a call that fails without the answer of the client. */
-function endAskingCall(connection: ServerConnection, request: Message, call: Call): void {
+/** Declines a request of the server, because the handshake said that the client cannot be asked. */
+function declineRequest(connection: ServerConnection, request: Message, call: Call | undefined): void {
+  connection.decline(request);
   const required = capabilityFor[request.value.method ?? ''];
-  if (required === undefined || !needsAnswer(call)) return;
+  if (call === undefined || required === undefined || !needsAnswer(call)) return;
   connection.cancel(call, 'the client cannot be asked');
   missingCapability(call.responder, idText(call.request), required);
 }

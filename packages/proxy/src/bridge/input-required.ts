@@ -26,6 +26,13 @@ export function inputRequiredOf({ value: { result } }: Message): InputRequired |
   return isObject(result) && result['resultType'] === 'input_required' ? result : undefined;
 }
 
+/** Returns the result if it contains such requests, also those of a task (SEP-2663, Task Update Requests). */
+function asksClient(response: Message): InputRequired | undefined {
+  const { result } = response.value;
+  const isOfTask = isObject(result) && isObject(result['inputRequests']) && result['taskId'] !== undefined;
+  return isOfTask ? result : inputRequiredOf(response);
+}
+
 /** How many requests a server may send in one result, and how many responses a client may send in one request. */
 const maxInputs = 100;
 
@@ -104,7 +111,7 @@ export function passInputRequests(
   { request, response }: { request: Message; response: Message },
   answer: (response: Message) => void,
 ): void {
-  const inputRequired = inputRequiredOf(response);
+  const inputRequired = asksClient(response);
   if (inputRequired === undefined) return answer(response);
   let asked: readonly (readonly [string, Message])[];
   try {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@toolhive/contract/failure';
-import type { ServerConnection } from '../connection/connection.ts';
+import type { Call, ServerConnection } from '../connection/connection.ts';
 import { answerError, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, insertMembers, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { relatedTask } from '../protocol/extensions.ts';
 import { isOffered, modernMeta } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import { inputRequiredOf, serverRequestsIn } from './input-required.ts';
 import type { InputRequired } from './input-required.ts';
 import { withoutResultType } from './modern-result.ts';
@@ -13,6 +15,13 @@ import type { ClientAnswer, Session } from './session.ts';
 
 /** How often a server may ask the client in the course of one request. */
 const maxRounds = 50;
+
+/** Whose request this is. */
+interface Asking {
+  session: Session;
+  /** How the request describes the client. */
+  client: ClientIdentity;
+}
 
 /**
  * Passes a request of a legacy client on to a modern server. The request describes the client. What the server asks
@@ -23,8 +32,9 @@ export function askModern(
   session: Session,
   request: Message,
   responder: Responder,
+  client: ClientIdentity = session.client,
 ): void {
-  askRound(connection, session, request, withRisingProgress(responder), 1);
+  askRound(connection, { session, client }, request, withRisingProgress(responder), 1);
 }
 
 /**
@@ -52,43 +62,48 @@ function withRisingProgress(responder: Responder): Responder {
 
 function askRound(
   connection: ServerConnection,
-  session: Session,
+  asking: Asking,
   request: Message,
   responder: Responder,
   round: number,
 ): void {
-  const described = insertMembers(
-    request.text,
-    ['params', '_meta'],
-    modernMeta(session.client, session.logLevel),
-  );
+  const { session, client } = asking;
+  const described = insertMembers(request.text, ['params', '_meta'], modernMeta(client, session.logLevel));
   const answer = (response: Message): void => {
     const inputRequired = inputRequiredOf(response);
     if (inputRequired === undefined) return responder.answer(withoutResultType(response));
     if (round > maxRounds) return fail(responder, request, 'the server never stops asking');
-    void askClient(session, request, responder, inputRequired)
+    void askClient(session, { request, responder }, inputRequired)
       .then((inputResponses) =>
-        askRound(connection, session, repeated(request, inputResponses, inputRequired), responder, round + 1),
+        askRound(connection, asking, repeated(request, inputResponses, inputRequired), responder, round + 1),
       )
       .catch((error: unknown) => fail(responder, request, messageOf(error)));
   };
   connection.ask(readMessage(described), withAnswer(responder, answer), session);
 }
 
-/** Sends all requests to the client at once. Rejects if the client cannot be asked or refuses. */
-async function askClient(
+/**
+ * Sends the requests of a server to the client at once, in the course of the client's own request: all of them, or
+ * those with the keys that `isWanted` accepts. With `taskId`, they name this task. Rejects if the client cannot be asked
+ * or refuses.
+ */
+export async function askClient(
   session: Session,
-  request: Message,
-  responder: Responder,
+  during: Pick<Call, 'request' | 'responder'>,
   inputRequired: InputRequired,
+  {
+    isWanted = () => true,
+    taskId,
+  }: { isWanted?: (key: string) => boolean; taskId?: string | undefined } = {},
 ): Promise<Record<string, unknown>> {
-  const answers = serverRequestsIn(inputRequired).map(async ([key, asked]) => {
+  const wanted = serverRequestsIn(inputRequired).filter(([key]) => isWanted(key));
+  const answers = wanted.map(async ([key, asked]) => {
     const { method = '' } = asked.value;
     if (!isOffered(session.client, method)) {
       throw new Error(`the server asks the client for ${method}, which the client does not offer`);
     }
     const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
-    session.askClient(asLegacy(asked), { request, responder }, resolve);
+    session.askClient(asLegacy(inTask(asked, taskId)), during, resolve);
     const answer = await promise;
     if ('result' in answer) return [key, answer.result] as const;
     if (method === 'elicitation/create') return [key, { action: 'cancel' }] as const;
@@ -96,6 +111,14 @@ async function askClient(
     throw new Error(`the client refused ${method}: ${message}`);
   });
   return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Legacy clients learn from a request which task it belongs to (MCP 2025-11-25, Tasks, Associating Task-Related Messages). */
+function inTask(asked: Message, taskId: string | undefined): Message {
+  if (taskId === undefined) return asked;
+  const { id, method = '', params } = asked.value;
+  const _meta = { ...params?._meta, [relatedTask]: { taskId } };
+  return ownMessage({ id, method, params: { ...params, _meta } });
 }
 
 /** Legacy clients require an ID in a request to open a URL, which modern ones do not have (MCP 2025-11-25, Elicitation). */

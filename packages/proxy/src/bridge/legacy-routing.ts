@@ -1,7 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import type { ConnectionOwner, ServerConnection } from '../connection/connection.ts';
 import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
-import { answerError, answerResult } from '../connection/responder.ts';
+import { answerError, answerResult, answerUnknown } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -14,7 +14,8 @@ import {
 } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import { askModern } from './legacy-call.ts';
-import { withoutTasks } from './modern-result.ts';
+import { forLegacyClient } from './tasks/offers.ts';
+import type { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
 import type { SharedProcesses } from './shared-processes.ts';
@@ -30,6 +31,7 @@ export interface LegacyRouterOptions {
   sessions: SessionTable;
   pool: ConnectionPool;
   subscriptions: Subscriptions;
+  tasks: TasksForLegacy;
   /** Whether a session has a separate connection, or shares one with some of the others. */
   hasOwn: (session: Session) => boolean;
   sharing: Sharing;
@@ -70,6 +72,7 @@ export class LegacyRouter {
     if (method === 'notifications/initialized') return; // every connection has sent its own
     const send = (connection: ServerConnection): void => {
       if (method !== 'notifications/cancelled') return connection.notify(notification);
+      if (this.#options.tasks.cancelled(session, params?.['requestId'])) return;
       const call = connection.callOf(session, params?.['requestId']);
       if (call !== undefined) connection.refuse(call, 'the request was cancelled');
     };
@@ -97,7 +100,7 @@ export class LegacyRouter {
     };
     this.#options.sessions.keep(session);
     const { hasOwn, ownIdentity } = this.#options;
-    const offered = hasOwn(session) ? (ownIdentity() ?? identity) : withoutTasks(identity);
+    const offered = hasOwn(session) ? (ownIdentity() ?? identity) : forLegacyClient(identity, session.client);
     answerResult(responder, idText(request), { ...offered, protocolVersion });
   }
 
@@ -156,11 +159,13 @@ export class LegacyRouter {
   }
 
   #askShared(session: Session, request: Message, responder: Responder, connection: ServerConnection): void {
-    const { subscriptions, sharing } = this.#options;
+    const { subscriptions, sharing, tasks } = this.#options;
     const { method, params } = request.value;
     const uri = params?.['uri'];
     const confirm = (): void => answerResult(responder, idText(request), {});
     if (connection.generation === 'modern') {
+      if (method === 'tools/call') return tasks.call({ connection, session, request, responder });
+      if (isAboutTasks(method)) return tasks.request({ connection, session, request, responder });
       if (method === undefined || !legacyOnlyMethods.has(method))
         return askModern(connection, session, request, responder);
       if (!this.#remember(session, request, responder)) return;
@@ -210,12 +215,6 @@ const setupMethods: ReadonlySet<string | undefined> = new Set([
 function restore({ subscriptions, logLevel: level }: Session, connection: ServerConnection): void {
   for (const uri of subscriptions) connection.request('resources/subscribe', { uri }).catch(() => {});
   if (level !== undefined) connection.request('logging/setLevel', { level }).catch(() => {});
-}
-
-/** Answers that the method does not exist (JSON-RPC 2.0, section 5.1). */
-export function answerUnknown(request: Message, responder: Responder): void {
-  const message = `${request.value.method} is not known`;
-  answerError(responder, idText(request), errorCodes.methodNotFound, message);
 }
 
 function isChange(notification: Message): boolean {

@@ -30,6 +30,9 @@ interface FixedLimits {
   abandonedMs: number;
   /** How long a modern client's list request waits for the previous list request. */
   listTurnMs: number;
+  /** How often clients and the proxy ask a server about a task at most and at least, whatever the server wants. */
+  minPollMs: number;
+  maxPollMs: number;
   /** How often idle sessions are ended and quiet connections are kept alive. */
   maintenanceMs: number;
 }
@@ -47,5 +50,7 @@ export const defaultLimits: FixedLimits = {
   clientAnswerMs: 10 * 60_000,
   abandonedMs: 5 * 60_000,
   listTurnMs: 5_000,
+  minPollMs: 500,
+  maxPollMs: 30_000,
   maintenanceMs: 15_000,
 };

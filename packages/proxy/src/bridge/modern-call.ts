@@ -10,6 +10,9 @@ import type { Caller, Refusal } from '../middleware/middleware.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol/protocol.ts';
 import { clientResponse } from './input-required.ts';
+import { asTask } from './tasks/forms.ts';
+import { createdMessage, maxTaskMs } from './tasks/tasks-for-modern.ts';
+import type { TasksForModern } from './tasks/tasks-for-modern.ts';
 import { missingCapability, modernized } from './modern-result.ts';
 
 /** Requests that a server sends within this time of each other reach the client together. */
@@ -35,6 +38,13 @@ export interface ModernRequest {
   refusalFor: (mirrored: readonly MirroredParameter[]) => Refusal | undefined;
 }
 
+/** A call that the server runs as a task. */
+export interface TaskCall {
+  tasks: TasksForModern;
+  /** The client takes a task. Otherwise the call waits for the end of the task. */
+  isForClient: boolean;
+}
+
 /** A request under way. */
 export interface PendingRequest {
   /** The client does not wait for the answer any more. */
@@ -56,6 +66,7 @@ export interface ModernCallOptions {
   key: string;
   /** Absent for a request in the course of which the client cannot be asked. */
   parking?: Parking;
+  task?: TaskCall | undefined;
 }
 
 /** Keeps a call whose client was asked something until the client comes back. */
@@ -80,6 +91,8 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
   #request: Message;
   #own: OwnConnection | undefined;
   #call: Call | undefined;
+  /** The server's ID of the task that the call waits for. */
+  #awaited: string | undefined;
   #isOver = false;
   #answerTimer: NodeJS.Timeout | undefined;
   #batchTimer: NodeJS.Timeout | undefined;
@@ -117,13 +130,18 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
         connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // the connection keeps its level
       }
       this.#options.onConnection(connection, this.principal);
-      this.#call = connection.ask(this.#request, {
-        notify: (notification) => this.#responder?.notify(notification),
-        answer: (response) => this.#answered(response, connection),
-      });
+      const asked = this.#options.task === undefined ? this.#request : asTask(this.#request, maxTaskMs);
+      this.#ask(connection, asked);
     } catch (error) {
       this.end(messageOf(error));
     }
+  }
+
+  #ask(connection: ServerConnection, request: Message): void {
+    this.#call = connection.ask(request, {
+      notify: (notification) => this.#responder?.notify(notification),
+      answer: (response) => this.#answered(response, connection),
+    });
   }
 
   notified(notification: Message): void {
@@ -253,12 +271,36 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     answerResult(responder, idText(this.#request), result);
   }
 
+  /** Continues with the task that the server has begun, if any. Returns whether there is one. */
+  #begunTask({ value: { result } }: Message, connection: ServerConnection): boolean {
+    const { task, key, request } = this.#options;
+    const { task: begun, _meta } = isObject(result) ? result : {};
+    if (task === undefined || this.#awaited !== undefined || this.#own === undefined || !isObject(begun))
+      return false;
+    if (!task.isForClient) {
+      this.#awaited = String(begun['taskId']);
+      this.#ask(connection, resultRequest(this.#request, this.#awaited));
+      return true;
+    }
+    const [answered, responder] = [this.#request, this.#responder];
+    try {
+      const adopted = task.tasks.adopt(begun, request.caller, this.#own);
+      this.#end(key);
+      responder?.answer(createdMessage(answered, adopted, _meta));
+    } catch (error) {
+      this.end(messageOf(error));
+    }
+    return true;
+  }
+
   #answered(response: Message, connection: ServerConnection): void {
+    this.#call = undefined;
+    if (this.#begunTask(response, connection)) return;
     const responder = this.#responder;
     const { parking, key } = this.#options;
-    const elicitations = this.#elicitationsIn(response);
+    const elicitations = elicitationsIn(response, this.#options.request.caller);
     const { method = '' } = this.#request.value;
-    this.#call = undefined;
+    this.#awaited = undefined;
     this.#end(key);
     if (responder === undefined) return;
     if (elicitations === undefined || parking === undefined)
@@ -270,15 +312,6 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     answerResult(responder, idText(this.#request), result);
   }
 
-  /** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
-  #elicitationsIn({ value: { error } }: Message): unknown[] | undefined {
-    if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
-    const { elicitation } = this.#options.request.caller.client.capabilities;
-    const { elicitations } = error.data;
-    const isSupported = isObject(elicitation) && elicitation['url'] !== undefined;
-    return isSupported && Array.isArray(elicitations) ? elicitations : undefined;
-  }
-
   /** With a `key`, the connection can be reused. Without a key, the server may still be working on the call. */
   #end(key: string | undefined): void {
     if (this.#isOver) return;
@@ -287,9 +320,25 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     clearTimeout(this.#batchTimer);
     this.#options.parking?.unpark();
     if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client canceled the request');
+    if (this.#awaited !== undefined && this.#own?.connection.isOpen === true)
+      this.#own.connection.request('tasks/cancel', { taskId: this.#awaited }).catch(() => {}); // it may be over
     this.#own?.giveBack(key);
     this.#own = undefined;
     this.#responder = undefined;
     this.#settle();
   }
+}
+
+/** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
+function elicitationsIn({ value: { error } }: Message, { client }: Caller): unknown[] | undefined {
+  if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
+  const { elicitation } = client.capabilities;
+  const { elicitations } = error.data;
+  const isSupported = isObject(elicitation) && elicitation['url'] !== undefined;
+  return isSupported && Array.isArray(elicitations) ? elicitations : undefined;
+}
+
+/** Returns the request for the result of the task that a call has become. */
+function resultRequest({ value: { id } }: Message, taskId: string): Message {
+  return ownMessage({ id, method: 'tasks/result', params: { taskId } });
 }

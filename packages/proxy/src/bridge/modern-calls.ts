@@ -7,8 +7,8 @@ import { errorCodes, idText, isObject, ownMessage } from '../jsonrpc/message.ts'
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import { ModernCall } from './modern-call.ts';
-import type { ModernRequest, Parking, PendingRequest } from './modern-call.ts';
-import type { Seal } from './seal.ts';
+import type { ModernRequest, Parking, PendingRequest, TaskCall } from './modern-call.ts';
+import type { Seal } from '../sealing/seal.ts';
 
 /** How many calls of one workload may wait for answers of clients. */
 const maxParked = 100;
@@ -55,12 +55,12 @@ export class ModernCalls {
     this.#options = options;
   }
 
-  /** Answers a request, finally or for the time being. */
-  accept(request: ModernRequest, responder: Responder): PendingRequest {
+  /** Answers a request, finally or for the time being. With `task`, the server runs the call as a task. */
+  accept(request: ModernRequest, responder: Responder, task?: TaskCall): PendingRequest {
     const { requestState } = request.message.value.params ?? {};
     return requestState === undefined
-      ? this.#begin(request, responder)
-      : this.#resume(request, requestState, responder);
+      ? this.#begin(request, responder, task)
+      : this.#resume(request, requestState, responder, task);
   }
 
   /**
@@ -107,7 +107,7 @@ export class ModernCalls {
     for (const call of this.#parked.values()) call.end(reason);
   }
 
-  #begin(request: ModernRequest, responder: Responder): PendingRequest {
+  #begin(request: ModernRequest, responder: Responder, task: TaskCall | undefined): PendingRequest {
     const { pool, seal, messages, clientAnswerMs, onAsked, onChange, onConnection, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
@@ -126,17 +126,22 @@ export class ModernCalls {
       retryState: () => sealedState(seal.seal(retry, bound, clientAnswerMs)),
     };
     const shared = { messages, clientAnswerMs, onAsked, onChange, onConnection };
-    const call = new ModernCall({ ...shared, request, responder, key, parking });
+    const call = new ModernCall({ ...shared, request, responder, key, parking, task });
     call.start(pool).catch(onFault);
     return call;
   }
 
-  #resume(request: ModernRequest, requestState: unknown, responder: Responder): PendingRequest {
+  #resume(
+    request: ModernRequest,
+    requestState: unknown,
+    responder: Responder,
+    task: TaskCall | undefined,
+  ): PendingRequest {
     const sealed = typeof requestState === 'string' ? requestState : '';
     const content = this.#options.seal.unseal(sealed, boundTo(request));
     // No call is parked: the client followed the instructions and now repeats the call.
     if (content === retry)
-      return this.#begin({ ...request, message: withoutAnswers(request.message) }, responder);
+      return this.#begin({ ...request, message: withoutAnswers(request.message) }, responder, task);
     const [id = '', step] = content?.split(' ') ?? [];
     const call = this.#parked.get(id);
     if (call === undefined || String(call.step) !== step || call.principal !== request.caller.principal.id) {

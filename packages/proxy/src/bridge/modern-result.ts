@@ -80,9 +80,9 @@ function withComma(text: string, [start, end]: Span): Span {
   return [start, text[after] === ',' ? after + 1 : end];
 }
 
-/** Returns a legacy server's result of `server/discover`, without the features that only legacy clients can use. */
+/** Returns a legacy server's result of `server/discover`. */
 export function discoverResult(identity: ServerIdentity): object {
-  const { capabilities, serverInfo, instructions } = withoutTasks(identity);
+  const { capabilities, serverInfo, instructions } = identity;
   return {
     resultType: 'complete',
     supportedVersions: protocolVersions,
@@ -92,12 +92,6 @@ export function discoverResult(identity: ServerIdentity): object {
     cacheScope: 'private',
     ...(serverInfo === undefined ? {} : { _meta: { [meta.serverInfo]: serverInfo } }),
   };
-}
-
-/** Returns the capabilities that a legacy server offers without a client connection. Tasks need such a connection. */
-export function withoutTasks(identity: ServerIdentity): ServerIdentity {
-  const { tasks: _tasks, ...capabilities } = identity.capabilities;
-  return { ...identity, capabilities };
 }
 
 /** Adds the versions that the server does not support itself to its answer to `server/discover`. */

@@ -1,25 +1,31 @@
 import type { Call, ServerConnection } from '../connection/connection.ts';
-import { answerError, answerResult, withAnswer } from '../connection/responder.ts';
+import { answerError, answerResult, answerUnknown, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Caller } from '../middleware/middleware.ts';
 import {
   askingMethods,
   canBeAsked,
   isAboutTasks,
   legacyOnlyMethods,
   listMethods,
+  mcpErrors,
 } from '../protocol/protocol.ts';
+import type { ServerIdentity } from '../protocol/protocol.ts';
 import { passInput } from './input-required.ts';
-import { answerUnknown } from './legacy-routing.ts';
-import type { ModernRequest, PendingRequest } from './modern-call.ts';
+import type { ModernRequest, PendingRequest, TaskCall } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
 import type { Sharing } from './sharing.ts';
 import { Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
-import type { Subscriptions } from './subscriptions.ts';
-import type { ToolParameters } from './tool-parameters.ts';
+import type { Filter, Subscriptions } from './subscriptions.ts';
+import { declaresTasks, offersLegacyTasks, requiredExtension, withoutTaskParameter } from './tasks/forms.ts';
+import { watchTask } from './tasks/watch-task.ts';
+import { forModernClient } from './tasks/offers.ts';
+import type { TasksForModern } from './tasks/tasks-for-modern.ts';
+import type { ToolCallRules, ToolParameters } from './tool-parameters.ts';
 
 export interface ModernRouterOptions {
   calls: ModernCalls;
@@ -27,6 +33,7 @@ export interface ModernRouterOptions {
   messages: MessagePipeline;
   toolParameters: ToolParameters;
   sharing: Sharing;
+  tasks: TasksForModern;
 }
 
 /** Routes requests from modern clients. Each request is independent. */
@@ -40,7 +47,8 @@ export class ModernRouter {
   request(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
     const { message } = request;
     const { method = '' } = message.value;
-    if (legacyOnlyMethods.has(method) || (shared.generation === 'legacy' && isAboutTasks(method))) {
+    const isLegacy = shared.generation === 'legacy';
+    if (legacyOnlyMethods.has(method) || (isLegacy && isAboutTasks(method) && !this.#hasTasks(shared))) {
       answerUnknown(message, responder);
       return nothingPending;
     }
@@ -49,10 +57,79 @@ export class ModernRouter {
     return this.#ask(request, responder, shared);
   }
 
-  #ask(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
-    return shared.generation === 'modern'
-      ? this.#askModern(request, responder, shared)
-      : this.#askLegacy(request, responder, shared);
+  /** The tasks of a legacy server that the proxy follows for a client. A modern server tells of its tasks itself. */
+  #followed({ taskIds = [] }: Filter, shared: ServerConnection): string[] {
+    if (shared.generation !== 'legacy' || !this.#hasTasks(shared)) return [];
+    return taskIds.filter((id) => this.#options.tasks.isKnown(id));
+  }
+
+  #follow(
+    task: string,
+    caller: Caller,
+    identity: ServerIdentity,
+    subscription: Subscription,
+    signal: AbortSignal,
+  ): void {
+    const { tasks } = this.#options;
+    const changed = (notification: Message): void => subscription.changed(notification);
+    // If the server refuses, the next request of the client about the task shows why.
+    watchTask({ tasks, caller, identity }, task, changed, signal).catch(() => {});
+  }
+
+  #ask(
+    request: ModernRequest,
+    responder: Responder,
+    shared: ServerConnection,
+    rules?: ToolCallRules,
+  ): PendingRequest {
+    if (shared.generation === 'modern') return this.#askModern(request, responder, shared);
+    if (isAboutTasks(request.message.value.method)) return this.#askAboutTask(request, responder, shared);
+    // In this protocol version, clients do not ask for tasks.
+    const message = rules === undefined ? request.message : withoutTaskParameter(request.message);
+    return this.#askLegacy(
+      { ...request, message },
+      responder,
+      shared,
+      this.#taskCall(request, shared, rules),
+    );
+  }
+
+  /** Whether modern clients can use the tasks of a legacy server, which belong to a connection. */
+  #hasTasks({ identity }: ServerConnection): boolean {
+    return this.#options.sharing.mayBeSeparate && offersLegacyTasks(identity);
+  }
+
+  /** How a tool of a legacy server becomes a task: if its client takes tasks, or if the tool cannot be called otherwise. */
+  #taskCall(
+    { caller }: ModernRequest,
+    shared: ServerConnection,
+    { taskSupport }: Pick<ToolCallRules, 'taskSupport'> = { taskSupport: 'forbidden' },
+  ): TaskCall | undefined {
+    if (taskSupport === 'forbidden' || !this.#hasTasks(shared)) return undefined;
+    const isForClient = declaresTasks(caller.client);
+    if (!isForClient && taskSupport === 'optional') return undefined;
+    return { tasks: this.#options.tasks, isForClient };
+  }
+
+  #excessOf(
+    request: ModernRequest,
+    shared: ServerConnection,
+    rules: ToolCallRules,
+  ): { code: number; message: string; data?: object } | undefined {
+    const task = shared.generation === 'legacy' ? this.#taskCall(request, shared, rules) : undefined;
+    const excess = task?.isForClient === true ? task.tasks.excessOf(request.caller) : undefined;
+    return excess === undefined ? undefined : { code: errorCodes.serverError, message: excess };
+  }
+
+  /** What the server asks in the course of a task passes the middleware like any other request of the server. */
+  #askAboutTask(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
+    const { messages, tasks } = this.#options;
+    if (messages.isEmpty) return tasks.request(request, responder, shared.identity);
+    return deferred((proceed) =>
+      passInput(messages, request.caller, request.message, responder, (message, guarded) =>
+        proceed(() => tasks.request({ ...request, message }, guarded, shared.identity)),
+      ),
+    );
   }
 
   /** Checks the headers that repeat parameters. The server's tool list names these headers. */
@@ -60,9 +137,9 @@ export class ModernRouter {
     const { message, refusalFor } = request;
     const { name } = message.value.params ?? {};
     return deferred((proceed) =>
-      this.#options.toolParameters.of(shared, String(name), (mirrored) => {
-        const refusal = refusalFor(mirrored);
-        if (refusal === undefined) return proceed(() => this.#ask(request, responder, shared));
+      this.#options.toolParameters.of(shared, String(name), (rules) => {
+        const refusal = refusalFor(rules.mirrored) ?? this.#excessOf(request, shared, rules);
+        if (refusal === undefined) return proceed(() => this.#ask(request, responder, shared, rules));
         answerError(responder, idText(message), refusal.code, refusal.message, refusal.data);
       }),
     );
@@ -84,20 +161,29 @@ export class ModernRouter {
     );
   }
 
-  #askLegacy(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
+  #askLegacy(
+    request: ModernRequest,
+    responder: Responder,
+    shared: ServerConnection,
+    task: TaskCall | undefined,
+  ): PendingRequest {
     const { calls, sharing } = this.#options;
     const { mayBeSeparate } = sharing;
     const { message, caller } = request;
     const { method = '', params } = message.value;
     if (method === 'server/discover') {
-      answerResult(responder, idText(message), discoverResult(shared.identity));
+      answerResult(
+        responder,
+        idText(message),
+        discoverResult(forModernClient(shared.identity, mayBeSeparate)),
+      );
       return nothingPending;
     }
     if (mayBeSeparate && canBeAsked(caller.client) && listMethods.has(method))
       return calls.list(request, responder);
     // What a call changes in a legacy server must not be seen by calls of other clients.
     const needsOwn = mayBeSeparate || params?.['requestState'] !== undefined;
-    if (needsOwn && askingMethods.has(method)) return calls.accept(request, responder);
+    if (needsOwn && askingMethods.has(method)) return calls.accept(request, responder, task);
     const answer = (response: Message): void =>
       responder.answer(modernized(response, method, shared.identity));
     return pending(shared, shared.ask(message, withAnswer(responder, answer)));
@@ -106,8 +192,9 @@ export class ModernRouter {
   #listen(
     { message: request, caller }: ModernRequest,
     responder: Responder,
-    { identity }: ServerConnection,
+    shared: ServerConnection,
   ): PendingRequest {
+    const { identity } = shared;
     const { subscriptions } = this.#options;
     const filter = filterFrom(request.value.params);
     const { id } = request.value;
@@ -116,12 +203,27 @@ export class ModernRouter {
       answerError(responder, idText(request), errorCodes.invalidParams, why);
       return nothingPending;
     }
+    if (filter.taskIds?.length !== 0 && !declaresTasks(caller.client)) {
+      const why = 'notifications about tasks need the extension for tasks';
+      answerError(responder, idText(request), mcpErrors.missingClientCapability, why, requiredExtension);
+      return nothingPending;
+    }
+    const followed = this.#followed(filter, shared);
+    const offered = shared.generation === 'legacy' ? { ...filter, taskIds: [] } : filter;
+    const accepted = { ...granted(offered, identity), ...(followed.length > 0 ? { taskIds: followed } : {}) };
     const listener = { id, principal: caller.principal.id };
-    const subscription = new Subscription(listener, granted(filter, identity), (notification) =>
+    const subscription = new Subscription(listener, accepted, (notification) =>
       responder.notify(notification),
     );
     subscriptions.add(subscription);
-    return { cancel: () => subscriptions.delete(subscription) };
+    const over = new AbortController();
+    for (const task of followed) this.#follow(task, caller, identity, subscription, over.signal);
+    return {
+      cancel() {
+        over.abort(new Error('the client went away'));
+        subscriptions.delete(subscription);
+      },
+    };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { Listener, Subscriptions } from './subscriptions.ts';
 
@@ -5,17 +6,26 @@ import type { Listener, Subscriptions } from './subscriptions.ts';
 export class SessionListeners {
   readonly #subscriptions: Subscriptions;
   readonly #hasOwn: (session: Session) => boolean;
+  readonly #tasks: TasksForLegacy;
   readonly #listeners = new Map<Session, Listener>();
 
-  constructor(subscriptions: Subscriptions, hasOwn: (session: Session) => boolean) {
+  constructor(subscriptions: Subscriptions, tasks: TasksForLegacy, hasOwn: (session: Session) => boolean) {
     this.#subscriptions = subscriptions;
+    this.#tasks = tasks;
     this.#hasOwn = hasOwn;
   }
 
   add(session: Session): void {
+    const tasks = this.#tasks;
     const listener: Listener = {
       uris: session.subscriptions,
-      changed: (notification) => session.notify(notification),
+      get taskIds() {
+        return tasks.unfinishedOf(session);
+      },
+      changed(notification) {
+        if (notification.value.method === 'notifications/tasks') tasks.told(session, notification);
+        else session.notify(notification);
+      },
     };
     this.#listeners.set(session, listener);
     if (!this.#hasOwn(session)) this.#subscriptions.add(listener);

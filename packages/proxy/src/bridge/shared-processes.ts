@@ -101,7 +101,7 @@ class SharedProcess implements ConnectionOwner {
     try {
       const own = await this.#opened;
       if (own === undefined) return undefined;
-      return { connection: own.connection, giveBack: () => this.leave(session) };
+      return { ...own, giveBack: () => this.leave(session) };
     } finally {
       if (this.#own === undefined) this.members.delete(session);
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TokenBuckets } from '../middleware/rate-limit.ts';
-import { Seal } from './seal.ts';
-import type { SealKeys } from './seal.ts';
+import { Seal } from '../sealing/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 
 /** Storage that all proxies of a workload share. Every promise settles soon, also if the storage does not answer. */
 export interface SharedStorage extends TokenBuckets {

@@ -3,6 +3,8 @@ import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
 import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { declaresTasks, withTasks } from './tasks/forms.ts';
+import { maxFollowed } from './tasks/watch-task.ts';
 import { meta, modernMeta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 import type { Sharing } from './sharing.ts';
@@ -13,12 +15,16 @@ export interface Filter {
   promptsListChanged?: boolean;
   resourcesListChanged?: boolean;
   resourceSubscriptions?: string[];
+  /** The tasks whose changes are wanted (SEP-2663, Task Status Notifications). */
+  taskIds?: string[];
 }
 
 /** A client that is notified of changes at the server. */
 export interface Listener {
   /** The resources that this listener subscribed to. */
   readonly uris: ReadonlySet<string>;
+  /** The tasks of a modern server that this listener follows. */
+  readonly taskIds: ReadonlySet<string>;
   /** The principal of a modern client, whose calls can have connections of their own. */
   readonly principal?: string;
   /** Takes a notification that one of these, or a list, has changed. */
@@ -48,6 +54,7 @@ export class Subscriptions {
   #connection: ServerConnection | undefined;
   /** The resources that the server was asked to send notifications of. */
   #requested = new Set<string>();
+  #requestedTasks: ReadonlySet<string> = new Set();
   /** The connections for the calls of modern clients, with the requested resources. */
   readonly #ofCalls = new Map<ServerConnection, { principal: string; requested: ReadonlySet<string> }>();
   #stream: AbortController | undefined;
@@ -64,6 +71,7 @@ export class Subscriptions {
   follow(connection: ServerConnection): void {
     this.#connection = connection;
     this.#requested = new Set();
+    this.#requestedTasks = new Set();
     this.#stream = undefined;
     this.update();
   }
@@ -106,8 +114,11 @@ export class Subscriptions {
     const wanted = new Set(this.#listeners.values().flatMap(({ uris }) => uris));
     const isDifferent = wanted.symmetricDifference(this.#requested).size > 0;
     if (connection.generation === 'modern') {
+      const tasks = new Set(this.#listeners.values().flatMap(({ taskIds }) => taskIds));
+      // Only the server knows when a task is over, and then says nothing more.
+      const isNew = isDifferent || !tasks.isSubsetOf(this.#requestedTasks);
       if (this.#listeners.size === 0) this.#endStream();
-      else if (isDifferent || this.#stream === undefined) this.#openStream(connection, wanted);
+      else if (isNew || this.#stream === undefined) this.#openStream(connection, wanted, tasks);
     } else if (isDifferent) subscribe(connection, { wanted, requested: this.#requested });
     this.#requested = wanted;
   }
@@ -143,6 +154,12 @@ export class Subscriptions {
       }
       return true;
     }
+    if (method === 'notifications/tasks') {
+      const id = params?.['taskId'];
+      for (const listener of this.#listeners)
+        if (typeof id === 'string' && listener.taskIds.has(id)) listener.changed(notification);
+      return true;
+    }
     if (!isListChange(notification)) return false;
     this.#sharing.learn('changed');
     for (const listener of this.#listeners) listener.changed(notification);
@@ -156,14 +173,17 @@ export class Subscriptions {
   }
 
   /** Opens the new stream before the old one ends, so that nothing is missed. */
-  #openStream(connection: ServerConnection, uris: ReadonlySet<string>): void {
+  #openStream(connection: ServerConnection, uris: ReadonlySet<string>, tasks: ReadonlySet<string>): void {
     const before = this.#stream;
     const over = new AbortController();
     this.#stream = over;
     const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
-    const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, connection.identity);
+    this.#requestedTasks = tasks;
+    const wanted = { ...all, resourceSubscriptions: [...uris], taskIds: [...tasks] };
+    const notifications = granted(wanted, connection.identity);
     if (Object.keys(notifications).length === 0) return;
-    const params = { _meta: modernMeta(this.#client), notifications };
+    const client = tasks.size === 0 ? this.#client : withTasks(this.#client);
+    const params = { _meta: modernMeta(client), notifications };
     this.#isAcknowledged = false;
     connection
       .request('subscriptions/listen', params, over.signal)
@@ -212,7 +232,8 @@ const refusedMs = 10 * 60_000;
 
 /** Returns the part of a filter that a server supports. */
 export function granted(filter: Filter, identity: ServerIdentity): Filter {
-  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions = [] } = filter;
+  const { toolsListChanged, promptsListChanged, resourcesListChanged } = filter;
+  const { resourceSubscriptions = [], taskIds = [] } = filter;
   const isSupported = resourceSubscriptions.length > 0 && offers(identity, 'resources', 'subscribe');
   return {
     ...(toolsListChanged === true && offers(identity, 'tools', 'listChanged') ? { toolsListChanged } : {}),
@@ -223,6 +244,7 @@ export function granted(filter: Filter, identity: ServerIdentity): Filter {
       ? { resourcesListChanged }
       : {}),
     ...(isSupported ? { resourceSubscriptions } : {}),
+    ...(taskIds.length > 0 && declaresTasks(identity) ? { taskIds } : {}),
   };
 }
 
@@ -234,6 +256,7 @@ function offers({ capabilities }: ServerIdentity, feature: string, detail: strin
 /** A stream of `subscriptions/listen`: notifies a modern client under its subscription. */
 export class Subscription implements Listener {
   readonly uris: ReadonlySet<string>;
+  readonly taskIds: ReadonlySet<string>;
   readonly principal: string;
   readonly #filter: Filter;
   readonly #id: string | number;
@@ -250,6 +273,7 @@ export class Subscription implements Listener {
     this.#filter = filter;
     this.#notify = notify;
     this.uris = new Set(filter.resourceSubscriptions);
+    this.taskIds = new Set(filter.taskIds);
     const params = { _meta: this.#tag, notifications: filter };
     notify(ownMessage({ method: 'notifications/subscriptions/acknowledged', params }));
   }
@@ -276,11 +300,14 @@ export class Subscription implements Listener {
 export function filterFrom(params: unknown): Filter | undefined {
   const notifications = isObject(params) ? params['notifications'] : undefined;
   if (!isObject(notifications)) return undefined;
-  const { resourceSubscriptions: uris = [], ...flags } = notifications;
-  if (!Array.isArray(uris) || uris.length > maxUris || !uris.every((uri) => typeof uri === 'string'))
-    return undefined;
+  const { resourceSubscriptions: uris = [], taskIds = [], ...flags } = notifications;
+  if (!areTexts(uris, maxUris) || !areTexts(taskIds, maxFollowed)) return undefined;
   const kinds = Object.values(listChanges).filter((kind) => flags[kind] === true);
-  return { ...Object.fromEntries(kinds.map((kind) => [kind, true])), resourceSubscriptions: uris };
+  return { ...Object.fromEntries(kinds.map((kind) => [kind, true])), resourceSubscriptions: uris, taskIds };
+}
+
+function areTexts(values: unknown, most: number): values is string[] {
+  return Array.isArray(values) && values.length <= most && values.every((value) => typeof value === 'string');
 }
 
 /** How many resources one client may subscribe to. */

@@ -9,6 +9,7 @@ export interface ListedTool {
   name: string;
   inputSchema?: unknown;
   annotations?: unknown;
+  execution?: unknown;
 }
 
 /** Reads the tool list of a server. `isWhole` is false if the list has too many pages, and further ones were not read. */

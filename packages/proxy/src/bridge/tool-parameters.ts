@@ -1,14 +1,24 @@
 import { raiseFault } from '@toolhive/contract/fault';
 import type { ServerConnection } from '../connection/connection.ts';
+import { isObject } from '../jsonrpc/message.ts';
 import { mirroredIn } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { listTools } from './tool-list.ts';
+import type { ListedTool } from './tool-list.ts';
 
-const none: readonly MirroredParameter[] = [];
+/** The rules of a server for calls of a tool. */
+export interface ToolCallRules {
+  /** The parameters that are mirrored in headers. */
+  mirrored: readonly MirroredParameter[];
+  /** Whether calls can or must be tasks (MCP 2025-11-25, Tasks, Tool-Level Negotiation). */
+  taskSupport: 'forbidden' | 'optional' | 'required';
+}
 
-type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
+const none: ToolCallRules = { mirrored: [], taskSupport: 'forbidden' };
 
-/** Knows which parameters of a server's tools are mirrored in headers. Reads the server's tool list when necessary. */
+type ByTool = ReadonlyMap<string, ToolCallRules>;
+
+/** Knows how a server's tools are called. Reads the server's tool list when necessary. */
 export class ToolParameters {
   #byTool: ByTool | undefined;
   #loading: Promise<ByTool | undefined> | undefined;
@@ -19,16 +29,18 @@ export class ToolParameters {
     this.#loading = undefined;
   }
 
-  /** Calls back with the mirrored parameters of a tool by the server's own name, at once if they are known. */
-  of(
-    connection: ServerConnection,
-    tool: string,
-    proceed: (mirrored: readonly MirroredParameter[]) => void,
-  ): void {
+  /** Calls back with the rules for a tool by the server's own name, at once if they are known. */
+  of(connection: ServerConnection, tool: string, proceed: (rules: ToolCallRules) => void): void {
     if (this.#byTool !== undefined) return proceed(this.#byTool.get(tool) ?? none);
     this.#load(connection)
       .then((byTool) => proceed(byTool?.get(tool) ?? none))
       .catch(raiseFault);
+  }
+
+  /** Returns the mirrored parameters of a tool. Without a server, the call itself reports that. */
+  mirrored(connection: ServerConnection | undefined, tool: string): Promise<readonly MirroredParameter[]> {
+    if (connection === undefined) return Promise.resolve([]);
+    return new Promise((resolve) => this.of(connection, tool, ({ mirrored }) => resolve(mirrored)));
   }
 
   async #load(connection: ServerConnection): Promise<ByTool | undefined> {
@@ -44,5 +56,11 @@ export class ToolParameters {
 
 async function load(connection: ServerConnection): Promise<ByTool | undefined> {
   const listed = await listTools(connection).catch(() => undefined); // the call itself reports the problem
-  return listed && new Map(listed.tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
+  return listed && new Map(listed.tools.map((tool) => [tool.name, rulesOf(tool)]));
+}
+
+function rulesOf({ inputSchema, execution }: ListedTool): ToolCallRules {
+  const support = isObject(execution) ? execution['taskSupport'] : undefined;
+  const taskSupport = support === 'optional' || support === 'required' ? support : 'forbidden';
+  return { mirrored: mirroredIn(inputSchema), taskSupport };
 }

@@ -127,15 +127,8 @@ export class ServerConnection {
     if (!this.#isOpen) throw new Error('the server is not running');
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const responder: Responder = {
-      notify() {},
-      answer({ value: { result, error } }) {
-        if (error === undefined) resolve(result);
-        else reject(new RefusedRequest(method, error));
-      },
-    };
     const request = ownMessage({ id: 0, method, params: { ...params } });
-    const call = this.#calls.enter(request, responder, this);
+    const call = this.#calls.enter(request, settling(method, resolve, reject), this);
     const cancel = (): void => {
       // The handshake must not be cancelled (MCP 2025-11-25, Cancellation, Behavior Requirements).
       if (this.#peer === undefined) this.#delete(call);
@@ -200,9 +193,14 @@ export class ServerConnection {
     this.#options.owner.lost(this, reason);
   }
 
-  async close(reason: string): Promise<void> {
+  async close(reason: string, options: { keepsSession?: boolean } = {}): Promise<void> {
     this.lose(reason);
-    await this.#options.transport.close();
+    await this.#options.transport.close(options);
+  }
+
+  /** The ID of the server's session, which another connection can continue. */
+  get session(): string | undefined {
+    return this.#options.transport.session;
   }
 
   get #knownPeer(): { generation: ProtocolGeneration; identity: ServerIdentity } {
@@ -295,6 +293,21 @@ export class ServerConnection {
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
+
+/** A responder of ToolHive itself. */
+function settling(
+  method: string,
+  resolve: (result: unknown) => void,
+  reject: (error: unknown) => void,
+): Responder {
+  return {
+    notify() {},
+    answer({ value: { result, error } }) {
+      if (error === undefined) resolve(result);
+      else reject(new RefusedRequest(method, error));
+    },
+  };
 }
 
 /** The messages in a text. Beside other text, only answers to open calls count, because a server may quote messages. */

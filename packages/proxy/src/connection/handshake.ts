@@ -10,6 +10,7 @@ import {
 } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { ownMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import { RefusedRequest } from './connection.ts';
 import type { ServerConnection } from './connection.ts';
 
@@ -128,11 +129,18 @@ async function initialize(
   client: ClientIdentity,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { protocolVersion, capabilities, clientInfo = unnamed } = client;
-  const version = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
-  const params = { protocolVersion: version, capabilities, clientInfo };
   return {
     generation: 'legacy',
-    identity: identityFrom(await connection.request('initialize', params, signal)),
+    identity: identityFrom(await connection.request('initialize', greetingParams(client), signal)),
   };
+}
+
+function greetingParams({ protocolVersion, capabilities, clientInfo = unnamed }: ClientIdentity): object {
+  const version = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
+  return { protocolVersion: version, capabilities, clientInfo };
+}
+
+/** Returns the request with which a client begins a session. */
+export function greetingOf(client: ClientIdentity): Message {
+  return ownMessage({ id: 0, method: 'initialize', params: { ...greetingParams(client) } });
 }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import type { ClientIdentity } from '../protocol/protocol.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
+import type { EarlierSession, Transport } from '../transport/transport.ts';
 import { ServerConnection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
-import { performHandshake } from './handshake.ts';
+import { greetingOf, performHandshake } from './handshake.ts';
 import { PooledConnection, evictable } from './pooled-connection.ts';
+import type { Watcher } from './pooled-connection.ts';
 
 /** How long a handshake may take. */
 const handshakeMs = 60_000;
@@ -32,7 +33,13 @@ export interface PoolOptions {
 }
 
 /** Opens a further connection to the server: starts a process, or begins a session over HTTP. */
-export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
+export type OpenTransport = (signal: AbortSignal, earlier?: EarlierSession) => Promise<Transport>;
+
+/** The session that a connection continues, and the description of its server. */
+export interface Resumed {
+  id: string;
+  identity: ServerIdentity;
+}
 
 /** Where connections come from, until the server ends. */
 interface Source {
@@ -50,10 +57,13 @@ export interface OwnConnection {
    * closed.
    */
   giveBack(key?: string): void;
+  /** Follows something that the server continues to do, until the returned function is called or the connection ends. */
+  watch(watcher: Watcher): () => void;
 }
 
 interface TakeOptions {
-  key?: string;
+  key?: string | undefined;
+  resumed?: Resumed | undefined;
   /** The next clients will use the connection too, so none is opened for them. */
   isForAll?: boolean;
 }
@@ -104,13 +114,20 @@ export class ConnectionPool {
   async take(
     owner: ConnectionOwner,
     client: ClientIdentity,
-    { key, isForAll = false }: TakeOptions = {},
+    { key, isForAll = false, resumed }: TakeOptions = {},
   ): Promise<OwnConnection> {
     const kept =
       key === undefined ? undefined : this.#connections.values().find((pooled) => pooled.keptFor === key);
-    const pooled = kept ?? (await this.#open(client, isForAll));
+    const pooled = kept ?? (await this.#open(client, isForAll, resumed));
     pooled.takenBy(owner);
-    return { connection: pooled.connection, giveBack: (keepFor) => this.#giveBack(pooled, keepFor) };
+    return {
+      connection: pooled.connection,
+      giveBack: (keepFor) => this.#giveBack(pooled, keepFor),
+      watch(watcher) {
+        pooled.watchers.add(watcher);
+        return () => pooled.watchers.delete(watcher);
+      },
+    };
   }
 
   /** Opens a connection for the next client in advance. */
@@ -121,7 +138,7 @@ export class ConnectionPool {
   /** Closes the connections that are kept under a key with this prefix. */
   endKept(prefix: string): void {
     for (const pooled of this.#connections)
-      if (pooled.keptFor?.startsWith(prefix) === true)
+      if (pooled.keptFor?.startsWith(prefix) === true && !pooled.isWorking)
         this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
   }
 
@@ -131,26 +148,33 @@ export class ConnectionPool {
   }
 
   #giveBack(pooled: PooledConnection, key: string | undefined): void {
-    if (key !== undefined && pooled.connection.isOpen) {
-      const end = (): void => {
-        this.#end(pooled, 'the connection was idle for too long').catch(this.#options.onFault);
-      };
-      pooled.keepFor(key, setTimeout(end, this.#options.keepMs()).unref());
-    } else {
+    // A server that still works on something keeps its process, without a next owner.
+    const keptFor = key ?? (pooled.isWorking ? working : undefined);
+    if (keptFor !== undefined && pooled.connection.isOpen) this.#keep(pooled, keptFor);
+    else {
       pooled.owner = undefined;
       this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
     }
     this.#wake();
   }
 
-  async #open(client: ClientIdentity, isForAll: boolean): Promise<PooledConnection> {
+  #keep(pooled: PooledConnection, key: string): void {
+    const { keepMs, onFault } = this.#options;
+    const end = (): void => {
+      if (pooled.isWorking) pooled.keepTimer = setTimeout(end, keepMs()).unref();
+      else this.#end(pooled, 'the connection was idle for too long').catch(onFault);
+    };
+    pooled.keepFor(key, setTimeout(end, keepMs()).unref());
+  }
+
+  async #open(client: ClientIdentity, isForAll: boolean, resumed?: Resumed): Promise<PooledConnection> {
     await this.#room();
     const deadline = performance.now() + this.#options.waitForServerMs;
     try {
       for (;;) {
         const source = await this.#nextSource(deadline);
         try {
-          return await this.#track(this.#openFrom(source, client));
+          return await this.#track(this.#openFrom(source, client, resumed));
         } catch (error) {
           if (!source.over.signal.aborted) throw error;
           // The server ended before receiving a request, so the next connection can take the request.
@@ -173,11 +197,16 @@ export class ConnectionPool {
     return this.#source;
   }
 
-  async #openFrom(source: Source, client: ClientIdentity): Promise<PooledConnection> {
+  async #openFrom(
+    source: Source,
+    client: ClientIdentity,
+    resumed: Resumed | undefined,
+  ): Promise<PooledConnection> {
     const { over } = source;
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
-    const standby = await takeStandby(source).catch(() => undefined);
-    const transport = standby ?? (await source.openTransport(over.signal));
+    const earlier = resumed && { id: resumed.id, greeting: greetingOf(client) };
+    const standby = earlier === undefined ? await takeStandby(source).catch(() => undefined) : undefined;
+    const transport = standby ?? (await source.openTransport(over.signal, earlier));
     const { input, onFault, probeMs } = this.#options;
     const pooled = new PooledConnection({
       onIdle: () => this.#wake(),
@@ -187,12 +216,13 @@ export class ConnectionPool {
     });
     pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
-      await performHandshake(pooled.connection, { client, generation: 'legacy', probeMs, signal });
+      if (resumed !== undefined) pooled.connection.establish('legacy', resumed.identity);
+      else await performHandshake(pooled.connection, { client, generation: 'legacy', probeMs, signal });
       signal.throwIfAborted();
     } catch (error) {
       await pooled.connection.close('the handshake failed');
       // The connection may have ended while on standby.
-      if (standby !== undefined && !signal.aborted) return this.#openFrom(source, client);
+      if (standby !== undefined && !signal.aborted) return this.#openFrom(source, client, resumed);
       throw error;
     }
     this.#connections.add(pooled);
@@ -259,7 +289,8 @@ export class ConnectionPool {
     clearTimeout(pooled.keepTimer);
     this.#ending++;
     try {
-      await this.#track(pooled.connection.close(reason));
+      const keepsSession = pooled.isWorking;
+      await this.#track(pooled.connection.close(reason, { keepsSession }));
     } finally {
       this.#ending--;
       this.#wake();
@@ -276,6 +307,9 @@ export class ConnectionPool {
     return promise;
   }
 }
+
+/** The key of connections that no owner can take. */
+const working = 'working';
 
 /** Rejects if there is none. */
 async function takeStandby(source: Source): Promise<Transport> {

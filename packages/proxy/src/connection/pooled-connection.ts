@@ -19,6 +19,17 @@ export function evictable(connections: Iterable<PooledConnection>): PooledConnec
   return first;
 }
 
+/** Something that a server continues to do after the call that began it, over the connection of the call. */
+export interface Watcher {
+  /** Whether the server works on it, so that the connection is kept. */
+  readonly isRunning: boolean;
+  /** Whether a client follows it over this connection, so that no other client may take the place. */
+  readonly isFollowed: boolean;
+  /** Takes a request of the server. Returns false if it belongs to something else. */
+  asked(request: Message, call: Call | undefined): boolean;
+  lost(reason: string): void;
+}
+
 /** A pooled connection and its current owner, which receives all its messages. */
 export class PooledConnection implements ConnectionOwner {
   declare connection: ServerConnection;
@@ -29,6 +40,7 @@ export class PooledConnection implements ConnectionOwner {
   /** The owner that gave it back, as long as it is kept. */
   #keeper: ConnectionOwner | undefined;
   isNew = true;
+  readonly watchers: Set<Watcher> = new Set();
   readonly #onIdle: () => void;
   readonly #onLost: (pooled: PooledConnection) => void;
 
@@ -38,10 +50,17 @@ export class PooledConnection implements ConnectionOwner {
   }
 
   get use(): Use {
-    if (this.owner === undefined) return 'kept';
+    const watchers = [...this.watchers];
+    if (watchers.some(({ isFollowed }) => isFollowed)) return 'busy';
+    if (this.owner === undefined) return this.isWorking ? 'parked' : 'kept';
     if (this.owner.isParked === true) return 'parked';
     if (this.connection.busy === 0) return 'idle';
     return this.connection.isAwaited ? 'busy' : 'parked';
+  }
+
+  /** The server works on something that no call waits for. */
+  get isWorking(): boolean {
+    return this.watchers.values().some(({ isRunning }) => isRunning);
   }
 
   takenBy(owner: ConnectionOwner): void {
@@ -64,6 +83,7 @@ export class PooledConnection implements ConnectionOwner {
   }
 
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
+    if (this.watchers.values().some((watcher) => watcher.asked(request, call))) return;
     if (this.owner !== undefined) return this.owner.asked(connection, request, call);
     const error = { code: errorCodes.serverError, message: 'no client is connected' };
     connection.respond(request, { error });
@@ -82,5 +102,7 @@ export class PooledConnection implements ConnectionOwner {
     this.owner = undefined;
     this.#onLost(this);
     owner?.lost(connection, reason);
+    for (const watcher of this.watchers) watcher.lost(reason);
+    this.watchers.clear();
   }
 }

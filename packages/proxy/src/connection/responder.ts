@@ -1,4 +1,4 @@
-import { errorMessage, resultMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 
 /** Takes the answer to one request and the messages that precede the answer. */
@@ -39,4 +39,10 @@ export function answerError(
 /** Answers a request with a result. `id` is JSON text. */
 export function answerResult(responder: Responder, id: string, result: object): void {
   responder.answer(resultMessage(id, result));
+}
+
+/** Answers that the method does not exist (JSON-RPC 2.0, section 5.1). */
+export function answerUnknown(request: Message, responder: Responder): void {
+  const message = `${request.value.method} is not known`;
+  answerError(responder, idText(request), errorCodes.methodNotFound, message);
 }

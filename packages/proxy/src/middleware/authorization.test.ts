@@ -2,23 +2,24 @@ import { describe, expect, test } from 'vitest';
 import { readMessage } from '../jsonrpc/message.ts';
 import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
 import { authorization } from './authorization.ts';
-import type { AccessQuestion } from './authorization.ts';
+import type { AccessQuestion, Authorizer } from './authorization.ts';
+import { taskOwners } from './task-owners.ts';
 import type { CallContext, Outcome, Principal } from './middleware.ts';
 
 const ada: Principal = { id: 'ada', claims: { sub: 'ada' } };
 const eve: Principal = { id: 'eve', claims: { sub: 'eve' } };
 
-/** Allows what contains `open`, and remembers what it was asked. */
-function open() {
+/** Allows what contains `open`, or what it is told to, and remembers what it was asked. */
+function open(isAllowed: Authorizer['isAllowed'] = ({ target }) => target.includes('open')) {
   const asked: AccessQuestion[] = [];
-  const middleware = authorization({
-    authorizer: {
-      isAllowed(question) {
-        asked.push(question);
-        return question.target.includes('open');
-      },
+  const authorizer: Authorizer = {
+    isAllowed(question) {
+      asked.push(question);
+      return isAllowed(question);
     },
-  });
+  };
+  const tasks = taskOwners({ authorizer });
+  const middleware = authorization({ authorizer, tasks });
   const pass = (message: object, more: Partial<CallContext> = {}): Outcome => {
     const context: CallContext = {
       workload: 'test',
@@ -41,7 +42,7 @@ function open() {
     const outcome = pass({ id: 1, result }, { direction: 'to client', request: asking, principal });
     return outcome.kind === 'refusal' ? outcome : outcome.value.result;
   };
-  return { asked, pass, request, answer };
+  return { asked, pass, request, answer, tasks };
 }
 
 describe('requests', () => {
@@ -218,19 +219,53 @@ describe('lists', () => {
 });
 
 describe('tasks', () => {
-  test('belong to the principal whose call began them', () => {
-    const { answer, request } = open();
-    answer('tools/call', { task: { taskId: 'one' } });
-    answer('tools/call', { resultType: 'task', taskId: 'two' }, eve);
-    // A server cannot hand the task of one principal to another one.
-    answer('tools/call', { task: { taskId: 'one' } }, eve);
-
-    expect(request('tasks/get', { taskId: 'one' })).toBe('passed');
-    expect(request('tasks/get', { taskId: 'one' }, { principal: eve })).toBe('refused 403');
-    expect(request('tasks/cancel', { taskId: 'two' })).toBe('refused 403');
-    expect(answer('tasks/list', { tasks: [{ taskId: 'one' }, { taskId: 'two' }] })).toEqual({
-      tasks: [{ taskId: 'one' }],
+  /** Lets a call begin a task, as the middleware around this one sees that. */
+  const begin = ({ tasks }: ReturnType<typeof open>, given: object, taskId: string): void => {
+    const call = readMessage(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'tool', arguments: given },
+      }),
+    );
+    const message = readMessage(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { task: { taskId } } }));
+    tasks?.message({
+      workload: 'test',
+      principal: ada,
+      client: { protocolVersion: '2025-11-25', capabilities: {} },
+      direction: 'to client',
+      message,
+      request: call,
     });
+  };
+
+  test('are calls of their tools, with the arguments of the calls', () => {
+    const opened = open(({ arguments: given }) => given?.['size'] === 1);
+    begin(opened, { size: 1 }, 'small');
+    begin(opened, { size: 2 }, 'large');
+
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result'])
+      expect([
+        opened.request(method, { taskId: 'small' }),
+        opened.request(method, { taskId: 'large' }),
+        opened.request(method, { taskId: 'small' }, { principal: eve }),
+        opened.request(method, { taskId: 'other' }),
+      ]).toEqual(['passed', 'refused 403', 'refused 403', 'refused 403']);
+    expect(opened.asked.at(0)).toMatchObject({ action: 'call_tool', target: 'tool', arguments: { size: 1 } });
+    const listed = { tasks: [{ taskId: 'small' }, { taskId: 'large' }, { taskId: 'other' }] };
+    expect(opened.answer('tasks/list', listed)).toEqual({ tasks: [{ taskId: 'small' }] });
+  });
+
+  test('end for their callers when a policy forbids the calls', () => {
+    let isAllowed = true;
+    const opened = open(() => isAllowed);
+    begin(opened, {}, 'one');
+
+    const before = opened.request('tasks/get', { taskId: 'one' });
+    isAllowed = false;
+
+    expect([before, opened.request('tasks/get', { taskId: 'one' })]).toEqual(['passed', 'refused 403']);
   });
 });
 
@@ -242,14 +277,12 @@ describe('notifications', () => {
     expect(pass({ method: 'notifications/execute' }).kind).toBe('refusal');
   });
 
-  test('of servers about resources and tasks go to those who may know', () => {
+  test('of servers about resources go to those who may know', () => {
     const { pass } = open();
     const updated = (uri: string): string =>
       pass({ method: 'notifications/resources/updated', params: { uri } }, { direction: 'to client' }).kind;
 
     expect([updated('open'), updated('shut')]).toEqual(['notification', 'refusal']);
-    const status = { method: 'notifications/tasks/status', params: { taskId: 'one' } };
-    expect(pass(status, { direction: 'to client' }).kind).toBe('refusal');
   });
 });
 

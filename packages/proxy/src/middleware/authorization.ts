@@ -7,6 +7,7 @@ import type { AccessAction } from '../protocol/extensions.ts';
 import { ListedResources } from './listed-resources.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
+import type { TaskOwners } from './task-owners.ts';
 import type { Pins } from './tool-pinning.ts';
 
 export { ListedResources, shortNameOf } from './listed-resources.ts';
@@ -34,7 +35,7 @@ export interface Authorizer {
 
 /** The error code of a denial, as in the original. */
 const deniedCode = 403;
-/** How many tools and tasks of a server are remembered. */
+/** How many tools of a server are remembered. */
 const maxKnown = 10_000;
 
 type TargetReader = (params: Params, text: string) => Target | undefined;
@@ -107,11 +108,14 @@ interface Target {
 export function authorization({
   authorizer,
   pins,
+  tasks,
 }: {
   authorizer?: Authorizer | undefined;
   pins?: Pins | undefined;
+  /** The calls that have become tasks. */
+  tasks?: TaskOwners | undefined;
 }): Middleware | undefined {
-  return authorizer === undefined ? undefined : new Authorization(authorizer, pins);
+  return authorizer === undefined ? undefined : new Authorization(authorizer, pins, tasks);
 }
 
 class Authorization implements Middleware {
@@ -121,12 +125,12 @@ class Authorization implements Middleware {
   readonly #annotations = new Map<string, Readonly<Record<string, unknown>>>();
   /** The resources and templates that the server has listed for any caller. */
   readonly #listed: ListedResources;
-  /** The principals whose calls began tasks, by the ID of each task. */
-  readonly #tasks = new Map<string, string>();
+  readonly #tasks: TaskOwners | undefined;
 
-  constructor(authorizer: Authorizer, pins: Pins | undefined) {
+  constructor(authorizer: Authorizer, pins: Pins | undefined, tasks: TaskOwners | undefined) {
     this.#authorizer = authorizer;
     this.#pins = pins;
+    this.#tasks = tasks;
     this.#listed = new ListedResources(pins?.listedResources());
   }
 
@@ -140,11 +144,12 @@ class Authorization implements Middleware {
     return direction === 'to server' ? this.#request(context) : message;
   };
 
-  #request({ message, principal }: CallContext): Outcome {
+  #request(context: CallContext): Outcome {
+    const { message, principal } = context;
     const { method = '', params = {} } = message.value;
     if (free.has(method) || method === 'tasks/list') return message;
     const task = extensionRequests.get(method)?.task;
-    if (task !== undefined) return this.#ownsTask(principal, params[task]) ? message : denied(method);
+    if (task !== undefined) return this.#taskRequest(context, params[task]);
     if (method === 'subscriptions/listen') return this.#subscription(message, principal);
     const read = governed.get(method);
     if (read === undefined)
@@ -179,8 +184,6 @@ class Authorization implements Middleware {
 
   #serverNotification({ message, principal }: CallContext): Outcome {
     const { method, params = {} } = message.value;
-    if (method === 'notifications/tasks/status')
-      return this.#ownsTask(principal, params['taskId']) ? message : denied('this task');
     if (method !== 'notifications/resources/updated') return message;
     const asked = target('read_resource', params['uri']);
     return asked !== undefined && this.#isAllowed(principal, asked) ? message : denied('this resource');
@@ -195,9 +198,7 @@ class Authorization implements Middleware {
     if (list !== undefined) return this.#list(message, list, result, principal);
     if (method === 'initialize' || method === 'server/discover')
       return withoutOtherExtensions(message, result);
-    if (method === 'tasks/list') return this.#taskList(message, result, principal);
-    if (method === 'tools/call') this.#rememberTask(result, principal);
-    return message;
+    return method === 'tasks/list' ? this.#taskList(context, result) : message;
   }
 
   /** Rebuilt, so that clients read only the filtered list. */
@@ -218,11 +219,26 @@ class Authorization implements Middleware {
     return resultMessage(idText(message), { ...withoutMember(result, member), [member]: items });
   }
 
-  #taskList(message: Message, result: Params, principal: Principal): Outcome {
-    const tasks = membersOf(result, 'tasks').filter(
-      (task) => isObject(task) && this.#ownsTask(principal, task['taskId']),
-    );
-    return resultMessage(idText(message), { ...withoutMember(result, 'tasks'), tasks });
+  #taskList(context: CallContext, result: Params): Outcome {
+    const tasks = membersOf(result, 'tasks').filter((task) => {
+      const called = isObject(task) ? this.#callOf(context, task['taskId']) : undefined;
+      return called !== undefined && this.#isAllowed(context.principal, called);
+    });
+    return resultMessage(idText(context.message), { ...withoutMember(result, 'tasks'), tasks });
+  }
+
+  /** A task is a call of its tool, so a policy that forbids the call by now also covers the task. */
+  #taskRequest(context: CallContext, id: unknown): Outcome {
+    const called = this.#callOf(context, id);
+    if (called === undefined) return denied('this task');
+    return this.#isAllowed(context.principal, called) ? context.message : denied(described(called), called);
+  }
+
+  #callOf(context: CallContext, id: unknown): Target | undefined {
+    const began = this.#tasks?.callOf(context, id);
+    if (began === undefined) return undefined;
+    const { tool, call } = began;
+    return target('call_tool', tool, call && argumentsIn(call.value.params ?? {}, call.text));
   }
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
@@ -245,18 +261,6 @@ class Authorization implements Middleware {
   #rememberTool(name: string, { annotations }: Params): void {
     if (this.#annotations.size >= maxKnown && !this.#annotations.has(name)) return;
     this.#annotations.set(name, isObject(annotations) ? annotations : {});
-  }
-
-  #rememberTask({ task, taskId }: Params, principal: Principal): void {
-    const id = isObject(task) ? task['taskId'] : taskId;
-    // The first one counts: a server could otherwise hand the task of one principal to another one.
-    if (typeof id !== 'string' || this.#tasks.has(id)) return;
-    if (this.#tasks.size >= maxKnown) this.#tasks.delete(this.#tasks.keys().next().value ?? '');
-    this.#tasks.set(id, principal.id);
-  }
-
-  #ownsTask(principal: Principal, id: unknown): boolean {
-    return typeof id === 'string' && this.#tasks.get(id) === principal.id;
   }
 }
 

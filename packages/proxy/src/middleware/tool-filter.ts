@@ -27,6 +27,14 @@ export function toolFilter({ tools }: { tools?: ToolRules | undefined }): Middle
   return filter.length > 0 || isChanged ? new ToolFilter({ filter, overrides }) : undefined;
 }
 
+/** Returns a function from the names of tools that clients see to the server's own names. */
+export function realNames({ overrides = {} }: ToolRules): (visible: string) => string {
+  const real = new Map(
+    Object.entries(overrides).flatMap(([own, { name = '' }]) => (name === '' ? [] : [[name, own]])),
+  );
+  return (visible) => real.get(visible) ?? visible;
+}
+
 /** Returns a server's tool as clients see it. */
 export function toolView({ filter = [], overrides = {} }: ToolRules): (tool: Record<string, unknown>) => {
   isShown: boolean;

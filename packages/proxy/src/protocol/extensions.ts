@@ -41,6 +41,11 @@ interface Extension {
   metaKeys: readonly string[];
 }
 
+/** The key of Tasks in `capabilities.extensions`. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+/** The member of `_meta` that names the task of a message. */
+export const relatedTask = 'io.modelcontextprotocol/related-task';
+
 /** All extensions that policies can cover, by the key in `capabilities.extensions`. */
 export const extensions = {
   /** Skills over MCP (SEP-2640). */
@@ -68,7 +73,7 @@ export const extensions = {
     metaKeys: [],
   },
   /** Tasks (SEP-2663), and the tasks of MCP 2025-11-25, which have the same methods. */
-  'io.modelcontextprotocol/tasks': {
+  [tasksExtension]: {
     title: 'Tasks',
     requests: {
       'tasks/get': { task: 'taskId', namedBy: 'taskId' },
@@ -78,7 +83,7 @@ export const extensions = {
     },
     clientNotifications: ['notifications/tasks/status'],
     schemes: [],
-    metaKeys: ['io.modelcontextprotocol/related-task'],
+    metaKeys: [relatedTask],
   },
   /** MCP Apps (SEP-1865): resources and metadata, without requests of their own. */
   'io.modelcontextprotocol/ui': {

@@ -7,7 +7,7 @@ import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
 import { raiseFault } from '@toolhive/contract/fault';
-import type { SealKeys } from '../bridge/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import { keepContext, serveConnections } from '../http/connections.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 import { hopHeaders } from '../http/hop-headers.ts';

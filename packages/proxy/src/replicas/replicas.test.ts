@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Seal } from '../bridge/seal.ts';
+import { Seal } from '../sealing/seal.ts';
 import { RouteSeal } from './route.ts';
 import { Peers } from './peers.ts';
 import { unknownClient } from '../upstream/server-sessions.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { SealKeys } from '../bridge/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import { SharedStreams } from '../bridge/shared-streams.ts';
 import type { SharedStorage } from '../bridge/shared-streams.ts';
 import type { ConnectionLimits } from '../http/connections.ts';

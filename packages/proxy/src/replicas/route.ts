@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Seal } from '../bridge/seal.ts';
-import type { SealKeys } from '../bridge/seal.ts';
+import { Seal } from '../sealing/seal.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import type { Principal } from '../middleware/middleware.ts';

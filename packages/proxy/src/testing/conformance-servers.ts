@@ -7,8 +7,8 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
 const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
 
-/** What a test server supports: one generation, or both. */
-type Supported = ProtocolGeneration | 'dual';
+/** What a test server supports: one generation, both, or the tasks of 2025-11-25. */
+type Supported = ProtocolGeneration | 'dual' | 'tasks';
 
 /** A server with every feature of its generation, in a process of its own that speaks stdio. */
 export function startStdioServer(generation: Supported): Instance {

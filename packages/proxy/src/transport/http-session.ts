@@ -8,7 +8,7 @@ import { readEvents } from './events.ts';
 import { isAnswer, readAll, readBody, requestIdOf } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import { sessionState } from './session-end.ts';
-import type { TransportListener } from './transport.ts';
+import type { EarlierSession, TransportListener } from './transport.ts';
 
 /** How long to wait before a stream that has ended is opened again. */
 export const firstRetryMs = 500;
@@ -57,6 +57,11 @@ export class HttpSession {
   /** Settles when another session has begun. Undefined while none is about to. */
   get renewing(): Promise<boolean> | undefined {
     return this.#renewing;
+  }
+
+  /** Continues a session of an earlier connection. */
+  resume({ id, greeting }: EarlierSession): void {
+    this.#current = { id, greeting, over: new AbortController() };
   }
 
   /** Takes the answer to `initialize`. */

@@ -17,11 +17,13 @@ import { mediaTypeOf } from './media-type.ts';
 import { describeBody, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import type { TransportListener, Transport } from './transport.ts';
+import type { EarlierSession, Transport, TransportListener } from './transport.ts';
 
 export interface HttpTransportOptions {
   endpoint: UpstreamClient;
   generation: ProtocolGeneration;
+  /** The session to continue. By default, `initialize` begins one. */
+  earlier?: EarlierSession | undefined;
   /** Returns the parameters of a tool that are mirrored in headers. */
   mirrored: (tool: string) => Promise<readonly MirroredParameter[]>;
 }
@@ -56,6 +58,11 @@ export class HttpTransport implements Transport {
       listener: () => this.#listener,
       signal: this.#over.signal,
     });
+    if (options.earlier !== undefined) this.#session.resume(options.earlier);
+  }
+
+  get session(): string | undefined {
+    return this.#session.id;
   }
 
   get #isModern(): boolean {
@@ -68,6 +75,7 @@ export class HttpTransport implements Transport {
 
   agree(revision: string): void {
     this.#version = revision;
+    if (this.#options.earlier !== undefined) this.#session.listen().catch(() => {}); // ends with the connection
   }
 
   send(message: Message): void {
@@ -85,13 +93,13 @@ export class HttpTransport implements Transport {
     void sent.then(() => this.#session.listen()).catch(() => {});
   }
 
-  async close(): Promise<void> {
+  async close({ keepsSession = false }: { keepsSession?: boolean } = {}): Promise<void> {
     if (this.#over.signal.aborted) return;
     this.#listener = undefined;
     const reason = new Error('the conversation is over');
     this.#over.abort(reason);
     for (const post of this.#posts.values()) post.abort(reason);
-    if (this.#session.id === undefined) return;
+    if (this.#session.id === undefined || keepsSession) return;
     const signal = AbortSignal.timeout(2_000);
     await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // the server may be gone
   }

@@ -7,14 +7,23 @@ import type { Message } from '../jsonrpc/message.ts';
 export interface Transport {
   /** How many sent bytes the server has not read yet. */
   readonly unreadBytes: number;
+  /** The ID of the session with a legacy server, which another connection can continue. */
+  readonly session?: string | undefined;
   /** Sends one message. Never throws: `listener.message` or `listener.closed` reports the outcome. */
   send(message: Message): void;
   /** Begins to receive. Called once, before anything is sent. */
   open(listener: TransportListener): void;
   /** Told when the protocol version is known, which some transports name with every message. */
   agree(protocolVersion: string): void;
-  /** Ends the connection. Nothing is received after that. */
-  close(): Promise<void>;
+  /** Ends the connection. Nothing is received after that. With `keepsSession`, another connection can continue its session. */
+  close(options?: { keepsSession?: boolean }): Promise<void>;
+}
+
+/** A session that an earlier connection to a legacy server began. */
+export interface EarlierSession {
+  id: string;
+  /** The request that began the session, in case the server has forgotten the session. */
+  greeting: Message;
 }
 
 export interface TransportListener {

@@ -7,7 +7,7 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import type { Examined, HttpTransportKind } from '../transport/readiness.ts';
 import { SseTransport } from '../transport/sse-transport.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { EarlierSession, Transport } from '../transport/transport.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { UpstreamOptions } from './upstream.ts';
 
@@ -62,7 +62,8 @@ export class HttpBridge implements AsyncDisposable {
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
     const server = {
       transport: this.open(endpoint, generation),
-      openTransport: async () => this.open(endpoint, 'legacy'),
+      openTransport: async (_over: AbortSignal, earlier?: EarlierSession) =>
+        this.open(endpoint, 'legacy', earlier),
       generation,
       legacy: legacy ?? 'unsupported',
     } as const;
@@ -76,8 +77,13 @@ export class HttpBridge implements AsyncDisposable {
   }
 
   /** Opens a conversation with the server. */
-  open(endpoint: UpstreamClient, generation: ProtocolGeneration = 'legacy'): Transport {
+  open(
+    endpoint: UpstreamClient,
+    generation: ProtocolGeneration = 'legacy',
+    earlier?: EarlierSession,
+  ): Transport {
     if (this.#transport === 'sse') return new SseTransport(endpoint);
-    return new HttpTransport({ endpoint, generation, mirrored: (tool) => this.bridge.mirrored(tool) });
+    const mirrored = (tool: string) => this.bridge.mirrored(tool);
+    return new HttpTransport({ endpoint, generation, mirrored, earlier });
   }
 }

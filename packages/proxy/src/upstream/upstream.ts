@@ -4,6 +4,7 @@ import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { SharedStreams } from '../bridge/shared-streams.ts';
+import type { SealKeys } from '../sealing/seal.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { KnownState } from '../bridge/sharing.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -47,6 +48,8 @@ export interface UpstreamOptions {
   messages: MessagePipeline;
   /** The events of sessions that other proxies can continue. By default, only this proxy knows them. */
   shared?: SharedStreams | undefined;
+  /** The keys for the IDs of tasks. */
+  taskKeys?: SealKeys | undefined;
   /** Callers are authenticated, perhaps with an exchange of their tokens for tokens of the server. */
   access?: { exchange?: unknown } | undefined;
   /** Believe the `X-Forwarded-*` headers of requests. */

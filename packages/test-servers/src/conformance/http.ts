@@ -9,6 +9,7 @@ import {
   localhostOriginValidation,
   toNodeHandler,
 } from '@modelcontextprotocol/node';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
@@ -16,6 +17,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { legacyServer } from './legacy.ts';
 import { modernServer } from './modern.ts';
+import { taskServer, taskStorage } from './tasks.ts';
 
 export interface HttpFixture extends AsyncDisposable {
   url: string;
@@ -25,10 +27,13 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 
 /** Serves a generation's conformance server over streamable HTTP, on this machine only. Port 0 selects a free port. */
 export async function serveHttp(
-  era: 'legacy' | 'modern' | 'dual',
+  era: 'legacy' | 'modern' | 'dual' | 'tasks',
   { host, port }: { host: string; port: number },
 ): Promise<HttpFixture> {
-  return serveOwn({ legacy: sessions, modern: stateless, dual: either }[era](), { host, port });
+  return serveOwn({ legacy: sessions, modern: stateless, dual: either, tasks: taskSessions }[era](), {
+    host,
+    port,
+  });
 }
 
 /** Serves requests for `/mcp` that no page of another site has sent. */
@@ -75,13 +80,19 @@ function either(): Answer {
   };
 }
 
-function sessions(): Answer {
+/** Serves sessions whose tasks are in one place. */
+function taskSessions(): Answer {
+  const storage = taskStorage();
+  return sessions(() => taskServer(storage));
+}
+
+function sessions(begin: () => Pick<McpServer, 'connect'> = legacyServer): Answer {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   return async (request, response) => {
     const body = request.method === 'POST' ? await json(request).catch(() => undefined) : undefined;
     const session = request.headers['mcp-session-id'];
     if (session === undefined && isInitializeRequest(body)) {
-      const transport = await openSession(transports);
+      const transport = await openSession(transports, begin());
       return await transport.handleRequest(request, response, body);
     }
     if (session === undefined) return refuse(response, 400, 'a session is needed');
@@ -93,6 +104,7 @@ function sessions(): Answer {
 
 async function openSession(
   transports: Map<string, StreamableHTTPServerTransport>,
+  server: Pick<McpServer, 'connect'>,
 ): Promise<StreamableHTTPServerTransport> {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
@@ -105,7 +117,7 @@ async function openSession(
       transports.delete(session);
     },
   });
-  await legacyServer().connect(transport);
+  await server.connect(transport);
   return transport;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Usage: toolhive-conformance legacy|modern|dual stdio|http. Over HTTP, the server listens on MCP_PORT.
+// Usage: toolhive-conformance legacy|modern|dual|tasks stdio|http. Over HTTP, the server listens on MCP_PORT.
 const [era = '', transport = ''] = process.argv.slice(2);
 
 /** Loads only the necessary modules, because a proxy may start a process for every session. */
@@ -9,6 +9,8 @@ const servers: Record<string, () => Promise<unknown>> = {
   'dual stdio': async () => (await import('./modern.ts')).serveStdio('serve'),
   'legacy http': async () => (await import('./http.ts')).serveHttp('legacy', listenOn()),
   'modern http': async () => (await import('./http.ts')).serveHttp('modern', listenOn()),
+  'tasks stdio': async () => (await import('./tasks.ts')).serveTasksOnStdio(),
+  'tasks http': async () => (await import('./http.ts')).serveHttp('tasks', listenOn()),
   'dual http': async () => (await import('./http.ts')).serveHttp('dual', listenOn()),
 };
 
@@ -18,5 +20,5 @@ const listenOn = () => ({
 });
 
 const serve = servers[`${era} ${transport}`];
-if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern|dual stdio|http');
+if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern|dual|tasks stdio|http');
 await serve();

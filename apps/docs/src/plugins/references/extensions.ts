@@ -8,6 +8,7 @@ export function extensionReference(): string {
     const all: [string, ExtensionRequest][] = Object.entries(requests);
     const actions = all.flatMap(([, { about, lists }]) => [about?.action, lists?.action]);
     if (schemes.length > 0) actions.push('read_resource');
+    if (all.some(([, { task }]) => task !== undefined)) actions.push('call_tool');
     return [
       `${title} (${code(key)})`,
       listOf(all.map(([method]) => method)),
