@@ -193,12 +193,10 @@ export class WorkloadProxy implements AsyncDisposable {
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
     this.#upstream = this.#replicas?.upstream(openUpstream, onFault) ?? openUpstream();
     this.#readsMessages = transport === 'stdio' || !messages.isEmpty || options.access !== undefined;
-    const handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
-    this.#handle = handle;
+    this.#handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
     const { clients } = files.budgets;
-    const together = files.count(clients);
-    const connections = { ...timeLimits, connections: clients, together, ...options.connections };
-    this.#connections = connections;
+    const counted = { connections: clients, together: files.count(clients) };
+    const connections = (this.#connections = { ...timeLimits, ...counted, ...options.connections });
     this.#server = createServer({
       headersTimeout: connections.headersMs,
       requestTimeout: connections.requestMs,

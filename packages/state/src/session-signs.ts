@@ -43,7 +43,7 @@ export class SessionSigns {
       try {
         this.#rows.prepare('INSERT OR REPLACE INTO session_signs VALUES (?, ?, ?)').run(id, version, sign);
       } catch (error) {
-        const reason = messageOf(error); // for example a full disk, which is no reason to stop the server
+        const reason = messageOf(error); // for example a full disk, which must not stop the server
         warn({ reason, sign }, 'a sign of the sessions is known only until the workload is stopped');
       }
     };

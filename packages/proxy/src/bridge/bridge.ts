@@ -168,8 +168,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     // A server that supports only modern clients treats all requests alike, and needs one connection for all sessions.
     const hasOwn = (this.#hasOwn = ({ isLasting }: Session): boolean =>
       sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting);
-    const onBegun = (): void => this.#subscriptions.update();
-    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now, onBegun });
+    this.#tasksForLegacy = new TasksForLegacy({
+      ...limits,
+      now,
+      onBegun: () => this.#subscriptions.update(),
+    });
     this.#listeners = new SessionListeners(this.#subscriptions, this.#tasksForLegacy, hasOwn);
     this.legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
     this.#legacy = new LegacyRouter({
@@ -241,11 +244,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** Takes a message of a legacy client. `responder` is used for a request only. */
   accept(session: Session, received: Message, responder: Responder): void {
     if (received.kind === 'response') return session.answered(received);
-    const shared = this.#hasOwn(session) ? undefined : this.#server.connection;
+    const shared = this.#hasOwn(session) ? undefined : this.connection;
     const answering = withTaskSupport(responder, received, session.client, shared);
-    admit(this.#options.messages, session, received, answering, (message, guarded) =>
-      this.#routeLegacy(session, message, guarded),
-    );
+    const route = (message: Message, guarded: Responder): void =>
+      this.#routeLegacy(session, message, guarded);
+    admit(this.#options.messages, session, received, answering, route);
   }
 
   /** Takes a request of a modern client. */
@@ -315,9 +318,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   #routeLegacy(session: Session, message: Message, responder: Responder): void {
     if (message.kind === 'notification') {
-      const { connection } = this.#server;
-      if (connection !== undefined) this.#legacy.notification(session, message, connection);
-      return; // without a server, there is nothing to notify
+      // Without a server, there is nothing to notify.
+      if (this.connection !== undefined) this.#legacy.notification(session, message, this.connection);
+      return;
     }
     this.#server.whenUp(
       (connection) => {
@@ -344,8 +347,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   #maintain(): void {
     for (const request of this.pending) request.keepAlive(); // first, so that abandoned ones are noticed
     const { abandonedMs } = this.#options.limits;
-    this.#pool.giveUpAbandoned(abandonedMs);
-    this.#server.connection?.giveUpAbandoned(abandonedMs);
+    for (const each of [this.#pool, this.connection]) each?.giveUpAbandoned(abandonedMs);
     this.#processes.maintain();
     this.sessions.maintain();
     this.#tasksForModern.maintain();

@@ -125,7 +125,7 @@ async function toolsFrom(flags: FlagValues, note: (text: string) => void): Promi
 
 /**
  * A daemon that ends no longer answers commands, but still owns the state directory. Throws `conflict` if the other one
- * answers, because it is there to stay.
+ * answers, because it keeps running.
  */
 function openAfterOther(options: CoreOptions, signal: AbortSignal): Promise<Core> {
   let isWaiting = false;

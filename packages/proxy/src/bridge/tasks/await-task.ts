@@ -59,7 +59,7 @@ export function tellServer(
   return askServer(connection, { method, params: described }, { signal, caller: session, isAwaited });
 }
 
-/** Asks the server about a task. Returns the error for the client if there is no such task. */
+/** Asks the server about a task. Returns the error for the client if the task is unknown. */
 export async function findTask(
   asked: Asked,
   taskId: string,

@@ -161,7 +161,7 @@ export function relatedTo({ value }: Message): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** Answers that there is no such task. Everyone who may not know of a task gets this answer. */
+/** Answers that the task is unknown. Everyone who may not know of a task gets this answer. */
 export function unknownTask(request: Message, why = 'the task is unknown or has expired'): Message {
   return errorMessage(idText(request), errorCodes.invalidParams, why);
 }

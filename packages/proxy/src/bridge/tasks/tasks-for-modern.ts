@@ -110,7 +110,7 @@ export class TasksForModern {
     return { cancel: () => over.abort(new Error('the client went away')) };
   }
 
-  /** Returns a task, or why there is none. */
+  /** Returns a task, or the reason why it is unknown. */
   async find(id: string, caller: Caller, identity: ServerIdentity): Promise<ServerTask | string> {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known.task;
