@@ -168,11 +168,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     // A server that supports only modern clients treats all requests alike, and needs one connection for all sessions.
     const hasOwn = (this.#hasOwn = ({ isLasting }: Session): boolean =>
       sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting);
-    this.#tasksForLegacy = new TasksForLegacy({
-      ...limits,
-      now,
-      onBegun: () => this.#subscriptions.update(),
-    });
+    const onBegun = (): void => this.#subscriptions.update();
+    this.#tasksForLegacy = new TasksForLegacy({ ...limits, now, onBegun });
     this.#listeners = new SessionListeners(this.#subscriptions, this.#tasksForLegacy, hasOwn);
     this.legacySupport = new LegacySupport(this.#pool, this.#client, () => this.#listeners.follow());
     this.#legacy = new LegacyRouter({
@@ -309,11 +306,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const reason = 'the workload was stopped';
     clearInterval(this.#maintenance);
-    this.disconnect(reason, true);
+    this.disconnect('the workload was stopped', true);
     this.sessions.closeAll();
-    await this.#pool.close(reason, true);
+    await this.#pool.close('the workload was stopped', true);
   }
 
   #routeLegacy(session: Session, message: Message, responder: Responder): void {
