@@ -6,7 +6,9 @@ import type {
   InProcessServerOptions,
 } from '@toolhive/proxy/in-process-server';
 import { Calls, conversationOf } from './calls.ts';
+import { isObject } from '@toolhive/proxy/message';
 import { Catalog, renamedApp } from './catalog.ts';
+import type { Listing, Route } from './catalog.ts';
 import { Listeners } from './listeners.ts';
 import type { Members } from './members.ts';
 import { ResourceRoutes } from './resource-routes.ts';
@@ -21,6 +23,24 @@ export interface CombinationOptions {
   /** Writes to the log of the endpoint. */
   note: (text: string) => void;
   onFault: (error: unknown) => void;
+}
+
+/** A skill of a server (SEP-2640), with the URI that clients know. All texts are those of the server. */
+export interface KnownSkill {
+  server: string;
+  uri: string;
+  name: string;
+  description: string;
+  /** The entry of the skill. */
+  entry: Readonly<Record<string, unknown>>;
+}
+
+function skillAt(uri: string, { view, own }: Route): KnownSkill {
+  const entry = view.lists.skills.find(own)?.value ?? {};
+  const { frontmatter } = entry;
+  const { name, description } = isObject(frontmatter) ? frontmatter : {};
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  return { server: view.member.name, uri, name: text(name), description: text(description), entry };
 }
 
 const changing = { listChanged: true };
@@ -45,6 +65,7 @@ export class Combination implements AsyncDisposable {
   readonly #routes: ResourceRoutes;
   readonly #listeners: Listeners;
   readonly #calls: Calls;
+  readonly #skills = new WeakMap<Listing, readonly KnownSkill[]>();
 
   constructor({ chosen = () => undefined, pollingMs = 60_000, ...options }: CombinationOptions) {
     const catalog = new Catalog({
@@ -78,6 +99,14 @@ export class Combination implements AsyncDisposable {
   ): Promise<InProcessResult> {
     if (method.startsWith('tools/')) throw unknownMethod(method);
     return this.answer(method, params, call);
+  }
+
+  /** Returns the skills of all servers. As long as nothing changes, the list is the same object. */
+  async skills(caller: InProcessCaller, signal: AbortSignal): Promise<readonly KnownSkill[]> {
+    const listing = await this.#catalog.list('skills', caller, signal);
+    const known = this.#skills.get(listing) ?? [...listing.routes].map(([uri, route]) => skillAt(uri, route));
+    this.#skills.set(listing, known);
+    return known;
   }
 
   /** Returns the metadata of a server's tool (MCP Apps) with the URIs that clients know. */

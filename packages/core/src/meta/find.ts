@@ -9,6 +9,7 @@ import type { MetaSettings } from '@toolhive/tool-search/settings';
 import type { FoundTool, MatchReason, ToolIndex } from '@toolhive/tool-search/tool-index';
 import type { IndexedTool, ToolDirectory, Visible } from './directory.ts';
 import { EmbeddingSearch } from '@toolhive/tool-search/embeddings';
+import { SkillFinder, describeSkill } from './find-skills.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { FindTool } from './tool-inputs.ts';
 import { callName, sharedNames } from './tool-names.ts';
@@ -38,10 +39,12 @@ export class Finder {
   readonly feedback: RelevanceFeedback = new RelevanceFeedback();
   readonly #options: FinderOptions;
   readonly #embeddings: EmbeddingSearch | undefined;
+  readonly #skills: SkillFinder;
 
   constructor(options: FinderOptions) {
     this.#options = options;
     const { settings, apiKey, lookup, note } = options;
+    this.#skills = new SkillFinder(options.others);
     this.#embeddings =
       settings.embeddings === undefined
         ? undefined
@@ -53,10 +56,12 @@ export class Finder {
     const query = queryOf(input);
     const visible = await directory.visibleTo(call.caller, call.signal);
     const index = await directory.current(call.signal);
-    const includes = (tool: IndexedTool): boolean =>
-      visible.views.has(tool.id) &&
-      (input.server === undefined || tool.server === input.server) &&
-      (input.group === undefined || tool.group === input.group);
+    const groups = new Map(visible.servers.map(({ name, group }) => [name, group]));
+    const isAsked = (server: string): boolean =>
+      (input.server === undefined || server === input.server) &&
+      (input.group === undefined || groups.get(server) === input.group);
+    const skills = await this.#skills.find(query, { ...call, ...settings, includes: isAsked });
+    const includes = (tool: IndexedTool): boolean => visible.views.has(tool.id) && isAsked(tool.server);
     const boostOf = this.feedback.boostOf(call.callerKey, query);
     const limit = input.limit ?? settings.maxTools;
     const search = {
@@ -75,6 +80,7 @@ export class Finder {
     return {
       value: {
         tools: found.map((one) => describeTool(one, shared, this.#options.others)),
+        ...(skills.length === 0 ? {} : { skills: skills.map(describeSkill).map(printableParts) }),
         ...(found.length === 0 ? { servers: visible.servers.slice(0, maxServers) } : {}),
         ...(visible.problems.length === 0 ? {} : { unavailable: visible.problems.map(readable) }),
         ...(problem === undefined ? {} : { search_problem: problem }),
