@@ -17,6 +17,7 @@ import { errorReference } from '../apps/docs/src/plugins/references/errors.ts';
 import { eventReference } from '../apps/docs/src/plugins/references/events.ts';
 import { glossaryReference } from '../apps/docs/src/plugins/references/glossary.ts';
 import { extensionReference } from '../apps/docs/src/plugins/references/extensions.ts';
+import { featureReference } from '../apps/docs/src/plugins/references/features.ts';
 import { limitReference } from '../apps/docs/src/plugins/references/limits.ts';
 import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
 import { feedPath, releaseReference } from '../apps/docs/src/plugins/references/releases.ts';
@@ -56,6 +57,7 @@ async function siteFiles(): Promise<Record<string, string>> {
       '_events.md': eventReference(),
       '_glossary.md': glossaryReference(),
       '_extensions.md': extensionReference(),
+      '_features.md': featureReference(),
       '_limits.md': limitReference(),
       '_permission-profile.md': permissionProfileReference(),
       '_registry-schema.md': registryReference(registryJsonSchema()),

@@ -19,8 +19,8 @@ export type Params = Record<string, unknown> & { _meta?: { progressToken?: unkno
 /** Answers a request. Without a result, the request is not answered. */
 type Answer = (params: Params, process: Process, canceled: AbortSignal) => unknown;
 
-/** What a legacy server answers, by method. A test may change it. */
-export type Manners = Record<string, Answer>;
+/** The answers of a legacy server, by method. A test may change them. A method without an answer is unknown. */
+export type Manners = Record<string, Answer | undefined>;
 
 export interface TestServers {
   runtime: Runtime;
@@ -68,7 +68,7 @@ export function openServers(servers: Record<string, Manners>): TestServers {
     const send = (message: object): void => {
       output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     };
-    const own: Process = {
+    const process: Process = {
       memory: [],
       send,
       ask(method, params) {
@@ -79,13 +79,14 @@ export function openServers(servers: Record<string, Manners>): TestServers {
         return promise;
       },
     };
-    processes.set(name, (processes.get(name) ?? new Set()).add(own));
+    processes.set(name, (processes.get(name) ?? new Set()).add(process));
     const answer = async ({ id, method = '', params = {} }: Line): Promise<void> => {
       const canceled = new AbortController();
       calls.set(id, canceled);
-      const found = servers[name]?.[method] ?? usual[method];
+      const own = servers[name] ?? {};
+      const found = Object.hasOwn(own, method) ? own[method] : usual[method];
       if (found === undefined) return send({ id, error: { code: -32601, message: `no ${method}` } });
-      const result = await found(params, own, canceled.signal);
+      const result = await found(params, process, canceled.signal);
       if (result !== undefined) send({ id, result });
     };
     for await (const line of createInterface({ input })) {
@@ -95,7 +96,7 @@ export function openServers(servers: Record<string, Manners>): TestServers {
       else if (method === 'notifications/cancelled') calls.get(params?.requestId)?.abort();
       else if (id !== undefined) answer(message).catch(() => {});
     }
-    processes.get(name)?.delete(own);
+    processes.get(name)?.delete(process);
   };
   return {
     runtime: openMemoryRuntime(new Map([[formatSource(testServersSource), serve]])),
