@@ -438,6 +438,7 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
       `${path}-shm`,
     ]),
     paths.clientEntries,
+    paths.taskKey,
     paths.auditFile,
     paths.auditAnchor,
     secrets,

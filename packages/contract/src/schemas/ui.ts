@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { appHost, maxAppHosts } from '../app-hosts.ts';
+import { appHostForm, isAppHost, maxAppHosts } from '../app-hosts.ts';
 
 export const UiAddress = z
   .object({
@@ -24,7 +24,13 @@ export const UiSignIn = z
     examples: [{ code: 'dGhpcyBjb2RlIGlzIG9ubHkgYW4gZXhhbXBsZQ' }],
   });
 
-const AppHosts = z.array(z.string().max(300).regex(appHost)).max(maxAppHosts).optional();
+const AppHost = z
+  .string()
+  .max(300)
+  .regex(appHostForm, 'expected https:// or wss:// and a public name')
+  .refine(isAppHost, 'the name leads to this machine or its network');
+
+const AppHosts = z.array(AppHost).max(maxAppHosts).optional();
 
 export const UiAppRequest = z
   .object({

@@ -11,7 +11,7 @@ export class EventStream {
     this.#response = response;
     response.writeHead(200, {
       'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
       ...headers,
     });

@@ -1,4 +1,4 @@
-import { appHost, maxAppHosts } from '@toolhive/contract/app-hosts';
+import { isAppHost, maxAppHosts } from '@toolhive/contract/app-hosts';
 import { asObject } from '../../api/mcp.ts';
 import type { Values } from '../../api/mcp.ts';
 
@@ -31,7 +31,7 @@ export function pageOf(result: Values, uri: string): AppPage {
 
 /** Whether the user can grant a host. */
 export function isGrantable(host: string): boolean {
-  return host.length <= 300 && appHost.test(host);
+  return host.length <= 300 && isAppHost(host);
 }
 
 function bounded(text: string): string {
