@@ -106,6 +106,7 @@ describe('a workload', () => {
           remote: false,
           protocol: 'legacy',
           runtime: 'memory',
+          session_processes: expect.stringContaining('a process for each session'),
           warnings: ['nothing is isolated'],
           limits: ['nothing is isolated'],
           resources: { memory: 2 * 1024 ** 3, cpus: 2, pids: 512, disk: 2 * 1024 ** 3, open_files: 4096 },
