@@ -112,7 +112,7 @@ async function connect(version: ClientVersion, way: Way, url: string): Promise<C
       const asked = isMeta
         ? { name: 'call_tool', arguments: { server_name: 'all', tool_name: name, parameters: {} } }
         : { name, arguments: {} };
-      return (await client.callTool(asked, options)) as Awaited<ReturnType<Caller['call']>>;
+      return client.callTool(asked, options);
     },
     async tool() {
       if (!isMeta) {

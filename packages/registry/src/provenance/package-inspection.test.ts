@@ -144,7 +144,7 @@ describe('a package of npm', () => {
   test('whose version has changed since it was installed is not installed again', async () => {
     await create('one');
     await registry.republish(await publish('1.0.0', { description: 'replaced' }));
-    await rm(join(core.paths.cache, 'packages'), { recursive: true });
+    await rm(join(core.paths.cache, 'packages'), { recursive: true, maxRetries: 5 }); // an installation may still clean up
 
     const creating = create('two');
 
@@ -158,7 +158,7 @@ describe('a package of npm', () => {
     await create('one');
     await core[Symbol.asyncDispose]();
     await registry.republish(await publish('1.0.0', { description: 'replaced' }));
-    await rm(join(core.paths.cache, 'packages'), { recursive: true });
+    await rm(join(core.paths.cache, 'packages'), { recursive: true, maxRetries: 5 }); // an installation may still clean up
     core = await open();
 
     await expect(create('two')).rejects.toMatchObject({ kind: 'conflict' });
