@@ -4,7 +4,8 @@ import type { ApprovedItem } from '@toolhive/contract/tool-pins';
 import type { Listing, PinnedKind, Pins, Review } from '@toolhive/proxy/tool-pinning';
 import { annotationsIn } from './annotations.ts';
 import type { Annotations } from './annotations.ts';
-import { SkillFiles } from './skill-files.ts';
+import { differingSkill } from './skill-files.ts';
+import type { RecordedSkill } from './skill-files.ts';
 import { versionOf } from './difference.ts';
 
 /** A version of an item that a server has listed. */
@@ -50,7 +51,6 @@ export class FixedPins implements Pins {
   readonly isEnforced: boolean;
   readonly #options: FixedPinsOptions;
   readonly #pins = new Map<string, Pin>();
-  #files: SkillFiles | undefined;
   /** The listed resources without a pin. Lists may omit resources, so others can be read. */
   readonly #unpinned = new Set<string>();
 
@@ -83,7 +83,6 @@ export class FixedPins implements Pins {
       if (isApproved && !pin.contents.has(hash)) {
         pin.contents.set(hash, content);
         pin.annotations = undefined;
-        if (kind === 'skill') this.#files = undefined;
       }
       isAllApproved &&= isApproved;
       shown.push(isApproved || !this.isEnforced ? value : undefined);
@@ -112,18 +111,17 @@ export class FixedPins implements Pins {
 
   refusalOfFile(uri: string, digestsOf: () => readonly string[]): string | undefined {
     if (!this.isEnforced) return undefined;
-    this.#files ??= new SkillFiles(this.#skills());
-    const skill = this.#files.differs(uri, digestsOf);
+    const skill = differingSkill(uri, this.#skills(), digestsOf);
     if (skill === undefined) return undefined;
     const what = `the file ${JSON.stringify(uri.slice(0, maxName))}`;
     return `${what} differs from the pinned skill ${JSON.stringify(skill)}, and cannot be used; ${this.#options.fix}`;
   }
 
   /** The pinned skills that the server has listed. A skill is listed before its files are read. */
-  *#skills(): Generator<{ uri: string; contents: string[] }> {
+  *#skills(): Generator<RecordedSkill> {
     for (const [key, { contents }] of this.#pins)
       if (key.startsWith('skill ') && contents.size > 0)
-        yield { uri: key.slice('skill '.length), contents: [...contents.values()] };
+        yield { uri: key.slice('skill '.length), contents: () => [...contents.values()] };
   }
 
   annotationsOf(tool: string): Annotations | undefined {

@@ -97,3 +97,12 @@ test('a database that cannot be written is a warning', async () => {
 
   expect(test.warnings).toEqual(['a sign of the sessions is known only until the workload is stopped']);
 });
+
+test('signs that cannot be read count as a sign, because sessions must not share a process by mistake', async () => {
+  await using test = await openSigns();
+  const { signOf } = test.known(aWorkload());
+  test.closeDatabase();
+
+  expect(signOf(version)).toBe('forgotten');
+  expect(test.warnings).toEqual([expect.stringContaining('earlier runs are unknown')]);
+});

@@ -34,10 +34,18 @@ export class SessionSigns {
     { warn }: { warn: (fields: Record<string, unknown>, message: string) => void },
   ): { knownState: KnownState } {
     const signOf = (version: string): string | undefined => {
-      const row = this.#rows
-        .prepare('SELECT sign FROM session_signs WHERE workload = ? AND version = ?')
-        .get(id, version);
-      return row === undefined ? undefined : String(row['sign']);
+      try {
+        const row = this.#rows
+          .prepare('SELECT sign FROM session_signs WHERE workload = ? AND version = ?')
+          .get(id, version);
+        return row === undefined ? undefined : String(row['sign']);
+      } catch (error) {
+        warn(
+          { reason: messageOf(error) },
+          'sessions get separate processes, because earlier runs are unknown',
+        );
+        return 'forgotten';
+      }
     };
     const seen = (version: string, sign: string): void => {
       try {

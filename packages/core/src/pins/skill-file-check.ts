@@ -1,10 +1,10 @@
-import { SkillFiles } from '@toolhive/access/skill-files';
+import { differingSkill } from '@toolhive/access/skill-files';
+import type { RecordedSkill } from '@toolhive/access/skill-files';
 import type { PinRecords } from './records.ts';
 
 /** Compares the files that clients read with the recorded entries of skills. */
 export class SkillFileCheck {
   readonly #records: PinRecords;
-  #known: { key: string; files: SkillFiles } | undefined;
   /** The files that were reported, because clients read files again and again. */
   readonly #reported = new Set<string>();
 
@@ -14,9 +14,7 @@ export class SkillFileCheck {
 
   /** Returns the URI of the skill whose file differs. Versions that wait for approval count only with `withPending`. */
   differs(uri: string, digestsOf: () => readonly string[], withPending: boolean): string | undefined {
-    const key = `${this.#records.version} ${withPending}`;
-    if (this.#known?.key !== key) this.#known = { key, files: new SkillFiles(this.#skills(withPending)) };
-    return this.#known.files.differs(uri, digestsOf);
+    return differingSkill(uri, this.#skills(withPending), digestsOf);
   }
 
   /** Whether a file has not been reported in this version of the records. */
@@ -27,11 +25,11 @@ export class SkillFileCheck {
     return true;
   }
 
-  *#skills(withPending: boolean): Generator<{ uri: string; contents: (string | undefined)[] }> {
+  *#skills(withPending: boolean): Generator<RecordedSkill> {
     for (const { kind, name, approved, pending } of this.#records.all()) {
       const versions = withPending && pending !== undefined ? [...approved, pending] : approved;
       if (kind === 'skill' && versions.length > 0)
-        yield { uri: name, contents: versions.map(this.#records.contentOf) };
+        yield { uri: name, contents: () => versions.map(this.#records.contentOf) };
     }
   }
 }

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { PolicyDoubts } from '@toolhive/access/policy-doubts';
@@ -37,16 +38,22 @@ export function telemetryPart(service: { version: string; env: NodeJS.ProcessEnv
   };
 }
 
-/** The IDs of tasks stay valid after a restart. Without the key, they last as long as the proxy. */
+/**
+ * The IDs of tasks stay valid after a restart, but not for another workload that gets the same name. Without the key, they
+ * last as long as the proxy.
+ */
 export function tasksPart(path: string): ProxyPart {
   let reading: Promise<Uint8Array> | undefined;
   return {
-    async proxyOptions(_workload, { warn }) {
+    async proxyOptions({ id }, { warn }) {
       reading ??= ownKey(path); // once, because several workloads start at the same time
-      const key = await reading.catch((error: unknown) =>
-        warn({ err: error }, 'tasks will end with the daemon, because their key cannot be stored'),
-      );
-      return key === undefined ? {} : { taskKeys: () => [key] };
+      const key = await reading.catch((error: unknown) => {
+        reading = undefined; // the next start tries again
+        warn({ err: error }, 'tasks will end with the daemon, because their key cannot be stored');
+      });
+      if (key === undefined) return {};
+      const own = new Uint8Array(hkdfSync('sha256', key, id, 'tasks', key.length));
+      return { taskKeys: () => [own] };
     },
   };
 }

@@ -15,6 +15,7 @@ const signs = {
   subscribed: 'a client subscribed to a resource',
   changed: 'the server changed its lists',
   level: 'a client chose a log level',
+  forgotten: 'its earlier runs are unknown',
 } as const;
 export type StateSign = keyof typeof signs;
 
