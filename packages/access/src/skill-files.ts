@@ -23,7 +23,7 @@ export function differingSkill(
 ): string | undefined {
   const around: RecordedSkill[] = [];
   for (const skill of skills) if (contains(skill.uri, file)) around.push(skill);
-  // The nearest skill first: a nested one counts more than those around it.
+  // The nearest skill first: a nested one precedes those around it.
   const nearest = around.toSorted((one, other) => other.uri.length - one.uri.length).slice(0, maxNested);
   if (nearest.length === 0) return undefined;
   const digests = digestsOf();

@@ -1,9 +1,9 @@
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { mcpCaller } from '@toolhive/api/testing/mcp-caller';
 import { clientVersions, features, unsupportedReason, ways } from '@toolhive/proxy/support';
 import type { ClientVersion, Feature, Way } from '@toolhive/proxy/support';
+import { deliverOneByOne } from '@toolhive/proxy/testing/deliver-one-by-one';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { openWorld } from './testing/world.ts';
@@ -130,20 +130,9 @@ async function connect(version: ClientVersion, way: Way, url: string): Promise<C
   };
 }
 
-/** The official client loses progress that arrives in one read with the result, so each message gets its own turn. */
-function deliverOneByOne(transport: SSEClientTransport | StreamableHTTPClientTransport): void {
-  const { onmessage: receive } = transport;
-  let delivered = Promise.resolve();
-  Object.assign(transport, {
-    onmessage(message: JSONRPCMessage) {
-      delivered = delivered.then(() => receive?.(message)).then(() => setImmediate());
-    },
-  });
-}
-
 const text = ({ content }: { content: { text?: string }[] }): string => content[0]?.text ?? '';
 
-/** Whether each feature works. Throws if it does not. */
+/** Returns whether a feature works. Throws if it should and does not. */
 const trials: Record<
   Feature,
   (

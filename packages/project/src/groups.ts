@@ -84,7 +84,7 @@ export function withNames(before: readonly string[] = [], groups: readonly Group
   return [...new Set([...before, ...named])];
 }
 
-/** Takes the endpoints away from groups whose servers are gone. */
+/** Removes the endpoints from groups without servers. */
 export async function clearGroups(core: Core, names: readonly string[], call: Call): Promise<void> {
   for (const name of names) {
     const { endpoint } = core.groups.all().find((group) => group.name === name) ?? {};
@@ -93,7 +93,7 @@ export async function clearGroups(core: Core, names: readonly string[], call: Ca
   }
 }
 
-/** The address of a group's endpoint. */
+/** The URL that clients use for a group. */
 async function urlOf(core: Core, group: string): Promise<string | undefined> {
   const server = core.workloads
     .inGroup(group)

@@ -1,14 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   Client as ModernClient,
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
+import { deliverOneByOne } from './testing/deliver-one-by-one.ts';
 import { openTestProxy } from './testing/test-proxy.ts';
 import type { TestProxy } from './testing/test-proxy.ts';
 
@@ -55,20 +54,6 @@ async function connectClient(kind: ClientKind, url: string): Promise<Connected> 
   await client.connect(transport);
   deliverOneByOne(transport);
   return { client, heard, [Symbol.asyncDispose]: () => client.close() };
-}
-
-/**
- * Gives the client each message in a separate turn of the event loop. The official client forgets the listener of a call
- * with its result, and calls listeners a moment later, so it loses progress that arrives in one read with the result.
- */
-function deliverOneByOne(transport: SSEClientTransport | StreamableHTTPClientTransport): void {
-  const { onmessage: receive } = transport;
-  let delivered = Promise.resolve();
-  Object.assign(transport, {
-    onmessage(message: JSONRPCMessage) {
-      delivered = delivered.then(() => receive?.(message)).then(() => setImmediate());
-    },
-  });
 }
 
 async function callText(

@@ -3,7 +3,7 @@ import type { Manners, Params } from './servers.ts';
 /** What a server notes of its clients. */
 export interface Observed {
   canceled: number;
-  /** Called when a call waits that never ends by itself. */
+  /** Called when a call begins to wait for its cancellation. */
   onWaiting?: () => void;
 }
 

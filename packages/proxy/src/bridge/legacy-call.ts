@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Call, ServerConnection } from '../connection/connection.ts';
-import { answerError, withAnswer } from '../connection/responder.ts';
+import { answerError, withAnswer, withNotify } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, insertMembers, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -43,21 +43,15 @@ export function askModern(
  */
 function withRisingProgress(responder: Responder): Responder {
   let reached = Number.NEGATIVE_INFINITY;
-  return {
-    ...withAnswer(responder, (response) => responder.answer(response)),
-    get isAbandoned() {
-      return responder.isAbandoned === true;
-    },
-    notify(notification) {
-      const { method, params } = notification.value;
-      const progress = params?.['progress'];
-      if (method === 'notifications/progress' && typeof progress === 'number') {
-        if (progress <= reached) return;
-        reached = progress;
-      }
-      responder.notify(notification);
-    },
-  };
+  return withNotify(responder, (notification) => {
+    const { method, params } = notification.value;
+    const progress = params?.['progress'];
+    if (method === 'notifications/progress' && typeof progress === 'number') {
+      if (progress <= reached) return;
+      reached = progress;
+    }
+    responder.notify(notification);
+  });
 }
 
 function askRound(

@@ -90,7 +90,7 @@ export class Sharing {
     return `a process for each session, because ${why}`;
   }
 
-  /** Decides anew for a server that has started. */
+  /** Decides again for a server that has started. */
   decide(connection: ServerConnection, version = ''): void {
     if (this.#options.sessions !== 'auto') return;
     this.#connection = connection;

@@ -25,6 +25,17 @@ export function withAnswer(responder: Responder, answer: Responder['answer']): R
   };
 }
 
+/** Returns a responder whose notifications go to `notify` instead. */
+export function withNotify(responder: Responder, notify: Responder['notify']): Responder {
+  return {
+    ...withAnswer(responder, (response) => responder.answer(response)),
+    get isAbandoned() {
+      return responder.isAbandoned === true;
+    },
+    notify,
+  };
+}
+
 /** Answers a request with an error. `id` is JSON text. */
 export function answerError(
   responder: Responder,

@@ -4,11 +4,11 @@ import { duplexPair } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Agent } from 'undici';
+import { askServer } from '../connection/ask-server.ts';
 import { ServerConnection } from '../connection/connection.ts';
 import { joinConversation } from '../endpoint/conversation.ts';
 import type { Conversation } from '../endpoint/conversation.ts';
 import { relayAuthorization } from '../http/relay.ts';
-import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { mirroredIn } from '../protocol/mirrored-parameters.ts';
 import { modernVersion } from '../protocol/protocol.ts';
@@ -80,24 +80,8 @@ export class ProxyClient implements AsyncDisposable {
   }
 
   /** Sends a request and returns the response, which may be an error. Rejects when the signal aborts. */
-  async ask(
-    method: string,
-    params: Record<string, unknown>,
-    { signal, notify = () => {} }: ProxyRequest,
-  ): Promise<Message> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Message>();
-    const call = this.#connection.ask(ownMessage({ id: 0, method, params }), { notify, answer: resolve });
-    const cancel = (): void => {
-      if (call !== undefined) this.#connection.cancel(call, 'the client canceled the request');
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', cancel, { once: true });
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', cancel);
-    }
+  ask(method: string, params: Record<string, unknown>, options: ProxyRequest): Promise<Message> {
+    return askServer(this.#connection, { method, params }, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -35,7 +35,7 @@ interface Exception {
   feature: Feature;
   clients?: readonly ClientVersion[];
   ways?: readonly Way[];
-  /** A sentence that says why the feature is not there. */
+  /** The reason, as a sentence for the documentation. */
   reason: string;
 }
 
@@ -62,7 +62,7 @@ export const exceptions: readonly Exception[] = [
   },
 ];
 
-/** Returns why a feature is not there. Undefined if it works. */
+/** Returns the reason why a feature does not work. Undefined if it works. */
 export function unsupportedReason(
   feature: Feature,
   { client, way }: { client: ClientVersion; way: Way },

@@ -6,7 +6,7 @@ import type { Responder } from '../../connection/responder.ts';
 import { idText, isObject, restate } from '../../jsonrpc/message.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { modernMeta } from '../../protocol/protocol.ts';
-import { askServer, orAborted } from './ask-server.ts';
+import { askServer, orAborted } from '../../connection/ask-server.ts';
 import { isOver, readTask, withTasks } from './forms.ts';
 import type { PollLimits, Task } from './forms.ts';
 import type { KnownTask } from './session-tasks.ts';

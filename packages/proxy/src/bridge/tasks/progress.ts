@@ -1,4 +1,4 @@
-import { withAnswer } from '../../connection/responder.ts';
+import { withNotify } from '../../connection/responder.ts';
 import type { Responder } from '../../connection/responder.ts';
 import { readMessage, written } from '../../jsonrpc/message.ts';
 import type { Message } from '../../jsonrpc/message.ts';
@@ -14,19 +14,13 @@ export function withStatusProgress(
 ): { responder: Responder; report: (task: Pick<Task, 'statusMessage'>) => void } {
   let reached = 0;
   let last: string | undefined;
-  const counting: Responder = {
-    ...withAnswer(responder, (response) => responder.answer(response)),
-    get isAbandoned() {
-      return responder.isAbandoned === true;
-    },
-    notify(notification) {
-      const { method, params } = notification.value;
-      const progress = params?.['progress'];
-      if (method === 'notifications/progress' && typeof progress === 'number')
-        reached = Math.max(reached, progress);
-      responder.notify(notification);
-    },
-  };
+  const counting = withNotify(responder, (notification) => {
+    const { method, params } = notification.value;
+    const progress = params?.['progress'];
+    if (method === 'notifications/progress' && typeof progress === 'number')
+      reached = Math.max(reached, progress);
+    responder.notify(notification);
+  });
   const report = ({ statusMessage }: Pick<Task, 'statusMessage'>): void => {
     if (call.token === undefined || statusMessage === undefined || statusMessage === last) return;
     last = statusMessage;

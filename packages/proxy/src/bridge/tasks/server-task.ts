@@ -7,7 +7,7 @@ import type { Message } from '../../jsonrpc/message.ts';
 import { relatedTask } from '../../protocol/extensions.ts';
 import { isOffered } from '../../protocol/protocol.ts';
 import type { ClientIdentity } from '../../protocol/protocol.ts';
-import { askServer, orAborted } from './ask-server.ts';
+import { askServer, orAborted } from '../../connection/ask-server.ts';
 import { isOver, readTask, relatedTo } from './forms.ts';
 import type { PollLimits, Task } from './forms.ts';
 

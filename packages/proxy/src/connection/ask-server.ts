@@ -1,6 +1,6 @@
-import type { ServerConnection } from '../../connection/connection.ts';
-import { ownMessage } from '../../jsonrpc/message.ts';
-import type { Message } from '../../jsonrpc/message.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { ServerConnection } from './connection.ts';
 
 export interface AskOptions {
   /** Ends the waiting. The server is told. */
@@ -9,18 +9,20 @@ export interface AskOptions {
   caller?: unknown;
   /** Whether a client waits. By default, one does. */
   isAwaited?: () => boolean;
+  /** Receives the notifications that belong to the request. */
+  notify?: (notification: Message) => void;
 }
 
-/** Sends a request of the proxy about a task. Resolves with the response, also if that is an error. */
+/** Sends a request of the proxy itself. Resolves with the response, also if that is an error. Rejects when the signal aborts. */
 export async function askServer(
   connection: ServerConnection,
   { method, params }: { method: string; params: Record<string, unknown> },
-  { signal, caller, isAwaited = () => true }: AskOptions,
+  { signal, caller, isAwaited = () => true, notify = () => {} }: AskOptions,
 ): Promise<Message> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Message>();
   const responder = {
-    notify() {},
+    notify,
     answer: resolve,
     get isAbandoned() {
       return !isAwaited();
