@@ -11,6 +11,7 @@ import {
   startOf,
   withResult,
 } from '../jsonrpc/message.ts';
+import { oncePerAnswer } from '../jsonrpc/repeated-answers.ts';
 import type { Message, Span } from '../jsonrpc/message.ts';
 import { cacheableMethods, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
@@ -58,7 +59,7 @@ function withFirst(
 }
 
 /** Converts a modern server's response to earlier protocol versions, in which results have no type. */
-export function withoutResultType(response: Message): Message {
+export const withoutResultType = oncePerAnswer((response) => {
   const { text, value } = response;
   if (!isObject(value.result) || value.result['resultType'] !== 'complete') return response;
   const [start, end] = spanOf(text, ['result', 'resultType']) ?? [0, 0];
@@ -67,7 +68,7 @@ export function withoutResultType(response: Message): Message {
   if (key === -1 || !/^"resultType"\s*:\s*$/.test(text.slice(key, start))) return response;
   const { resultType: _type, ...result } = value.result;
   return withResult(response, result, { span: withComma(text, [key, end]), replacement: '' });
-}
+});
 
 /** The place of a member with the comma that separates the member from another one. */
 function withComma(text: string, [start, end]: Span): Span {

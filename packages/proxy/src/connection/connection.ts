@@ -2,9 +2,10 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject, ownMessage, readMessage, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { readAnswer } from '../jsonrpc/repeated-answers.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import type { Recovered } from '../jsonrpc/recovery.ts';
-import { meta } from '../protocol/protocol.ts';
+import { listMethods, meta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Calls, tokenOf } from './calls.ts';
@@ -239,12 +240,16 @@ export class ServerConnection {
     if (typeof received !== 'string') return this.#dispatch(received, related);
     let message: Message;
     try {
-      message = readMessage(received);
+      message = readAnswer(received, this.#isList);
     } catch (error) {
       return this.#recover(received, related, messageOf(error));
     }
     this.#dispatch(message, related);
   }
+
+  /** Whether the request with an ID asks for a list. */
+  readonly #isList = (id: number): boolean =>
+    listMethods.has(this.#calls.get(id)?.request.value.method ?? '');
 
   #recover(text: string, related: number | undefined, why: string): void {
     const { messages, excess } = acceptedIn(text, this.#calls, this.#options.input);

@@ -20,6 +20,15 @@ export interface Message {
   token?: Span;
   /** How the HTTP response that consists of this message differs from others. */
   http?: ResponseHead;
+  /** What this answer has in common with others of the server. Absent if the text is unusual or changes. */
+  repeated?: RepeatedAnswer;
+}
+
+/** An answer without its ID, which several requests got. Its text is `before`, the ID, and `after`. */
+export interface RepeatedAnswer {
+  readonly before: string;
+  readonly after: string;
+  readonly value: Omit<MessageValue, 'id'>;
 }
 
 /** The status and further headers of an HTTP response. */
@@ -190,7 +199,7 @@ export function restate(
   message: Message,
   { newId, newToken }: { newId?: string; newToken?: string },
 ): Message {
-  const { kind, id, token } = message;
+  const { kind, id, token, repeated } = message;
   let { text, value } = message;
   const spans: { id?: Span; token?: Span } = {};
   if (id !== undefined) spans.id = id;
@@ -208,7 +217,7 @@ export function restate(
     spans.token = [from[0], from[0] + newToken.length];
     value = withTokenValue(kind, value, newToken);
   }
-  return { kind, text, value, ...spans };
+  return { kind, text, value, ...spans, ...(repeated === undefined ? {} : { repeated }) };
 }
 
 /** Returns where `span` is after `changed` has grown by `growth` characters. */
@@ -273,10 +282,10 @@ export function withResult(
   result: Record<string, unknown>,
   { span, replacement }: { span: Span; replacement: string },
 ): Message {
-  const { id, text, value } = response;
+  const { id, text, value, repeated: _changed, ...others } = response;
   const growth = replacement.length - (span[1] - span[0]);
   return {
-    ...response,
+    ...others,
     text: replaceAt(text, span, replacement),
     value: { ...value, result },
     ...(id === undefined ? {} : { id: movedBy(id, growth, span) }),

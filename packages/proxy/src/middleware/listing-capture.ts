@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { digestOf } from '../jsonrpc/repeated-answers.ts';
 import { identityFrom } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import type { CallContext, Middleware } from './middleware.ts';
@@ -113,10 +113,9 @@ class ListingCapture implements Middleware {
     return open;
   }
 
-  /** Whether an answer differs from the latest one to the same method. Everything but its ID counts. */
-  #isNew(method: string, { text, id }: Message): boolean {
-    const [start, end] = id ?? [0, 0];
-    const digest = hash('sha256', `${text.slice(0, start)}\n${text.slice(end)}`);
+  /** Whether an answer differs from the latest one to the same method. */
+  #isNew(method: string, message: Message): boolean {
+    const digest = digestOf(message);
     const isNew = this.#latest.get(method) !== digest;
     this.#latest.set(method, digest);
     return isNew;

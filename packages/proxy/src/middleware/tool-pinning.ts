@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { digestOf } from '../jsonrpc/repeated-answers.ts';
 import { extensionRequests, usesOfExtensions } from '../protocol/extensions.ts';
 import { askableBy } from '../protocol/protocol.ts';
 import { refusal } from './message-pipeline.ts';
@@ -246,24 +247,20 @@ class ToolPinning implements Middleware {
       this.#settled.clear();
       this.#version = this.#pins.version;
     }
-    return this.#settled.size > 0 && this.#settled.has(digestOf(message, member));
+    return this.#settled.size > 0 && this.#settled.has(reviewOf(message, member));
   }
 
   #settle(message: Message, member: string | undefined, version: number): void {
     if (version !== this.#pins.version || version !== this.#version) return; // reviewed against earlier pins
     const [oldest] = this.#settled;
     if (this.#settled.size >= maxSettled && oldest !== undefined) this.#settled.delete(oldest);
-    this.#settled.add(digestOf(message, member));
+    this.#settled.add(reviewOf(message, member));
   }
 }
 
-/**
- * A hash of everything except the ID, which differs in each answer, and of the purpose of the review, because the
- * same text could answer several requests.
- */
-function digestOf({ text, id }: Message, member: string | undefined): string {
-  const [start, end] = id ?? [0, 0];
-  return hash('sha256', `${member ?? ''}\n${text.slice(0, start)}\n${text.slice(end)}`);
+/** What was reviewed, and for which purpose, because the same text could answer several requests. */
+function reviewOf(message: Message, member: string | undefined): string {
+  return `${digestOf(message)} ${member ?? ''}`;
 }
 
 /** The SHA-256 hash of the bytes of a file. Empty for a content without any. */
