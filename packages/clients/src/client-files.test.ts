@@ -364,6 +364,23 @@ describe('entries of other people', () => {
     },
   );
 
+  test('are the problem of their names only, also while the files are being updated', async () => {
+    await write(cursorFile(), JSON.stringify({ mcpServers: { taken: { url: 'https://mcp.example.com' } } }));
+    const both = wanted('cursor', anEntry(), anEntry({ name: 'taken' }));
+    await clients.reconcile(both);
+    const over = new AbortController();
+    const update = clients.reconcile(both).finally(() => over.abort());
+    const seen = new Set<string | undefined>();
+    while (!over.signal.aborted) {
+      seen.add(clients.problemOf('cursor', 'fetch'));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await update;
+
+    expect([...seen]).toEqual([undefined]);
+    expect(clients.problemOf('cursor', 'taken')).toContain('already contains an entry taken');
+  });
+
   test('are our entries that a user pointed elsewhere', async () => {
     const theirs = '{"mcpServers": {"fetch": {"url": "https://fetch.example/sse"}}}';
     await write(cursorFile(), '{}');

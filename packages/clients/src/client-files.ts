@@ -182,7 +182,14 @@ export class ClientFiles {
     const record = (this.#record ??= await this.#begin());
     await Promise.all(
       clientApplications.map(async (application) => {
-        const problem = await this.#reconcile(record, application, wanted.get(application.id) ?? []);
+        const { problem, taken } = await this.#reconcile(
+          record,
+          application,
+          wanted.get(application.id) ?? [],
+        );
+        // Both at once: whoever asks in the meantime would take the problem of one entry for that of the file.
+        if (taken === undefined) this.#taken.delete(application.id);
+        else this.#taken.set(application.id, taken);
         this.#setProblem(application.id, problem);
       }),
     );
@@ -206,28 +213,28 @@ export class ClientFiles {
     }
   }
 
-  /** Returns the problem. */
+  /** Returns the problem, and the names that cause it if the rest of the file is up to date. */
   async #reconcile(
     record: EntryRecord,
     application: ClientApplication,
     wanted: readonly Entry[],
-  ): Promise<string | undefined> {
+  ): Promise<{ problem?: string; taken?: readonly string[] }> {
     const { id, product } = application;
-    this.#taken.delete(id);
-    if (wanted.length === 0 && record.of(id).size === 0) return undefined;
+    if (wanted.length === 0 && record.of(id).size === 0) return {};
     const path = this.#fileOf(application);
     try {
       if (!(await isDirectory(dirname(path)))) {
-        return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} not found`;
+        return wanted.length === 0
+          ? {}
+          : { problem: `${product} is not installed: ${dirname(path)} not found` };
       }
-      const plan = await this.#bringUpToDate(record, application, path, wanted);
-      if (plan.taken.length === 0) return undefined;
-      this.#taken.set(id, plan.taken);
-      return takenProblem(path, plan.taken);
+      const { taken } = await this.#bringUpToDate(record, application, path, wanted);
+      return taken.length === 0 ? {} : { problem: takenProblem(path, taken), taken };
     } catch (error) {
-      if (error instanceof ThvError) return [error.message, error.hint].filter(Boolean).join('; ');
+      if (error instanceof ThvError)
+        return { problem: [error.message, error.hint].filter(Boolean).join('; ') };
       this.#options.log.error({ client: id, err: error }, 'client configuration failed');
-      return `${path} could not be updated: ${messageOf(error)}`;
+      return { problem: `${path} could not be updated: ${messageOf(error)}` };
     }
   }
 
