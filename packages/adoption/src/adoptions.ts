@@ -13,6 +13,7 @@ import type {
 } from '@toolhive/contract/adoption';
 import { urlWithoutCredentials } from '@toolhive/contract/credential';
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { checkWorkload } from '@toolhive/core/check';
 import type { Core } from '@toolhive/core/core';
@@ -238,9 +239,10 @@ export class Adoptions {
 }
 
 function noVault(): ThvError {
-  return invalid('adoption needs the encrypted secrets, for the credentials and the backups of the files', {
-    hint: 'run thv secret setup --provider encrypted',
-  });
+  return invalid(
+    'adoption needs the encrypted secrets, for the credentials and the backups of the files',
+    advice('run thv secret setup --provider encrypted', fixes.setUpSecrets),
+  );
 }
 
 function placesOf({ entries }: FoundServer): AdoptionPlace[] {

@@ -53,9 +53,10 @@ const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
 export function expectedFailure(thrown: unknown): ThvError | undefined {
   const failure = thrown instanceof ZodError ? invalidInput(thrown) : thrown;
   if (!(failure instanceof ThvError)) return undefined;
-  const { kind, message, hint, cause, problems } = failure;
+  const { kind, message, hint, fixes, cause, problems } = failure;
   return new ThvError(kind, readable(message), {
     hint: hint && readable(hint),
+    fixes: fixes.map((fix) => ({ ...fix, label: readable(fix.label) })),
     problems: problems.map(({ detail, ...place }) => ({ ...place, detail: readable(detail) })),
     cause,
   });

@@ -309,8 +309,14 @@ function progressStream(
 function describeFailure(thrown: unknown, log: Logger): FailureLine {
   const failure = expectedFailure(thrown);
   if (failure !== undefined) {
-    const { kind, message, hint, problems } = failure;
-    return { kind, message, hint, ...(problems.length === 0 ? {} : { errors: problems }) };
+    const { kind, message, hint, fixes, problems } = failure;
+    return {
+      kind,
+      message,
+      hint,
+      ...(fixes.length === 0 ? {} : { fixes }),
+      ...(problems.length === 0 ? {} : { errors: problems }),
+    };
   }
   log.error({ err: thrown, reason: messageOf(thrown) }, 'unexpected failure');
   return { kind: 'internal', message: internalFailure.text };

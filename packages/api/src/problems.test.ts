@@ -35,7 +35,10 @@ test('an error is plain text by default, and problem details on request', async 
     status: 404,
     detail: 'workload nothing not found',
     kind: 'not-found',
+    hint: 'run thv list --all to see all workloads',
+    fixes: [{ label: 'Show all servers', operation: 'listWorkloads' }],
   });
+  expect(plain.text).not.toContain('listWorkloads');
 });
 
 test.each([

@@ -116,8 +116,10 @@ async function followProgress(
   throw new Error('the daemon stopped before the operation was complete');
 }
 
-function failureOf({ kind, message, hint, errors }: FailureLine): Error {
-  return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint, problems: errors });
+function failureOf({ kind, message, hint, fixes, errors }: FailureLine): Error {
+  return kind === 'internal'
+    ? new Error(message)
+    : new ThvError(kind, message, { hint, fixes, problems: errors });
 }
 
 async function tellText(body: AsyncIterable<string>, onText: (piece: string) => void): Promise<string> {

@@ -1,3 +1,5 @@
+import type { Fix } from './schemas/fix.ts';
+
 /**
  * The kinds of failures. Each kind maps to one HTTP status (in the API)
  * and one exit code (in the CLI). No other code refers to statuses or exit codes.
@@ -31,6 +33,8 @@ export class ThvError extends Error {
   override readonly name = 'ThvError';
   readonly kind: FailureKind;
   readonly hint: string | undefined;
+  /** The operations for what the hint says. */
+  readonly fixes: readonly Fix[];
   /** The parts of the request that caused the failure, if they are known. */
   readonly problems: readonly InputProblem[];
 
@@ -38,6 +42,7 @@ export class ThvError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.hint = details.hint;
+    this.fixes = details.fixes ?? [];
     this.problems = details.problems ?? [];
   }
 }
@@ -54,6 +59,7 @@ export interface InputProblem {
 export interface FailureDetails {
   /** An action that fixes the problem, as a sentence without a period. */
   hint?: string | undefined;
+  fixes?: readonly Fix[] | undefined;
   problems?: readonly InputProblem[] | undefined;
   cause?: unknown;
 }
@@ -114,8 +120,8 @@ export async function checkField<Result>(
   } catch (thrown) {
     if (!(thrown instanceof ThvError) || thrown.problems.length > 0 || !fixableKinds.has(thrown.kind))
       throw thrown;
-    const { kind, message, hint, cause } = thrown;
-    throw new ThvError(kind, message, { hint, cause, problems: [{ pointer, detail: message }] });
+    const { kind, message, hint, fixes, cause } = thrown;
+    throw new ThvError(kind, message, { hint, fixes, cause, problems: [{ pointer, detail: message }] });
   }
 }
 

@@ -1,5 +1,6 @@
 import { ThvError, failureKinds } from './failure.ts';
 import type { FailureKind, InputProblem } from './failure.ts';
+import type { Fix } from './schemas/fix.ts';
 import type { Problem } from './schemas/problem.ts';
 
 /** The base path of all versioned operations. */
@@ -94,7 +95,7 @@ export function writeProblem(failure: ThvError | undefined): Problem {
     const { title, status, text } = internalFailure;
     return { type, title, status, detail: text, kind: 'internal' };
   }
-  const { kind, message, hint, problems } = failure;
+  const { kind, message, hint, fixes, problems } = failure;
   const { title, status } = failureStatus[kind];
   return {
     type,
@@ -103,13 +104,16 @@ export function writeProblem(failure: ThvError | undefined): Problem {
     detail: message,
     kind,
     ...(hint === undefined ? {} : { hint }),
+    ...(fixes.length === 0 ? {} : { fixes: [...fixes] }),
     ...(problems.length === 0 ? {} : { errors: [...problems] }),
   };
 }
 
 /** Returns the failure of problem details, the reverse of `writeProblem`. */
-export function readProblem({ kind, detail, hint, errors }: Problem): Error {
-  return kind === 'internal' ? new Error(detail) : new ThvError(kind, detail, { hint, problems: errors });
+export function readProblem({ kind, detail, hint, fixes, errors }: Problem): Error {
+  return kind === 'internal'
+    ? new Error(detail)
+    : new ThvError(kind, detail, { hint, fixes, problems: errors });
 }
 
 /**
@@ -124,6 +128,7 @@ export interface FailureLine {
   kind: FailureKind | 'internal';
   message: string;
   hint?: string | undefined;
+  fixes?: readonly Fix[] | undefined;
   errors?: readonly InputProblem[] | undefined;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { conflict, invalid, tooLarge, unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { readBoundedFile, readIfThere, removeFile, writeWhole } from '@toolhive/state/files';
 import type { Keyring } from './keyring.ts';
 import { isNoOriginal, originalKeyringUser, originalPassword, readOriginal } from './original-file.ts';
@@ -313,7 +314,11 @@ export function wrongPassword(path: string, which = 'the secrets were set up wit
 }
 
 function locked(): ThvError {
-  return unavailable('the secrets are locked', {
-    hint: 'unlock the secrets with thv secret setup, or start the daemon with the password in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
-  });
+  return unavailable(
+    'the secrets are locked',
+    advice(
+      'unlock the secrets with thv secret setup, or start the daemon with the password in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
+      fixes.unlockSecrets,
+    ),
+  );
 }

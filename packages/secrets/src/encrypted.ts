@@ -1,4 +1,5 @@
 import { ThvError, conflict, invalid, unavailable } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -116,9 +117,10 @@ export class EncryptedSecrets implements SecretsProvider {
       const users = await this.#file.keyringUsersOf(found);
       if (users.length === 0) return;
       if (!locks.some(({ by }) => by === 'passphrase')) {
-        throw conflict('without the key in the keyring, nothing could open the secrets', {
-          hint: 'set a password first with thv secret setup',
-        });
+        throw conflict(
+          'without the key in the keyring, nothing could open the secrets',
+          advice('set a password first with thv secret setup', fixes.setUpSecrets),
+        );
       }
       for (const user of users) {
         if (!(await this.#keyring.delete(user))) {
@@ -192,7 +194,8 @@ function nothingToChange(): ThvError {
 }
 
 function noWayToOpen(): ThvError {
-  return invalid('OS keyring is not available, and no password was given for the encrypted secrets', {
-    hint: 'set a password with thv secret setup',
-  });
+  return invalid(
+    'OS keyring is not available, and no password was given for the encrypted secrets',
+    advice('set a password with thv secret setup', fixes.setUpSecrets),
+  );
 }

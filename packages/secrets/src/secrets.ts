@@ -1,4 +1,5 @@
 import { ThvError, conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { SecretName, SecretValue, SecretsProviderType } from '@toolhive/contract/secrets';
 import type {
@@ -201,7 +202,7 @@ export class Secrets implements AsyncDisposable {
   #active(): SecretsProvider {
     const { secrets } = this.#options.settings.current;
     if (secrets?.setup_completed !== true) {
-      throw notFound('secrets are not set up', { hint: 'run thv secret setup' });
+      throw notFound('secrets are not set up', advice('run thv secret setup', fixes.setUpSecrets));
     }
     return this.#providers[this.#override() ?? parseType(secrets.provider_type ?? '', 'the settings')];
   }
@@ -284,5 +285,8 @@ function parseSecret(key: string, value: string): { name: string; value: string 
 }
 
 function secretNotFound(name: string): ReturnType<typeof notFound> {
-  return notFound(`secret ${name} not found`, { hint: 'run thv secret list to see all secrets' });
+  return notFound(
+    `secret ${name} not found`,
+    advice('run thv secret list to see all secrets', fixes.showSecrets),
+  );
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { Fixes } from './fix.ts';
 
 /** The layers between a server program and its clients, from the lowest to the highest. */
 export const DiagnosisLayer = z
@@ -33,6 +34,7 @@ export const Finding = z
     }),
     says: z.string().meta({ description: 'The finding, for users.' }),
     hint: z.string().optional().meta({ description: 'An action that fixes the problem.' }),
+    fixes: Fixes,
   })
   .meta({ id: 'Finding', description: 'The finding for one layer.' });
 export type Finding = z.infer<typeof Finding>;
@@ -56,6 +58,13 @@ export const Diagnosis = z
             state: 'failed',
             says: 'it exited with code 1',
             hint: 'run thv logs filesystem to see its output',
+            fixes: [
+              {
+                label: 'Show the logs',
+                operation: 'getWorkloadLogs',
+                parameters: { name: 'filesystem' },
+              },
+            ],
           },
         ],
       },

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { failureKinds } from '../failure.ts';
+import { Fixes } from './fix.ts';
 
 const ProblemField = z
   .object({
@@ -24,6 +25,7 @@ export const Problem = z
     detail: z.string().meta({ description: 'The error message.' }),
     kind: z.enum([...failureKinds, 'internal']).meta({ description: 'The kind of the error, for programs.' }),
     hint: z.string().optional().meta({ description: 'An action that fixes the error.' }),
+    fixes: Fixes,
     errors: z
       .array(ProblemField)
       .optional()

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Diagnosis, DiagnosisLayer, Finding } from '@toolhive/contract/diagnosis';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
+import type { Advice } from '@toolhive/contract/fix';
 
 /** The findings of one layer. Empty if the layer does not apply. */
 export type Found = Omit<Finding, 'layer'>;
@@ -55,8 +56,8 @@ async function lookAt<Subject>(
     return await Promise.race([check.look(subject, either), late]);
   } catch (error) {
     signal.throwIfAborted();
-    const hint = error instanceof ThvError ? error.hint : undefined;
-    return [failed(messageOf(error), hint)];
+    const { hint, fixes } = error instanceof ThvError ? error : noAdvice;
+    return [failed(messageOf(error), hint === undefined ? undefined : { hint, fixes })];
   } finally {
     over.abort();
     await late.catch(() => {}); // the answer came first
@@ -67,12 +68,20 @@ export function ok(says: string): Found {
   return { state: 'ok', says };
 }
 
-export function warning(says: string, hint?: string): Found {
-  return { state: 'warning', says, ...(hint === undefined ? {} : { hint }) };
+export function warning(says: string, about?: string | Advice): Found {
+  return { state: 'warning', says, ...withAdvice(about) };
 }
 
-export function failed(says: string, hint?: string): Found {
-  return { state: 'failed', says, ...(hint === undefined ? {} : { hint }) };
+export function failed(says: string, about?: string | Advice): Found {
+  return { state: 'failed', says, ...withAdvice(about) };
+}
+
+const noAdvice = { hint: undefined, fixes: [] };
+
+function withAdvice(about: string | Advice | undefined): Pick<Finding, 'hint' | 'fixes'> {
+  if (about === undefined || typeof about === 'string') return about === undefined ? {} : { hint: about };
+  const { hint, fixes = [] } = about;
+  return fixes.length === 0 ? { hint } : { hint, fixes: [...fixes] };
 }
 
 export function skipped(says: string): Found {

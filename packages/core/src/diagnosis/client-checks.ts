@@ -1,5 +1,6 @@
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName } from '@toolhive/contract/client-application';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Core } from '../core.ts';
 import { failed, ok, warning } from './check.ts';
@@ -34,7 +35,12 @@ async function applicationOf({ core, name }: Subject): Promise<Found[]> {
 function registrationOf({ core, name }: Subject): Found[] {
   const registered = core.clients.list().find((client) => client.name === name);
   if (registered === undefined)
-    return [failed('the client is not registered', `\`thv client register ${name}\``)];
+    return [
+      failed(
+        'the client is not registered',
+        advice(`\`thv client register ${name}\``, fixes.connectClient(name)),
+      ),
+    ];
   const { groups } = registered;
   return [
     ok(
@@ -62,7 +68,7 @@ async function unmanagedOf({ core, name }: Subject): Promise<Found[]> {
     : [
         warning(
           `the client runs servers without isolation: ${names.join(', ')}`,
-          `\`thv adopt ${name}\` runs them in isolation`,
+          advice(`\`thv adopt ${name}\` runs them in isolation`, fixes.adopt),
         ),
       ];
 }
@@ -73,13 +79,15 @@ function workloadsOf({ core, name }: Subject): Found[] {
     .all()
     .filter(({ runConfig }) => groups.length === 0 || groups.includes(runConfig.group ?? defaultGroup));
   if (seen.length === 0)
-    return [warning('no workload is available to this client', 'run thv run to start one')];
+    return [
+      warning('no workload is available to this client', advice('run thv run to start one', fixes.addServer)),
+    ];
   return seen.map(({ runConfig, condition }) =>
     condition.status === 'running'
       ? ok(`${runConfig.name} runs`)
       : warning(
           `${runConfig.name} is ${condition.status}`,
-          `\`thv doctor ${runConfig.name}\` shows the details`,
+          advice(`\`thv doctor ${runConfig.name}\` shows the details`, fixes.showDetails(runConfig.name)),
         ),
   );
 }

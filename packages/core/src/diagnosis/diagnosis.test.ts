@@ -243,6 +243,22 @@ test('a client application is told from its folder to its workloads', async () =
   expect(told(broken, 'file')).toContain('mcp.json');
 });
 
+test('a stopped workload can be started by the operation that its finding names', async () => {
+  await using rig = await openRig();
+  const name = await run(rig.core);
+  await (await stopWorkload(rig.core, name)).follow(quiet.report, signal);
+
+  const { findings } = await diagnoseWorkload(rig.core, name, signal);
+
+  expect(findings.find(({ layer }) => layer === 'process')).toEqual({
+    layer: 'process',
+    state: 'failed',
+    says: 'the workload was stopped',
+    hint: `start it again: thv start ${name}`,
+    fixes: [{ label: 'Start', operation: 'startWorkload', parameters: { name } }],
+  });
+});
+
 test('a workload is told without the problems of others in the same client', async () => {
   await using rig = await openRig();
   await mkdir(join(rig.home.path, '.cursor'));

@@ -1,7 +1,8 @@
 import type { ClientName } from '@toolhive/contract/client-application';
 import type { Diagnosis } from '@toolhive/contract/diagnosis';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type { Core } from '../core.ts';
-import { diagnose } from './check.ts';
+import { diagnose, failed } from './check.ts';
 import { clientChecks } from './client-checks.ts';
 import { machineChecks } from './machine-checks.ts';
 import { workloadChecks } from './workload-checks.ts';
@@ -16,8 +17,11 @@ export async function diagnoseWorkload(core: Core, name: string, signal: AbortSi
   const setAside = core.workloads.setAside.find((config) => config.name === name);
   if (setAside !== undefined) {
     const says = `its run config could not be read: ${setAside.why}`;
-    const hint = `fix ${setAside.path} and rename it back, or remove it: thv rm ${name}`;
-    return { subject: name, healthy: false, findings: [{ layer: 'file', state: 'failed', says, hint }] };
+    const found = failed(
+      says,
+      advice(`fix ${setAside.path} and rename it back, or remove it: thv rm ${name}`, fixes.remove(name)),
+    );
+    return { subject: name, healthy: false, findings: [{ layer: 'file', ...found }] };
   }
   const supervisor = core.workloads.require(name);
   return diagnose(name, workloadChecks, { core, supervisor }, signal);

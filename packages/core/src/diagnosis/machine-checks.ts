@@ -1,5 +1,7 @@
 import { clientApplications } from '@toolhive/contract/client-application';
 import { ThvError } from '@toolhive/contract/failure';
+import type { Advice } from '@toolhive/contract/fix';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type { Core } from '../core.ts';
 import type { SupplyWing } from '../wings/supply.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
@@ -34,10 +36,20 @@ async function secretsOf({ secrets }: SupplyWing): Promise<Found[]> {
   try {
     const { provider_type: type, locked } = await secrets.describe();
     if (!locked) return [ok(`the provider ${type} stores the secrets`)];
-    return [warning(`the provider ${type} is locked`, '`thv secret setup` takes its password')];
+    return [
+      warning(
+        `the provider ${type} is locked`,
+        advice('`thv secret setup` takes its password', fixes.unlockSecrets),
+      ),
+    ];
   } catch (error) {
     if (error instanceof ThvError && error.kind === 'not-found')
-      return [warning('secrets are not set up', 'run thv secret setup if servers need secrets')];
+      return [
+        warning(
+          'secrets are not set up',
+          advice('run thv secret setup if servers need secrets', fixes.setUpSecrets),
+        ),
+      ];
     throw error;
   }
 }
@@ -56,22 +68,25 @@ async function registryOf({ registry }: SupplyWing): Promise<Found[]> {
     return [
       (stale === true ? warning : failed)(
         `${where}: ${problem}`,
-        'run thv config get-registry to see the source of the registry',
+        advice('run thv config get-registry to see the source of the registry', fixes.showRegistry),
       ),
     ];
   if (lost > 0)
     return [
       warning(
         `${where}, with ${count} servers; ${lost} other entries could not be read`,
-        'see the reasons with GET /registry',
+        advice('see the reasons with GET /registry', fixes.showRegistry),
       ),
     ];
   return [ok(`${where}, with ${count} servers`)];
 }
 
+const detailsOf = (name: string): Advice =>
+  advice(`\`thv doctor ${name}\` shows the details`, fixes.showDetails(name));
+
 function workloadsOf({ workloads }: WorkloadsWing): Found[] {
   const lost = workloads.setAside.map(({ name, why }) =>
-    failed(`the run config of ${name} could not be read: ${why}`, `\`thv doctor ${name}\` shows the details`),
+    failed(`the run config of ${name} could not be read: ${why}`, detailsOf(name)),
   );
   const all = workloads.all();
   const found = all.map(({ runConfig: { name }, condition: { status, context }, lastFailure }) => {
@@ -79,10 +94,7 @@ function workloadsOf({ workloads }: WorkloadsWing): Found[] {
     if (status === 'running') return ok(`${name} runs`);
     if (status === 'stopped') return { ...ok(`${name} was stopped`), state: 'skipped' as const };
     const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
-    return (isBroken ? failed : warning)(
-      `${name} is ${status}${why}`,
-      `\`thv doctor ${name}\` shows the details`,
-    );
+    return (isBroken ? failed : warning)(`${name} is ${status}${why}`, detailsOf(name));
   });
   return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }
@@ -98,7 +110,10 @@ async function unmanagedOf({ clients }: ClientsWing): Promise<Found[]> {
   const all = found.flat();
   if (all.length === 0) return [];
   return [
-    warning(`clients run servers without isolation: ${all.join(', ')}`, '`thv adopt` runs them in isolation'),
+    warning(
+      `clients run servers without isolation: ${all.join(', ')}`,
+      advice('`thv adopt` runs them in isolation', fixes.adopt),
+    ),
   ];
 }
 
@@ -110,10 +125,18 @@ function unlessUnreadable(thrown: unknown): [] {
 function clientsOf({ clients }: ClientsWing): Found[] {
   const registered = clients.list();
   if (registered.length === 0)
-    return [warning('no clients are registered', 'run thv client setup to register clients')];
+    return [
+      warning(
+        'no clients are registered',
+        advice('run thv client setup to register clients', fixes.connectClients),
+      ),
+    ];
   return registered.map(({ name, problem }) =>
     problem === undefined
       ? ok(`${name} is configured`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`),
+      : failed(
+          `${name}: ${problem}`,
+          advice(`\`thv doctor ${name}\` shows the details`, fixes.showClient(name)),
+        ),
   );
 }

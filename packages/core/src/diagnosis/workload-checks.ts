@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { printable } from '@toolhive/contract/printable';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
@@ -15,7 +16,7 @@ import { mountsOf } from '../permissions/mounts.ts';
 import { isLocal, isRemote, urlOf } from '../run-config/kinds.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
-import { complaintIn } from '../supervision/cause.ts';
+import { complaintIn } from '@toolhive/runtime/cause';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
@@ -117,7 +118,10 @@ function rulesOf(
   const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));
   const fix = denied[0]?.fix === undefined ? '' : `, and ${denied[0].fix} allows the latest`;
   return [
-    warning(`${rule}, and was denied ${places.join(', ')}`, `thv network ${name} shows all of them${fix}`),
+    warning(
+      `${rule}, and was denied ${places.join(', ')}`,
+      advice(`thv network ${name} shows all of them${fix}`, fixes.showConnections(name)),
+    ),
   ];
 }
 
@@ -180,10 +184,15 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
     running: () => ok(isRemote(runConfig) ? 'the server responds' : 'the server is running'),
     starting: () =>
       lastFailure === undefined
-        ? warning(`the server is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
+        ? warning(
+            `the server is starting${why}`,
+            advice(`wait, or follow its log: \`thv logs --follow ${name}\``, fixes.showLogs(name)),
+          )
         : failureOf(core, name, `: ToolHive restarts the server after ${lastFailure}`),
-    stopped: () => failed('the workload was stopped', `start it again: thv start ${name}`),
-    unhealthy: () => failed(`the server does not respond${why}`, `\`thv restart ${name}\``),
+    stopped: () =>
+      failed('the workload was stopped', advice(`start it again: thv start ${name}`, fixes.start(name))),
+    unhealthy: () =>
+      failed(`the server does not respond${why}`, advice(`\`thv restart ${name}\``, fixes.restart(name))),
     error: () => failureOf(core, name, why),
     stopping: () => warning('the server is stopping'),
     removing: () => warning('the workload is being removed'),
@@ -198,7 +207,11 @@ async function failureOf(core: StateWing, name: string, why: string): Promise<Fo
   const last = said === '' ? 'the server has no output' : `the last output was:\n${said}`;
   return failed(
     `the server is not running${why}; ${last}`,
-    `run thv logs ${name} to see its output, or thv restart ${name} to try again`,
+    advice(
+      `run thv logs ${name} to see its output, or thv restart ${name} to try again`,
+      fixes.showLogs(name),
+      fixes.restart(name),
+    ),
   );
 }
 
@@ -225,7 +238,10 @@ async function portOf(
   } catch {
     signal.throwIfAborted();
     return [
-      failed(`nothing listens on port ${port}`, `see the reason with thv logs --proxy ${runConfig.name}`),
+      failed(
+        `nothing listens on port ${port}`,
+        advice(`see the reason with thv logs --proxy ${runConfig.name}`, fixes.showProxyLogs(runConfig.name)),
+      ),
     ];
   } finally {
     await proxy.destroy();
@@ -238,7 +254,12 @@ function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
   const { status, context = '' } = condition;
   if (status === 'running') return [ok('the server accepts ToolHive')];
   return context.includes('authorization') || status === 'unhealthy'
-    ? [failed(context, `\`thv restart ${runConfig.name}\` opens the sign-in again`)]
+    ? [
+        failed(
+          context,
+          advice(`\`thv restart ${runConfig.name}\` opens the sign-in again`, fixes.restart(runConfig.name)),
+        ),
+      ]
     : [skipped('the server was not reached')];
 }
 
@@ -279,7 +300,10 @@ async function listingOf(
     return [
       warning(
         `the server offers ${count}, but none named ${unknown.join(' or ')}`,
-        '--tools contains these names. Run thv mcp list tools to see the available tools',
+        advice(
+          '--tools contains these names. Run thv mcp list tools to see the available tools',
+          fixes.edit(runConfig.name),
+        ),
       ),
       ...doubts,
     ];
@@ -323,13 +347,19 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
   const users = core.clients.list().filter(({ groups }) => groups.length === 0 || groups.includes(group));
   if (users.length === 0)
     return [
-      warning(`no client has access to the group ${group}`, 'run thv client setup to register clients'),
+      warning(
+        `no client has access to the group ${group}`,
+        advice('run thv client setup to register clients', fixes.connectClients),
+      ),
     ];
   return users.map(({ name }) => {
     const problem = core.clients.problemWith(name, runConfig.name);
     return problem === undefined
       ? ok(`${name} is configured for this workload`)
-      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` shows the details`);
+      : failed(
+          `${name}: ${problem}`,
+          advice(`\`thv doctor ${name}\` shows the details`, fixes.showClient(name)),
+        );
   });
 }
 

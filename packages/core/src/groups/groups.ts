@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type { GroupEndpoint } from '@toolhive/contract/group';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
@@ -89,7 +90,10 @@ export class Groups {
   require(name: string): KnownGroup {
     const group = this.#groups.get(name);
     if (group === undefined || group.removing !== undefined) {
-      throw notFound(`group ${name} not found`, { hint: 'run thv group list to see all groups' });
+      throw notFound(
+        `group ${name} not found`,
+        advice('run thv group list to see all groups', fixes.showGroups),
+      );
     }
     return known(group);
   }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type {
   ChangedPermissions,
   NetworkDecision,
@@ -117,9 +118,10 @@ export async function startLearning(
   name: string,
 ): Promise<{ since: string; restarted: boolean }> {
   if (!enforcesRules(core.workloads.require(name).limits)) {
-    throw conflict(`the runtime of ${name} does not enforce network rules, so nothing would be recorded`, {
-      hint: `run thv doctor ${name} to see the missing parts`,
-    });
+    throw conflict(
+      `the runtime of ${name} does not enforce network rules, so nothing would be recorded`,
+      advice(`run thv doctor ${name} to see the missing parts`, fixes.showDetails(name)),
+    );
   }
   let since = new Date().toISOString();
   const restarted = await changeNetwork(core, name, (runConfig) => {
@@ -180,5 +182,8 @@ function proposalFor(
 
 function requireLearning({ name, learning }: RunConfig): NonNullable<RunConfig['learning']> {
   if (learning !== undefined) return learning;
-  throw conflict(`${name} is not in learning mode`, { hint: `start learning mode: thv learn ${name}` });
+  throw conflict(
+    `${name} is not in learning mode`,
+    advice(`start learning mode: thv learn ${name}`, fixes.startLearning(name)),
+  );
 }

@@ -1,4 +1,5 @@
 import { conflict, invalid } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type {
   NetworkAccess,
   NetworkDecision,
@@ -80,9 +81,13 @@ export function withChange(
   const allowed = (change.allow ?? []).map(parsePlace);
   const denied = (change.deny ?? []).map(parsePlace);
   if (denied.length > 0 && tightened.hosts === undefined) {
-    throw conflict(`${runConfig.name} can reach every public host, so no host can be denied`, {
-      hint: `first restrict it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
-    });
+    throw conflict(
+      `${runConfig.name} can reach every public host, so no host can be denied`,
+      advice(
+        `first restrict it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
+        fixes.tighten(runConfig.name),
+      ),
+    );
   }
   const missing = denied.find(({ host }) => tightened.hosts?.includes(host) !== true);
   if (missing !== undefined) {
@@ -98,9 +103,10 @@ export function withChange(
 function tighten(runConfig: RunConfig, decisions: readonly NetworkDecision[]): OutboundRules {
   const { name, learning } = runConfig;
   if (learning !== undefined) {
-    throw conflict(`${name} is in learning mode`, {
-      hint: `end learning mode with the recorded hosts: thv learn ${name} --stop`,
-    });
+    throw conflict(
+      `${name} is in learning mode`,
+      advice(`end learning mode with the recorded hosts: thv learn ${name} --stop`, fixes.stopLearning(name)),
+    );
   }
   const rules = coveringRules(decisions, listedHosts(runConfig));
   if (rules.hosts.length > 0) return rules;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { maxApprovedVersions, maxPinnedItems } from '@toolhive/contract/tool-pins';
 import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
@@ -321,9 +322,7 @@ export class WorkloadPins implements Pins {
     if (stale !== undefined) {
       throw conflict(
         `this version of the ${stale.kind} ${JSON.stringify(stale.name)} does not wait for approval`,
-        {
-          hint: `to see the items that do, run thv pin show ${this.#name}`,
-        },
+        advice(`to see the items that do, run thv pin show ${this.#name}`, fixes.reviewTools(this.#name)),
       );
     }
     const keys = chosen && new Set(chosen.map(({ kind, name }) => keyOf(kind, name)));

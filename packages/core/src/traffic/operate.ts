@@ -1,4 +1,5 @@
 import { conflict, notFound, unavailable } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type { Sent } from '@toolhive/contract/operation';
 import type {
   ClientSession,
@@ -55,9 +56,10 @@ export function changeTrafficRecording(
 ): TrafficRecording {
   const { id, live } = core.workloads.require(name);
   if (bodies && live.proxy?.readsMessages === false) {
-    throw conflict(`the proxy forwards messages of ${name} unread, so no bodies can be recorded`, {
-      hint: `thv pin mode ${name} warn makes the proxy read them`,
-    });
+    throw conflict(
+      `the proxy forwards messages of ${name} unread, so no bodies can be recorded`,
+      advice(`thv pin mode ${name} warn makes the proxy read them`, fixes.reviewTools(name)),
+    );
   }
   const log = core.traffic.of(id);
   log.changeRecording(bodies);
@@ -101,5 +103,8 @@ export async function endSession(
 export function proxyOf(core: WorkloadsWing, name: string): WorkloadProxy {
   const { live, condition } = core.workloads.require(name);
   if (live.proxy !== undefined) return live.proxy;
-  throw unavailable(`workload ${name} is ${condition.status}`, { hint: `start it: thv start ${name}` });
+  throw unavailable(
+    `workload ${name} is ${condition.status}`,
+    advice(`start it: thv start ${name}`, fixes.start(name)),
+  );
 }

@@ -1,4 +1,5 @@
 import { conflict } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import type { RequiredSignIn } from '@toolhive/contract/workload';
 import type { WorkloadsWing } from '../wings/workloads.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
@@ -29,9 +30,10 @@ export async function startSignIn(
   const supervisor = core.workloads.require(name);
   const required = supervisor.requiredSignIn;
   if (required === undefined) {
-    throw conflict(`workload ${name} is not waiting for a sign-in`, {
-      hint: `if its remote server refuses it, restart it: thv restart ${name}`,
-    });
+    throw conflict(
+      `workload ${name} is not waiting for a sign-in`,
+      advice(`if its remote server refuses it, restart it: thv restart ${name}`, fixes.restart(name)),
+    );
   }
   const auth = supervisor.live.remote;
   const page = auth === undefined ? await restarted(supervisor, signal) : await pageOf(auth, signal);

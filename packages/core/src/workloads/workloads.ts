@@ -1,4 +1,5 @@
 import { conflict, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import { advice, fixes } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -110,7 +111,10 @@ export class Workloads implements AsyncDisposable {
   require(name: string): Supervisor {
     const supervisor = this.find(name);
     if (supervisor === undefined) {
-      throw notFound(`workload ${name} not found`, { hint: 'run thv list --all to see all workloads' });
+      throw notFound(
+        `workload ${name} not found`,
+        advice('run thv list --all to see all workloads', fixes.showWorkloads),
+      );
     }
     return supervisor;
   }
@@ -127,9 +131,10 @@ export class Workloads implements AsyncDisposable {
       });
     }
     if (present !== supervisor && present !== undefined && !isReplaceable(present)) {
-      throw conflict(`workload ${name} already exists`, {
-        hint: `choose another name, or remove it first: thv rm ${name}`,
-      });
+      throw conflict(
+        `workload ${name} already exists`,
+        advice(`choose another name, or remove it first: thv rm ${name}`, fixes.showDetails(name)),
+      );
     }
     this.#reserved.set(name, undefined);
     return {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { fileFlags, missingVariables, settingThem } from '@toolhive/runtime/missing-variables';
+import { fileFlags, missingVariables, settingThem } from './missing-variables.ts';
 
 /** Why a server ended, as far as its output tells. */
 export interface Cause {
