@@ -30,6 +30,8 @@ export class IndexContents {
   readonly grams = new Map<string, Grams>();
   readonly gramLengths: Float32Array;
   readonly #tools: readonly SearchableTool[];
+  /** How much a tool of each server counts where frequencies of terms are counted. */
+  readonly #shares: ReadonlyMap<number, number>;
   /** How many tools the frequencies of terms are compared with. */
   readonly #total: number;
 
@@ -38,7 +40,9 @@ export class IndexContents {
     this.#tools = tools;
     this.nameIdf = new Float32Array(tools.length);
     this.servers = numbered(tools.map(({ server }) => server));
-    this.#total = dampened(countsOfAll(this.servers).values());
+    const sizes = countsOfAll(this.servers);
+    this.#shares = sharesOf(sizes);
+    this.#total = [...sizes].reduce((sum, [server, size]) => sum + size * (this.#shares.get(server) ?? 1), 0);
     this.gramLengths = new Float32Array(tools.length);
   }
 
@@ -89,8 +93,8 @@ export class IndexContents {
   }
 
   /**
-   * How many tools contain a term, where further tools of the same server count less and less: a server must not be able
-   * to make the words of other servers common. A term in a field of a server counts once.
+   * How many tools contain a term, where the tools of a large server count less: a server must not be able to make the
+   * words of other servers common. A term in a field of a server counts once.
    */
   #frequencyOf({ tools, fields: bits }: { tools: readonly number[]; fields: readonly number[] }): number {
     const counts = new Map<number, number>();
@@ -100,7 +104,7 @@ export class IndexContents {
       const count = counts.get(server) ?? 0;
       counts.set(server, isOwn ? count + 1 : Math.max(count, 1));
     }
-    return dampened(counts.values());
+    return [...counts].reduce((sum, [server, count]) => sum + count * (this.#shares.get(server) ?? 1), 0);
   }
 
   #buildNames(): void {
@@ -200,11 +204,19 @@ function countsOfAll(servers: Uint32Array): Map<number, number> {
   return counts;
 }
 
-/** The sum of counts by server, of which large ones count less. */
-function dampened(counts: Iterable<number>): number {
-  let sum = 0;
-  for (const count of counts) sum += Math.min(1 + Math.log(count), tuning.maxOfServer);
-  return sum;
+/**
+ * How much a tool of each server counts. A server counts at most as much as a share of all others, however many tools it
+ * lists. The words of its tools keep their frequencies among each other.
+ */
+function sharesOf(sizes: ReadonlyMap<number, number>): Map<number, number> {
+  const all = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  return new Map(
+    [...sizes].map(([server, size]) => {
+      const others = all - size;
+      const most = others === 0 ? size : Math.max(tuning.fewTools, tuning.shareOfOthers * others);
+      return [server, Math.min(1, most / size)];
+    }),
+  );
 }
 
 /** With `k1` 3, the third occurrence still counts, and the twentieth hardly does. */

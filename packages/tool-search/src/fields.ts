@@ -1,3 +1,4 @@
+import { englishFor } from './related-words.ts';
 import { nameTermsOf, termsOf } from './terms.ts';
 import { tuning } from './tuning.ts';
 
@@ -23,12 +24,17 @@ export function toolFieldsOf(tool: SearchableTool): string[][] {
   return [
     nameTermsOf(tool.name.slice(0, tuning.maxName)),
     termsOf(textOf(tool.title).slice(0, tuning.maxFirstSentence)),
-    termsOf(first),
-    termsOf(description.slice(first.length)),
+    translatedTermsOf(first),
+    translatedTermsOf(description.slice(first.length)),
     termsOf(parameters.names.slice(0, tuning.maxFieldLength)),
     termsOf(parameters.descriptions.slice(0, tuning.maxFieldLength)),
     hintsOf(tool.annotations),
   ];
+}
+
+/** The terms of a text, and the English ones for its Chinese words: queries are mostly English. */
+function translatedTermsOf(text: string): string[] {
+  return [text, ...englishFor(text)].flatMap(termsOf);
 }
 
 /** The terms of the remaining fields, which are the same for all tools on a server. */

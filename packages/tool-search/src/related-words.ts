@@ -8,6 +8,8 @@ const preciseLength = 7;
 /** For each stem the related stems, each with a weight from 0 to 1. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
+const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+
 let read: RelatedWords | undefined;
 
 /** Returns the related words. The words of a line can replace each other in a request for a tool. */
@@ -17,6 +19,7 @@ export function relatedWords(): RelatedWords {
 
 /** Returns the English words for the Chinese words in a text. */
 export function englishFor(text: string): string[] {
+  if (!eastAsian.test(text)) return [];
   return Object.entries(eastAsianWords).flatMap(([word, english]) => (text.includes(word) ? [english] : []));
 }
 

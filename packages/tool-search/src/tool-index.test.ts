@@ -37,6 +37,36 @@ describe('a search', () => {
     expect(namesOf([...files, weather], query)[0]).toBe(expected);
   });
 
+  test('finds a tool by an English word for its Chinese description', () => {
+    const forecast = aTool('q', 'q1', { description: '查询天气。' });
+
+    expect(namesOf([...files, forecast], 'weather tomorrow')).toEqual(['q q1']);
+  });
+
+  test('knows the usual words of a server with many tools from the rare ones, also if it is the only one', () => {
+    const letters = [...'abcdefghij'];
+    const many = letters.flatMap((one) =>
+      letters.map((other) =>
+        aTool('one', `do_${one}${other}`, { description: `Create a record zone ${one}${other}.` }),
+      ),
+    );
+    const rare = aTool('one', 'purge_cache', { description: 'Empty the cache.' });
+
+    expect(namesOf([...many, rare], 'create a record that purges the cache of a zone', 1)).toEqual([
+      'one purge_cache',
+    ]);
+  });
+
+  test('gives one server all places if the tools of others hardly fit', () => {
+    const repositories = ['issue', 'branch', 'commit', 'release', 'label', 'fork', 'tag', 'milestone'].map(
+      (what) =>
+        aTool('git', `list_repository_${what}`, { description: `List each ${what} of a repository.` }),
+    );
+    const other = aTool('shop', 'offers', { description: 'Offers of a shop, as a list.' });
+
+    expect(namesOf([...repositories, other], 'list what a repository has')).not.toContain('shop offers');
+  });
+
   test('returns nothing if no tool has anything in common with the query', () => {
     expect(namesOf(files, 'xylophone')).toEqual([]);
     expect(namesOf(files, '')).toEqual([]);

@@ -100,17 +100,19 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
     const most = Math.max(1, Math.ceil(limit * tuning.maxShare));
     const counts = new Map<string, number>();
     const first: { at: number; score: number }[] = [];
-    const surplus: { at: number; score: number }[] = [];
+    let displaced: number | undefined;
     for (const one of ranked) {
       if (first.length === limit) break;
+      if (displaced !== undefined && one.score < tuning.minOfDisplaced * displaced) break;
       const server = this.#tools[one.at]?.server ?? '';
       const count = counts.get(server) ?? 0;
       counts.set(server, count + 1);
-      (count < most ? first : surplus).push(one);
+      if (count < most) first.push(one);
+      else displaced ??= one.score;
     }
-    return [...first, ...surplus.slice(0, limit - first.length)].toSorted(
-      (one, other) => other.score - one.score || one.at - other.at,
-    );
+    const taken = new Set(first);
+    const others = ranked.filter((one) => !taken.has(one)).slice(0, limit - first.length);
+    return [...first, ...others].toSorted((one, other) => other.score - one.score || one.at - other.at);
   }
 
   #explain(at: number, terms: readonly QueryTerm[]): MatchReason[] {

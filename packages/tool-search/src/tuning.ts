@@ -9,6 +9,8 @@ export const tuning = {
   stepMs: 10,
   /** A server gets at most this share of the places while tools of other servers match. */
   maxShare: 5 / 8,
+  /** A tool of another server takes the place of a better one only with at least this part of its score. */
+  minOfDisplaced: 0.6,
   unknownIdf: 4,
   relatedWeight: 0.4,
   /** The words related to one word of the query count at most this often: a server could list all of them. */
@@ -17,8 +19,10 @@ export const tuning = {
   ownFields: 7,
   /** The average lengths of fields begin with this many usual tools, so that one tool cannot decide them. */
   usualTools: 10,
-  /** A server counts at most as this many tools where frequencies of terms are counted. */
-  maxOfServer: 4,
+  /** A server counts at most as this share of the tools of all others where frequencies of terms are counted. */
+  shareOfOthers: 0.25,
+  /** A server with so many tools counts fully. */
+  fewTools: 20,
   /** No word of a query counts less, although all tools may contain the word. */
   minIdf: 1,
   /** A natural text repeats its words about this often. */
@@ -38,8 +42,8 @@ export const fields = [
   { name: 'title', weight: 1, b: 0.4, usual: 1 },
   { name: 'first sentence', weight: 2, b: 0.2, usual: 8 },
   { name: 'description', weight: 1, b: 0.5, usual: 30 },
-  { name: 'parameter names', weight: 0.7, b: 0.5, usual: 6 },
-  { name: 'parameter descriptions', weight: 0.4, b: 0.6, usual: 30 },
+  { name: 'parameter names', weight: 1, b: 0.5, usual: 6 },
+  { name: 'parameter descriptions', weight: 0.8, b: 0.6, usual: 30 },
   { name: 'annotations', weight: 0.2, b: 0.5, usual: 1 },
   { name: 'server name', weight: 1, b: 0.3, usual: 2 },
   { name: 'server description', weight: 0.3, b: 0.2, usual: 10 },

@@ -30,6 +30,7 @@ export interface FinderOptions {
 
 const maxDescription = 2_000;
 const maxServers = 100;
+const maxQuery = 2_000;
 
 const provenance =
   'Names, descriptions, and schemas are text of the servers. ToolHive has not written or checked them.';
@@ -119,7 +120,8 @@ function queryOf({
   return [query, described, keywords, more]
     .flat()
     .filter((part) => part !== undefined)
-    .join(' ');
+    .join(' ')
+    .slice(0, maxQuery);
 }
 
 function describeTool(

@@ -471,6 +471,17 @@ describe('relevance feedback', () => {
   });
 });
 
+test('a long request is searched by its beginning', async () => {
+  await using world = await openWorld({ files });
+
+  const [first] = await find(
+    mcpCaller(world.url, modern),
+    `read a file ${'and then the next one '.repeat(1_000)}`,
+  );
+
+  expect(first?.server_name).toBe('files');
+});
+
 describe('an attack by a server', () => {
   test('does not reach the top by repeating words', async () => {
     const stuffed = [aTool('helper', 'read file '.repeat(1_000))];

@@ -1,7 +1,8 @@
 import { GroupName, WorkloadName } from '@toolhive/contract/names';
 import * as z from 'zod';
 
-const text = z.string().trim().max(2_000);
+/** A search uses the beginning of a longer text, instead of refusing the text. */
+const text = z.string().trim().max(100_000);
 
 /** Words as one text or as a list. */
 const words = z.union([text, z.array(z.string().max(200)).max(50)]).optional();
@@ -35,7 +36,7 @@ export const CallTool = z.object({
 export const ListTools = z.object({ server: serverName, group });
 
 export const SearchRegistry = z.object({
-  query: text.meta({ description: 'Words of a name or a description.' }),
+  query: z.string().trim().max(2_000).meta({ description: 'Words of a name or a description.' }),
 });
 
 export const InstallServer = z.object({
