@@ -25,24 +25,59 @@ export interface BenchmarkContext {
 
 interface Benchmark {
   name: string;
+  /** What is measured, as a heading. */
+  title: string;
+  /** What the references are, to follow "Compared with". Absent if the figures have none. */
+  references?: string;
   run: (context: BenchmarkContext) => Promise<Figure[]>;
 }
 
 /** Every benchmark. A new one is a file beside this one and a row here. */
 export const benchmarks: readonly Benchmark[] = [
-  { name: 'bridge', run: bridge },
-  { name: 'proxy', run: proxy },
-  { name: 'governed', run: governed },
-  { name: 'floods', run: underFloods },
-  { name: 'egress', run: egress },
-  { name: 'containment', run: underAttacks },
-  { name: 'memory', run: memory },
-  { name: 'sessions', run: idleSessions },
-  { name: 'cli', run: cli },
-  { name: 'start', run: start },
-  { name: 'list', run: list },
-  { name: 'tools', run: tools },
-  { name: 'combined', run: combined },
-  { name: 'operator', run: operator },
-  { name: 'replicas', run: replicas },
+  {
+    name: 'bridge',
+    title: 'Servers over stdio',
+    references:
+      'a bare `node:http` server that answers JSON without a process, and with the transports of the official SDK in front of the same process',
+    run: bridge,
+  },
+  { name: 'proxy', title: 'Servers over HTTP', references: 'a bare proxy with `undici`', run: proxy },
+  {
+    name: 'governed',
+    title: 'Authentication, policies, audit, and telemetry',
+    references: 'the same bridge without any of them',
+    run: governed,
+  },
+  {
+    name: 'floods',
+    title: 'A server that floods the daemon',
+    references: 'the same calls without a flood',
+    run: underFloods,
+  },
+  {
+    name: 'egress',
+    title: 'The egress gateway',
+    references: 'a pipe of Node.js in a process of its own',
+    run: egress,
+  },
+  {
+    name: 'containment',
+    title: 'A server that attacks the gateway',
+    references: 'the same calls without an attack',
+    run: underAttacks,
+  },
+  { name: 'memory', title: 'Memory of the daemon', run: memory },
+  {
+    name: 'sessions',
+    title: 'Idle sessions',
+    references: 'the transports of the official SDK',
+    run: idleSessions,
+  },
+  { name: 'cli', title: 'Commands', references: '`node -e 0`', run: cli },
+  { name: 'start', title: 'The start of a server', references: 'a start by hand', run: start },
+  { name: 'list', title: 'Lists of workloads', run: list },
+  { name: 'tools', title: 'Tool search', references: 'plain BM25', run: tools },
+  { name: 'combined', title: 'The combined endpoint of a group', run: combined },
+  { name: 'operator', title: 'The Kubernetes operator', run: operator },
+  { name: 'replicas', title: 'Several proxies', references: 'one proxy', run: replicas },
 ];

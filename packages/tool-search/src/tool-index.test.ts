@@ -44,7 +44,7 @@ describe('a search', () => {
   });
 
   test('knows the usual words of a server with many tools from the rare ones, also if it is the only one', () => {
-    const letters = [...'abcdefghij'];
+    const letters = 'abcdefghij'.split('');
     const many = letters.flatMap((one) =>
       letters.map((other) =>
         aTool('one', `do_${one}${other}`, { description: `Create a record zone ${one}${other}.` }),
