@@ -19,6 +19,7 @@ import { glossaryReference } from '../apps/docs/src/plugins/references/glossary.
 import { extensionReference } from '../apps/docs/src/plugins/references/extensions.ts';
 import { featureReference } from '../apps/docs/src/plugins/references/features.ts';
 import { limitReference } from '../apps/docs/src/plugins/references/limits.ts';
+import { performanceReference } from '../apps/docs/src/plugins/references/performance.ts';
 import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
 import { feedPath, releaseReference } from '../apps/docs/src/plugins/references/releases.ts';
 import {
@@ -27,6 +28,7 @@ import {
 } from '../apps/docs/src/plugins/references/run-config.ts';
 import { settingsReference } from '../apps/docs/src/plugins/references/settings.ts';
 import { storageReference } from '../apps/docs/src/plugins/references/storage.ts';
+import figures from '../bench/data/published.json' with { type: 'json' };
 import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 
 const root = new URL('..', import.meta.url).pathname;
@@ -59,6 +61,7 @@ async function siteFiles(): Promise<Record<string, string>> {
       '_extensions.md': extensionReference(),
       '_features.md': featureReference(),
       '_limits.md': limitReference(),
+      '_performance.md': performanceReference(figures),
       '_permission-profile.md': permissionProfileReference(),
       '_registry-schema.md': registryReference(registryJsonSchema()),
       '_releases.md': releaseReference(),

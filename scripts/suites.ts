@@ -150,7 +150,7 @@ export function testFiles(root: string): Map<SuiteName, string[]> {
   const patterns = [
     '{packages,apps}/*/src/**/*.test.ts',
     'apps/docs/test/**/*.test.ts',
-    '{e2e,scripts}/**/*.test.ts',
+    '{bench,e2e,scripts}/**/*.test.ts',
   ];
   for (const path of globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] })) {
     for (const suite of suitesOf(path, readFileSync(join(root, path), 'utf8'))) files.get(suite)?.push(path);
