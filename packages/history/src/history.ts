@@ -18,9 +18,9 @@ import type { FigureRequest } from './read-figures.ts';
 /** How soon calls are written, and figures. What a crash loses are these last seconds. */
 const saveMs = { calls: 1_000, figures: 10_000 };
 /** How much is written in one transaction, because nothing else runs in the meantime. */
-const atOnce = 250;
+const atOnce = 150;
 /** A workload keeps about a thousand calls in memory. */
-const batchesOfWorkload = 5;
+const batchesOfWorkload = 8;
 /** How many figures wait in memory while nothing can be written. Each takes at most 0.7 KiB. */
 const maxWaiting = 20_000;
 
@@ -125,8 +125,7 @@ export class History implements Disposable {
 
   /** Stored calls that match, the newest first. None if the database fails. */
   listCalls(workload: WorkloadId, query: CallQuery, before: number, limit: number): StoredCall[] {
-    const oldestMs = this.#nowMs() - callLimits.keptMs;
-    const sinceMs = Math.max(query.sinceMs ?? oldestMs, oldestMs);
+    const sinceMs = Math.max(query.sinceMs ?? -Infinity, this.#oldestCallMs);
     return this.#attempt(() => this.#calls.list(workload, { ...query, sinceMs }, before, limit)) ?? [];
   }
 
@@ -136,7 +135,10 @@ export class History implements Disposable {
 
   /** The ID of the latest stored call, and the time of the oldest one. */
   known(workload: WorkloadId): { lastId: number; oldestMs: number | undefined } {
-    const read = () => ({ lastId: this.#calls.lastId(workload), oldestMs: this.#calls.oldestMs(workload) });
+    const read = () => ({
+      lastId: this.#calls.lastId(workload),
+      oldestMs: this.#calls.oldestMs(workload, this.#oldestCallMs),
+    });
     return this.#attempt(read) ?? { lastId: 0, oldestMs: undefined };
   }
 
@@ -268,6 +270,10 @@ export class History implements Disposable {
       this.#isFailing = true;
       return undefined;
     }
+  }
+
+  get #oldestCallMs(): number {
+    return this.#nowMs() - callLimits.keptMs;
   }
 
   #nowMs(): number {
