@@ -47,8 +47,8 @@ describe.runIf(canMakeNetworks)('the history of a server in the sandbox (as root
         (await client.getHistory({ query: { by, workload: 'busy' } })).series;
       const flags = ['--name', 'busy', '--permission-profile', profile];
       await user.mustThv('run', testServer, ...flags, '--', 'echo');
-      const { url } = await client.getWorkload(named);
-      await using mcp = await connectTo(url);
+      const { workloads } = await client.listWorkloads({ query: {} });
+      await using mcp = await connectTo(workloads[0]?.url ?? '');
       await mcp.call('echo', { message: 'hello' });
       await mcp.call('echo', { message: 'hello' });
       await mcp.call('execute', {

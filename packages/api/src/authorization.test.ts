@@ -138,7 +138,8 @@ describe('policies of the API', () => {
     await as('admin', 'PUT', '/workloads/mine/traffic/recording', { bodies: true });
     await as('red', 'POST', '/workloads/mine/mcp', ping);
     const calls = () =>
-      api.core.traffic.of(api.core.workloads.require('mine').id).list({ ownReads: true }, { limit: 1 }).entries;
+      api.core.traffic.of(api.core.workloads.require('mine').id).list({ ownReads: true }, { limit: 1 })
+        .entries;
     await expect.poll(() => calls().length).toBe(1);
 
     const path = `/workloads/mine/traffic/${calls()[0]?.id}`;

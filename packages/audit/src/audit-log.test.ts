@@ -129,8 +129,8 @@ describe('records', () => {
 
     expect(await found('eve "THE')).toEqual([1]);
     expect(await found('needle 100%')).toEqual([3]);
-    for (const text of ['canary', '0_15', '%', 'previous', '\\'])
-      expect(await found(text), text).toEqual(text === '%' ? [3] : []);
+    expect(await found('%')).toEqual([3]);
+    for (const text of ['canary', '0_15', 'previous', '\\']) expect(await found(text)).toEqual([]);
     expect(JSON.stringify(await audit.list({}))).toContain('canary');
   });
 

@@ -354,7 +354,7 @@ export class AuditStore {
   }
 }
 
-/** What a search looks at. */
+/** The searched members. */
 const searched = `json_extract(line, ${[
   'type',
   'outcome',
@@ -367,7 +367,7 @@ const searched = `json_extract(line, ${[
   .map((path) => `'$.${path}'`)
   .join(', ')})`;
 
-/** Matches what contains a text. */
+/** Matches texts that contain a text. */
 function likePattern(text: string): string {
   return `%${JSON.stringify(text)
     .slice(1, -1)

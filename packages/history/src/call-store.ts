@@ -23,7 +23,7 @@ export interface CallQuery {
   /** Milliseconds since 1970. */
   sinceMs?: number | undefined;
   untilMs?: number | undefined;
-  /** Also what ToolHive has read on its own. */
+  /** Includes own reads of ToolHive. */
   ownReads?: boolean | undefined;
 }
 

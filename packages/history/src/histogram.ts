@@ -15,7 +15,7 @@ export function emptyHistogram(): Histogram {
 
 export function addDuration(histogram: Histogram, ms: number): void {
   const bucket = Math.floor(Math.log2(ms / firstMs) * perDoubling);
-  const index = bucket >= 0 ? Math.min(bucket, buckets - 1) : 0; // also for what is no number
+  const index = bucket >= 0 ? Math.min(bucket, buckets - 1) : 0; // also for NaN
   histogram[index] = (histogram[index] ?? 0) + 1;
 }
 
@@ -47,7 +47,7 @@ export function packed(histogram: Histogram): Uint8Array {
   return bytes;
 }
 
-/** Adds what `packed` has returned. Ignores what it cannot have returned: another program can change the file. */
+/** Adds a result of `packed`. Ignores every other value: another program can change the file. */
 export function addPacked(histogram: Histogram, value: unknown): void {
   if (!(value instanceof Uint8Array)) return;
   const view = new DataView(value.buffer, value.byteOffset, value.byteLength);

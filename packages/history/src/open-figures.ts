@@ -5,14 +5,14 @@ import type { Histogram } from './histogram.ts';
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 
-/** What figures are about: all calls of a workload, or those with one name. */
+/** The subjects of figures: all calls of a workload, or those with one name. */
 export const kinds = ['workload', 'tool', 'client', 'host'] as const;
 export type Kind = (typeof kinds)[number];
 
 /** How many names of one kind a workload has in one hour. Servers and clients choose them. The others are one rest. */
-export const maxNames = 40;
+const maxNames = 40;
 /** How much of a name is kept. */
-export const maxName = 128;
+const maxName = 128;
 
 /** The figures of one minute and one name. */
 export interface Figures {
