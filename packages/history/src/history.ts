@@ -69,6 +69,8 @@ export class History implements Disposable {
   #prunedMs = -Infinity;
   #namesPrunedMs = performance.now();
   #isFailing = false;
+  /** The last failure was about the values, so that the same ones never can be stored. */
+  #isRefusing = false;
   #isClosed = false;
 
   private constructor(database: DatabaseSync, options: HistoryOptions, limits: typeof onDisk) {
@@ -210,14 +212,14 @@ export class History implements Disposable {
     const cells = withFigures ? this.#open.take(atOnce).filter(({ workload }) => isKnown(workload)) : [];
     const calls = this.#takeCalls();
     if (cells.length === 0 && calls.size === 0) return false;
-    const isSaved = this.#attempt(() => {
+    const saved = this.#attempt(() => {
       this.#together(() => {
         this.#figures.add(cells, (name) => printable(withoutSecrets(name)));
         for (const [workload, taken] of calls) this.#calls.add(workload, taken);
       });
       return true;
     });
-    if (isSaved !== true) {
+    if (saved === undefined && !this.#isRefusing) {
       this.#open.putBack(cells, maxWaiting);
       return false;
     }
@@ -270,6 +272,7 @@ export class History implements Disposable {
     } catch (error) {
       if (!this.#isFailing) this.#options.log.error({ err: error }, 'the history cannot be stored or read');
       this.#isFailing = true;
+      this.#isRefusing = isRefusal(error);
       return undefined;
     }
   }
@@ -281,6 +284,12 @@ export class History implements Disposable {
   #nowMs(): number {
     return this.#options.now().getTime();
   }
+}
+
+/** SQLITE_CONSTRAINT and SQLITE_MISMATCH, and mistakes in this program. */
+function isRefusal(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined || [19, 20].includes(errcode & 0xff);
 }
 
 function isOfDatabase(error: unknown): boolean {
