@@ -39,6 +39,8 @@ export interface AuditQuery {
   type?: string | undefined;
   outcome?: AuditOutcome | undefined;
   user?: string | undefined;
+  /** A part of the record, but not of recorded bodies, in any letter case of the Latin alphabet. */
+  search?: string | undefined;
   /** Milliseconds since 1970. */
   since?: number | undefined;
   until?: number | undefined;
@@ -231,7 +233,7 @@ export class AuditStore {
   }
 
   #select(
-    { workload, type, outcome, user, since, until }: AuditQuery,
+    { workload, type, outcome, user, since, until, search }: AuditQuery,
     { after, order, limit }: { after: number; order: 'ASC' | 'DESC'; limit: number },
   ): Selected {
     const conditions: [string, ...(string | number)[]][] = [
@@ -242,6 +244,13 @@ export class AuditStore {
       ...(user === undefined ? [] : [['(user = ? OR user_id = ?)', user, user] as [string, string, string]]),
       ...(since === undefined ? [] : [['at >= ?', since] as [string, number]]),
       ...(until === undefined ? [] : [['at < ?', until] as [string, number]]),
+      // The first condition is fast, and the second one leaves out bodies, which not every caller may read.
+      ...(search === undefined
+        ? []
+        : ['line', searched].map((text): [string, string] => [
+            `${text} LIKE ? ESCAPE '\\'`,
+            likePattern(search),
+          ])),
     ];
     const where = conditions.map(([condition]) => condition).join(' AND ');
     const values = conditions.flatMap(([, ...parts]) => parts);
@@ -343,6 +352,26 @@ export class AuditStore {
       );
     }
   }
+}
+
+/** The searched members. */
+const searched = `json_extract(line, ${[
+  'type',
+  'outcome',
+  'workload',
+  'subjects',
+  'target',
+  'source',
+  'metadata.extra.reason',
+]
+  .map((path) => `'$.${path}'`)
+  .join(', ')})`;
+
+/** Matches texts that contain a text. */
+function likePattern(text: string): string {
+  return `%${JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 }
 
 async function readAnchor(path: string): Promise<Link | undefined> {
