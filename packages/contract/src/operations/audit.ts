@@ -1,15 +1,14 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
+import { search, time } from './query.ts';
 import { AuditOutcome, AuditRecords, AuditVerification, AuditWritten } from '../schemas/audit.ts';
 
 const filters = {
   workload: z.string().max(256).optional().meta({ description: 'Only records about this workload.' }),
   type: z.string().max(64).optional().meta({ description: 'Only records of this type.' }),
   outcome: AuditOutcome.optional().meta({ description: 'Only records with this outcome.' }),
-  since: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .meta({ description: 'Only records of this time or later, as RFC 3339.', format: 'date-time' }),
+  since: time('Only records of this time or later, as RFC 3339.'),
+  search: search('Only records that contain this text, in any letter case.'),
   user: z.string().max(512).optional().meta({ description: 'Only actions of this user, by name or ID.' }),
 };
 
@@ -24,10 +23,7 @@ export const auditOperations = {
     description: 'Returns the newest records that match all filters, in the order of their time.',
     query: z.object({
       ...filters,
-      until: z.iso
-        .datetime({ offset: true })
-        .optional()
-        .meta({ description: 'Only records before this time, as RFC 3339.', format: 'date-time' }),
+      until: time('Only records before this time, as RFC 3339.'),
       limit: z.coerce
         .number()
         .int()

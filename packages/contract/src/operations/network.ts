@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { WorkloadName } from '../schemas/names.ts';
+import { search, timeRange } from './query.ts';
 import {
   ChangedPermissions,
   LearningProposal,
@@ -32,7 +33,12 @@ export const networkOperations = {
     description:
       'Returns the decision of the egress gateway for each host and port, and a command that allows each denied connection.',
     params: byName,
-    query: byVerdict,
+    query: byVerdict.extend({
+      ...timeRange('decisions that were also made'),
+      search: search(
+        'Only decisions whose host, port, rule, or reason contains this text, in any letter case.',
+      ),
+    }),
     success: { status: 200, description: 'The decisions.', body: NetworkDecisions },
     failures: ['not-found'],
   }),

@@ -6,6 +6,7 @@ import { clientOperations } from './clients.ts';
 import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
 import { groupOperations } from './groups.ts';
+import { historyOperations } from './history.ts';
 import { imageOperations } from './images.ts';
 import { networkOperations } from './network.ts';
 import { projectOperations } from './projects.ts';
@@ -29,6 +30,7 @@ export const operations = {
   ...toolPinOperations,
   ...toolOperations,
   ...trafficOperations,
+  ...historyOperations,
   ...groupOperations,
   ...clientOperations,
   ...adoptionOperations,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { Capabilities } from '../schemas/capabilities.ts';
 import { WorkloadName } from '../schemas/names.ts';
-import { QueryFlag } from './query.ts';
+import { QueryFlag, search, timeRange } from './query.ts';
 import {
   CallOutcome,
   CallSource,
@@ -30,6 +30,10 @@ const filters = {
   session: SessionId.optional(),
   outcome: CallOutcome.optional(),
   source: CallSource.optional(),
+  search: search('Only calls whose client, method, item, or reason contains this text, in any letter case.'),
+  own_reads: QueryFlag.optional().meta({
+    description: '`true` includes the own reads of ToolHive and of the web UI, such as listings.',
+  }),
 };
 
 const relayed =
@@ -101,10 +105,11 @@ export const trafficOperations = {
     command: 'none',
     summary: 'List the latest calls to a server',
     description:
-      'Returns the newest calls that match all filters, the oldest of them first. The daemon keeps at most 1,000 calls of each workload, in memory.',
+      'Returns the newest calls that match all filters, the oldest of them first. The daemon keeps calls for 24 hours, at most 100,000 of all workloads, without their content. Without `own_reads` and `source`, own reads of ToolHive are left out.',
     params: byName,
     query: z.object({
       ...filters,
+      ...timeRange('calls'),
       before: z.coerce
         .number()
         .int()

@@ -15,7 +15,7 @@ import {
   WorkloadStatus,
 } from '../schemas/workload.ts';
 import { UpgradeWorkload, WorkloadUpdate } from '../schemas/update.ts';
-import { QueryFlag } from './query.ts';
+import { QueryFlag, search, timeRange } from './query.ts';
 
 const byName = z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) });
 
@@ -29,10 +29,8 @@ const logWindow = (lines: number) =>
       .max(10_000)
       .default(lines)
       .meta({ description: 'The maximum number of lines, counted from the end.' }),
-    since: z.iso
-      .datetime({ offset: true })
-      .optional()
-      .meta({ description: 'Only lines of this time or later, as RFC 3339.' }),
+    ...timeRange('lines'),
+    search: search('Only lines that contain this text, in any letter case. The whole log is searched.'),
     follow: QueryFlag.optional().meta({
       description: '`true` continues with new lines until the client disconnects or the workload is removed.',
     }),

@@ -32,7 +32,7 @@ export type CallOutcome = z.infer<typeof CallOutcome>;
 
 export const TrafficEntry = z
   .object({
-    id: z.int().meta({ description: 'The call ID, which only increases while the daemon runs.' }),
+    id: z.int().meta({ description: 'The call ID, which only increases.' }),
     at: when('The time of the request.'),
     source: CallSource,
     direction: z.enum(['to-server', 'to-client']).meta({
@@ -57,6 +57,10 @@ export const TrafficEntry = z
     outcome: CallOutcome,
     reason: z.string().optional().meta({ description: 'The reason for an outcome other than `ok`.' }),
     has_bodies: z.boolean().meta({ description: 'Whether the bodies were recorded.' }),
+    is_own_read: z.boolean().meta({
+      description:
+        'Whether ToolHive or the web UI read something on its own, such as a listing. Own reads do not count as calls.',
+    }),
   })
   .meta({
     id: 'TrafficEntry',
@@ -78,6 +82,7 @@ export const TrafficEntry = z
         response_bytes: 84,
         outcome: 'ok',
         has_bodies: false,
+        is_own_read: false,
       },
     ],
   });
@@ -104,6 +109,7 @@ export const Traffic = z
   .object({
     entries: z.array(TrafficEntry),
     has_more: z.boolean().meta({ description: 'Whether older entries match. Use `before` to read them.' }),
+    oldest_at: when('The time of the oldest kept call of the workload. Absent without calls.').optional(),
     is_read: z.boolean().meta({
       description:
         'False if no rule of the workload requires reading messages. In this case, entries contain only data from HTTP headers.',

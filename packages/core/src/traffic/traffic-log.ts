@@ -251,6 +251,7 @@ export class TrafficLog implements CallSink {
       outcome: call.outcome,
       ...(reason === undefined ? {} : { reason: this.#redaction.withoutSecrets(reason) }),
       has_bodies: this.#bodies.has(id),
+      is_own_read: false,
     };
   }
 
