@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { CSSProperties, KeyboardEvent, MouseEvent, ReactNode } from 'react';
 import { flushSync } from 'react-dom';
 import { Icon } from '../drawing/icon.tsx';
+import { useMedia } from '../media.ts';
 import { cardLines, fitting, isWide, sorted } from './columns.ts';
 import type { Column, Sort } from './columns.ts';
 import { RowDetails } from './row-details.tsx';
@@ -21,6 +22,8 @@ interface Props<Row> {
   /** What the row itself does as a button. By default, it opens a dialog with everything in the row. */
   onOpen?: (row: Row) => void;
   selection?: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void };
+  /** Keeps lines on a phone, for a list of names beside something else. */
+  hasOnlyLines?: boolean;
   /** The order at first. */
   firstSort?: Sort;
   /** The order, for pages that keep it. */
@@ -28,13 +31,13 @@ interface Props<Row> {
   onSort?: (sort: Sort) => void;
 }
 
-/** Narrower tables have a card for each row, in pixels. */
-const cardsBelow = 640;
+/** Narrower screens show a card for each row. */
+const cardsBelow = '(width < 40rem)';
 const lineHeight = 24;
 
 /**
- * A table with one line for each row. It renders only visible rows, columns leave a narrow table by their rank, and below
- * 640 pixels each row is a card. Everything in a row can be read in full where the row opens.
+ * A table with one line for each row. It renders only visible rows, columns leave a narrow table by their rank, and each row
+ * is a card on a phone. Everything in a row can be read in full where the row opens.
  *
  * Keys: arrows, Home, End, Page Up, and Page Down go to a row, Space selects it, and Enter opens it. Only the controls of
  * the row with the focus are tab stops.
@@ -44,7 +47,8 @@ export function Table<Row>(props: Props<Row>): ReactNode {
   const table = useRef<HTMLTableElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const width = useWidth(table);
-  const areCards = width < cardsBelow;
+  const isNarrow = useMedia(cardsBelow);
+  const areCards = isNarrow && props.hasOnlyLines !== true;
   const shown = useMemo(
     () => (areCards ? columns : fitting(columns, width / 16 - (selection === undefined ? 0 : 2))),
     [columns, width, areCards, selection === undefined],
@@ -57,14 +61,15 @@ export function Table<Row>(props: Props<Row>): ReactNode {
   const height = areCards ? 56 + cardLines(columns) * lineHeight + (hasActions ? 44 : 0) : rowHeight;
   const { first, end } = useVisibleRows(body, inOrder.length, height);
   const [active, setActive] = useState<string | undefined>();
-  const [opened, setOpened] = useState<Row | undefined>();
+  const [opened, setOpened] = useState<string | undefined>();
+  const openedRow = opened === undefined ? undefined : rows.find((row) => keyOf(row) === opened);
   const activeIndex = Math.max(
     0,
     active === undefined ? 0 : inOrder.findIndex((row) => keyOf(row) === active),
   );
   useTabStops(body);
 
-  const open = props.onOpen ?? setOpened;
+  const open = props.onOpen ?? ((row: Row) => setOpened(keyOf(row)));
   const go = (index: number): void => {
     const row = inOrder[Math.max(0, Math.min(inOrder.length - 1, index))];
     if (row === undefined) return;
@@ -188,8 +193,8 @@ export function Table<Row>(props: Props<Row>): ReactNode {
           })}
         </tbody>
       </table>
-      {opened !== undefined && (
-        <RowDetails columns={columns} row={opened} onClose={() => setOpened(undefined)} />
+      {openedRow !== undefined && (
+        <RowDetails columns={columns} row={openedRow} onClose={() => setOpened(undefined)} />
       )}
     </>
   );
@@ -236,15 +241,7 @@ function Head<Row>({
   );
 }
 
-function Cell<Row>({
-  column,
-  row,
-  isFirst,
-}: {
-  column: Column<Row>;
-  row: Row;
-  isFirst: boolean;
-}): ReactNode {
+function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; isFirst: boolean }): ReactNode {
   const { kind = 'text', head, cell } = column;
   if (isFirst) {
     return (
