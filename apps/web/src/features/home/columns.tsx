@@ -45,28 +45,24 @@ export const homeColumns: readonly Column<HomeRow>[] = [
     width: 9,
     grow: 2,
     order: ({ workload: { name } }) => name,
-    cell: ({ workload: { name, remote } }) => (
-      <>
-        <Link href={`/w/${encodeURIComponent(name)}`}>{name}</Link>{' '}
-        {remote && <span className="badge">remote</span>}
-      </>
-    ),
+    cell: ({ workload }) => <NameAndProblem workload={workload} />,
   },
   {
     id: 'state',
     head: 'State',
     width: 7,
     order: ({ workload: { status } }) => ranks[status],
-    cell: ({ workload: { status } }) => <Status status={status} />,
+    cell: ({ workload }) =>
+      workload.sign_in === undefined ? <Status status={workload.status} /> : <SignIn workload={workload} />,
   },
   {
     id: 'source',
-    head: 'Source or problem',
+    head: 'Source',
     width: 8,
     grow: 3,
-    rank: 1,
+    rank: 9,
     order: ({ workload: { package: source } }) => source,
-    cell: ({ workload }) => <SourceOrProblem workload={workload} />,
+    cell: ({ workload }) => <Source workload={workload} />,
   },
   {
     id: 'group',
@@ -90,7 +86,7 @@ export const homeColumns: readonly Column<HomeRow>[] = [
     head: 'Last hour',
     kind: 'number',
     width: 6.5,
-    rank: 5,
+    rank: 4,
     order: ({ figures }) => figures?.calls,
     cell: ({ figures }) => <CallLine figures={figures} />,
   },
@@ -119,7 +115,7 @@ export const homeColumns: readonly Column<HomeRow>[] = [
     id: 'access',
     head: 'Access',
     width: 4.5,
-    rank: 4,
+    rank: 5,
     cell: ({ workload: { name, remote } }) => (remote ? null : <Doors name={name} />),
   },
   {
@@ -131,17 +127,26 @@ export const homeColumns: readonly Column<HomeRow>[] = [
   },
 ];
 
-function SourceOrProblem({ workload }: { workload: Workload }): ReactNode {
-  const { status, status_context: context, warnings = [], package: source, sign_in: signIn } = workload;
-  if (signIn !== undefined) return <SignIn workload={workload} />;
-  if (context !== undefined && status !== 'running') {
-    const isProblem = status === 'error' || status === 'unhealthy';
-    return (
-      <span className={isProblem ? 'problem' : 'busy'}>
-        <ForeignText>{context}</ForeignText>
-      </span>
-    );
-  }
+function NameAndProblem({
+  workload: { name, remote, status, status_context: context },
+}: {
+  workload: Workload;
+}): ReactNode {
+  const isProblem = status === 'error' || status === 'unhealthy';
+  return (
+    <>
+      <Link href={`/w/${encodeURIComponent(name)}`}>{name}</Link>{' '}
+      {remote && <span className="badge">remote</span>}
+      {context !== undefined && status !== 'running' && (
+        <span className={`second-line ${isProblem ? 'problem' : 'quiet'}`}>
+          <ForeignText>{context}</ForeignText>
+        </span>
+      )}
+    </>
+  );
+}
+
+function Source({ workload: { warnings = [], package: source } }: { workload: Workload }): ReactNode {
   return (
     <span className="source">
       {warnings.length > 0 && (

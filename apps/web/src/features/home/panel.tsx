@@ -78,10 +78,12 @@ export function Panel({
         {figures !== undefined && (
           <span>
             {count(figures.calls, 'call')}, {count(figures.errors, 'error')}
-            {figures.medianMs !== undefined && `, median ${duration(figures.medianMs)}`}
           </span>
         )}
       </p>
+      {figures?.medianMs !== undefined && (
+        <p className="quiet">Median duration {duration(figures.medianMs)}</p>
+      )}
       <Use name={name} />
       <h3>Permissions</h3>
       <Permitted name={name} />

@@ -51,13 +51,13 @@ export function Topology({
   const rows = Math.max(1, ...columns.map(({ length }) => length));
   const height = rows * rowHeight + 2 * padding;
   const nodeWidth = Math.min(208, Math.floor(width / 4.2));
-  const gap = (width - columns.length * nodeWidth) / Math.max(1, columns.length - 1);
+  const gap = (width - 2 * padding - columns.length * nodeWidth) / Math.max(1, columns.length - 1);
   const places = new Map(
     columns.flatMap((nodes, column) =>
       nodes.map(({ id }, row) => [
         id,
         {
-          x: column * (nodeWidth + gap),
+          x: padding + column * (nodeWidth + gap),
           y: padding + ((rows - nodes.length) / 2 + row + 0.5) * rowHeight,
         },
       ]),

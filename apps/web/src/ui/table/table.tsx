@@ -58,7 +58,7 @@ export function Table<Row>(props: Props<Row>): ReactNode {
   const setSort = props.onSort ?? setOwnSort;
   const inOrder = useMemo(() => sorted(rows, columns, sort), [rows, columns, sort?.id, sort?.isDescending]);
   const hasActions = columns.some(({ kind }) => kind === 'actions');
-  const height = areCards ? 56 + cardLines(columns) * lineHeight + (hasActions ? 44 : 0) : rowHeight;
+  const height = areCards ? 68 + cardLines(columns) * lineHeight + (hasActions ? 40 : 0) : rowHeight;
   const { first, end } = useVisibleRows(body, inOrder.length, height);
   const [active, setActive] = useState<string | undefined>();
   const [opened, setOpened] = useState<string | undefined>();
@@ -229,7 +229,7 @@ function Head<Row>({
         head
       ) : (
         <button type="button" className="sort" onClick={() => onSort({ id, isDescending })}>
-          {head}
+          <span>{head}</span>
           {sort !== undefined && (
             <span className={sort.isDescending ? 'turned' : undefined}>
               <Icon name="ascending" />
