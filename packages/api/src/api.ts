@@ -41,6 +41,7 @@ import { getCapabilities } from '@toolhive/core/capabilities';
 import {
   changeTrafficRecording,
   endSession,
+  getHistory,
   getTrafficEntry,
   listSessions,
   listTraffic,
@@ -343,7 +344,7 @@ function mountProjects(mount: Mount, projects: Projects): void {
 
 function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.listNetworkDecisions, async ({ params, query }) => ({
-    decisions: listNetworkDecisions(core, params.name, query.verdict),
+    decisions: listNetworkDecisions(core, params.name, query),
   }));
   mount(operations.watchNetworkDecisions, async ({ params, query }, { signal }) =>
     watchNetworkDecisions(core, params.name, query.verdict, signal),
@@ -385,6 +386,9 @@ function mountTraffic(mount: Mount, core: Core): void {
   mount(operations.getTrafficEntry, async ({ params }) => getTrafficEntry(core, params.name, params.id));
   mount(operations.listSessions, async ({ params }) => ({ sessions: listSessions(core, params.name) }));
   mount(operations.endSession, ({ params }) => endSession(core, params.name, params.id));
+  mount(operations.getHistory, ({ query }, { isVisible }) =>
+    getHistory(core, query, (name) => isVisible('Workload', name)),
+  );
   mount(operations.getUsage, ({ params }) => getUsage(core, params.name));
   mount(operations.listUsage, async (_input, { isVisible }) => ({
     usage: await listUsage(core, (name) => isVisible('Workload', name)),

@@ -39,6 +39,8 @@ export interface AuditQuery {
   type?: string | undefined;
   outcome?: AuditOutcome | undefined;
   user?: string | undefined;
+  /** A part of the record, in any letter case of the Latin alphabet. */
+  search?: string | undefined;
   /** Milliseconds since 1970. */
   since?: number | undefined;
   until?: number | undefined;
@@ -231,7 +233,7 @@ export class AuditStore {
   }
 
   #select(
-    { workload, type, outcome, user, since, until }: AuditQuery,
+    { workload, type, outcome, user, since, until, search }: AuditQuery,
     { after, order, limit }: { after: number; order: 'ASC' | 'DESC'; limit: number },
   ): Selected {
     const conditions: [string, ...(string | number)[]][] = [
@@ -242,6 +244,7 @@ export class AuditStore {
       ...(user === undefined ? [] : [['(user = ? OR user_id = ?)', user, user] as [string, string, string]]),
       ...(since === undefined ? [] : [['at >= ?', since] as [string, number]]),
       ...(until === undefined ? [] : [['at < ?', until] as [string, number]]),
+      ...(search === undefined ? [] : [["line LIKE ? ESCAPE '\\'", likePattern(search)] as [string, string]]),
     ];
     const where = conditions.map(([condition]) => condition).join(' AND ');
     const values = conditions.flatMap(([, ...parts]) => parts);
@@ -343,6 +346,13 @@ export class AuditStore {
       );
     }
   }
+}
+
+/** Matches the lines that contain a text. */
+function likePattern(text: string): string {
+  return `%${JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 }
 
 async function readAnchor(path: string): Promise<Link | undefined> {

@@ -14,6 +14,7 @@ import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
 import { HttpUpstream } from './upstream/http-upstream.ts';
 import { StdioUpstream } from './upstream/stdio-upstream.ts';
+import { OwnConnections } from './client/own-connections.ts';
 import { keepContext, serveConnections } from './http/connections.ts';
 import { OpenExchanges } from './http/open-exchanges.ts';
 import type { ConnectionLimits } from './http/connections.ts';
@@ -136,6 +137,8 @@ const checkingMs = 5_000;
 
 /** The proxy of one workload. Its port stays open as long as the workload exists, including during server restarts. */
 export class WorkloadProxy implements AsyncDisposable {
+  /** How ToolHive connects for its own reads, which do not count as calls of clients. */
+  readonly ownConnections = new OwnConnections();
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
   readonly #telemetry: Telemetry | undefined;
@@ -356,7 +359,8 @@ export class WorkloadProxy implements AsyncDisposable {
     const path = mark === -1 ? url : url.slice(0, mark);
     response.on('error', () => {}); // the client has disconnected
     const query = mark === -1 ? '' : url.slice(mark + 1);
-    const exchange: Exchange = { request, response, path, query, principal: localUser };
+    const isOwnRead = this.ownConnections.has(request.socket);
+    const exchange: Exchange = { request, response, path, query, principal: localUser, isOwnRead };
     if (answersProbes === true && path === '/health') return this.#answerHealth(exchange);
     if (answersProbes === true && path === '/livez') return replyText(response, 200, 'ok');
     this.#open.add(request, response);

@@ -41,6 +41,10 @@ export interface LogWindow {
   lines: number;
   /** Only lines that began at this time or later. */
   since?: Date | undefined;
+  /** Only lines that began before this time. */
+  until?: Date | undefined;
+  /** Only lines with this text, in any letter case. */
+  search?: string | undefined;
   /** Only lines before this position. */
   before?: number | undefined;
 }
@@ -122,17 +126,18 @@ export class Logs {
   }
 
   /** The last lines with their times and positions. */
-  async #lines(path: string, { lines, since, before = Infinity }: LogWindow): Promise<PlacedLine[]> {
+  async #lines(path: string, window: LogWindow): Promise<PlacedLine[]> {
+    const { lines, before = Infinity } = window;
     if (lines === 0) return [];
     const older = await sizeOf(`${path}.1`);
     const base = this.#removed.get(path) ?? 0;
     const newest = await readPlaced(path, base + older);
     const isEnough = newest.filter(({ position }) => position < before).length >= lines;
     const all =
-      isEnough && since === undefined ? newest : [...(await readPlaced(`${path}.1`, base)), ...newest];
-    const from = since?.toISOString() ?? '';
+      isEnough && !isFiltered(window) ? newest : [...(await readPlaced(`${path}.1`, base)), ...newest];
+    const isMeant = filterOf(window, (text) => Buffer.from(text, 'latin1').toString());
     return all
-      .filter(({ text, position }) => position < before && (stampPattern.exec(text)?.[1] ?? '') >= from)
+      .filter(({ text, position }) => position < before && isMeant(text))
       .slice(-lines)
       .map(({ text, position }) => ({ text: Buffer.from(text, 'latin1').toString(), position }));
   }
@@ -455,14 +460,34 @@ class Follower {
 
 const stampPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) /;
 
-async function readWindow(path: string, { lines, since }: LogWindow, end?: number): Promise<string> {
+/** Whether lines are searched, so that the older file is needed, too. */
+function isFiltered({ since, until, search }: LogWindow): boolean {
+  return since !== undefined || until !== undefined || search !== undefined;
+}
+
+/** Whether a line, with its time, is meant. `decoded` returns its text. */
+function filterOf(
+  { since, until, search }: LogWindow,
+  decoded: (line: string) => string = (line) => line,
+): (line: string) => boolean {
+  const [from, to] = [since?.toISOString() ?? '', until?.toISOString() ?? '\uffff'];
+  const searched = search?.toLowerCase();
+  return (line) => {
+    // Lines of earlier versions bear no time: they count as old.
+    const at = stampPattern.exec(line)?.[1] ?? '';
+    if (at < from || at >= to) return false;
+    // Without the time, which a search for a number would find.
+    return searched === undefined || decoded(line).replace(stampPattern, '').toLowerCase().includes(searched);
+  };
+}
+
+async function readWindow(path: string, window: LogWindow, end?: number): Promise<string> {
+  const { lines } = window;
   if (lines === 0) return '';
   const newest = await readLines(path, end);
   const all =
-    newest.length < lines || since !== undefined ? [...(await readLines(`${path}.1`)), ...newest] : newest;
-  const from = since?.toISOString() ?? '';
-  // Lines of earlier versions bear no time: they count as old.
-  const wanted = from === '' ? all : all.filter((line) => (stampPattern.exec(line)?.[1] ?? '') >= from);
+    newest.length < lines || isFiltered(window) ? [...(await readLines(`${path}.1`)), ...newest] : newest;
+  const wanted = isFiltered(window) ? all.filter(filterOf(window)) : all;
   const last = wanted.slice(-lines).map((line) => line.replace(stampPattern, ''));
   return last.length === 0 ? '' : `${last.join('\n')}\n`;
 }

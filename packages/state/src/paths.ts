@@ -30,6 +30,8 @@ export interface StatePaths {
   events: string;
   /** What servers tried to reach, what they said about their tools, and what they listed last. */
   workloads: string;
+  /** Figures about calls and connections, and the calls of the last day. */
+  history: string;
   /** The content and the provenance of installed packages. */
   packages: string;
   /** The content of the packages in images that the daemon built. */
@@ -95,6 +97,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
     workloads: join(state, 'workloads.db'),
+    history: join(state, 'history.db'),
     packages: join(state, 'packages.db'),
     images: join(state, 'images'),
     audit: join(state, 'audit.db'),

@@ -17,6 +17,22 @@ export const group: Flag = {
   completes: 'group',
 };
 
+/** The flags that limit a list to a time. `items` is the plural for their descriptions. */
+export const timeFlags = (items: string): readonly Flag[] => [
+  {
+    name: 'since',
+    kind: 'string',
+    value: 'TIME',
+    description: `Only ${items} from this time on: 2026-01-31T09:00:00Z, or a duration before now such as 2h`,
+  },
+  {
+    name: 'until',
+    kind: 'string',
+    value: 'TIME',
+    description: `Only ${items} before this time, written like --since`,
+  },
+];
+
 /** Whose tokens callers have to send. `serve`, `run` and `proxy` take them. */
 export const oidcFlags: readonly Flag[] = inSection('Client authentication', [
   {

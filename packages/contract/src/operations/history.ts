@@ -24,6 +24,6 @@ export const historyOperations = {
       }),
     }),
     success: { status: 200, description: 'The figures.', body: History },
-    failures: ['not-found'],
+    failures: ['not-found', 'unavailable'],
   }),
 };

@@ -64,6 +64,8 @@ export const HistorySeries = z
       .optional()
       .meta({ description: 'All names beyond the limit of names in one hour.' }),
     ...totals,
+    total_ms: z.int().meta({ description: 'The sum of the durations of all requests in milliseconds.' }),
+    last_at: when('The begin of the last step with figures.'),
     denied_connections: z
       .int()
       .optional()
@@ -111,6 +113,8 @@ export const History = z
             errors: 1,
             denied: 0,
             bytes: 4096,
+            total_ms: 42,
+            last_at: '2026-01-31T09:59:00.000Z',
             p50_ms: 4.2,
             p95_ms: 11.3,
             points: { at: [3, 59], calls: [8, 1], errors: [0, 1], p50_ms: [4.2, 5], p95_ms: [11.3, 5] },

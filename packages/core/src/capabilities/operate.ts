@@ -42,9 +42,9 @@ export async function getCapabilities(
   const { proxy } = supervisor.live;
   const wasAsked = proxy !== undefined && asked.has(proxy) && !asking.has(supervisor);
   const isNeeded = refresh || (!isListed(known) && !wasAsked);
-  const isAsked = supervisor.condition.status === 'running' && isNeeded;
-  if (proxy !== undefined && isAsked) asked.add(proxy);
-  const problem = isAsked ? await ask(core, supervisor) : undefined;
+  const isAsked = supervisor.condition.status === 'running' && isNeeded && proxy !== undefined;
+  if (isAsked) asked.add(proxy);
+  const problem = isAsked ? await ask(core, supervisor, proxy) : undefined;
   return described(core, supervisor, isAsked ? core.listings.of(supervisor.id) : known, problem);
 }
 
@@ -73,11 +73,11 @@ function isListed(listing: StoredListing | undefined): listing is StoredListing 
 const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
 
 /** Asks the server, and returns why that failed, if so. The proxy records the answers. */
-function ask(core: StateWing, supervisor: Supervisor): Promise<string | undefined> {
+function ask(core: StateWing, supervisor: Supervisor, proxy: WorkloadProxy): Promise<string | undefined> {
   const known = asking.get(supervisor);
   if (known !== undefined) return known;
   const { host, port } = supervisor.runConfig;
-  const listing = listEverything({ host, port, version: core.version })
+  const listing = listEverything({ proxy, host, port, version: core.version })
     .then(() => undefined, messageOf)
     .finally(() => asking.delete(supervisor));
   asking.set(supervisor, listing);

@@ -258,13 +258,15 @@ function protocolOf({ supervisor: { protocol, deviations } }: Subject): Found[] 
 
 /** Lists the tools through the proxy, as a client does. */
 async function listingOf(
-  { core, supervisor: { runConfig } }: Subject,
+  { core, supervisor: { runConfig, live } }: Subject,
   signal: AbortSignal,
 ): Promise<Found[]> {
   const transport = new URL(urlOf(runConfig)).pathname === '/sse' ? 'sse' : 'streamable-http';
+  const { proxy } = live;
   await using client = await McpClient.connect({
     url: urlOf(runConfig),
     transport,
+    ...(proxy === undefined ? {} : { open: () => proxy.ownConnections.open }),
     version: core.version,
     signal,
   });

@@ -6,6 +6,7 @@ import type { NetworkDecision } from '@toolhive/contract/network';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { EgressDecision } from '@toolhive/runtime/egress';
 import { Rules } from '@toolhive/runtime/outbound-rules';
+import { History } from '@toolhive/history/history';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { grantedNetworkOf, networkOf } from '../permissions/network.ts';
@@ -47,6 +48,14 @@ async function openDecisions(): Promise<NetworkDecisions> {
     },
   });
 }
+
+const openHistory = (): Promise<History> =>
+  History.open(join(folder, 'history.db'), {
+    log,
+    now: () => new Date(),
+    isKnown: () => true,
+    withoutSecrets: (text) => text,
+  });
 
 describe('network decisions', () => {
   test('are counted by host, port, and verdict, the latest first', async () => {
@@ -127,9 +136,11 @@ describe('the egress of a workload', () => {
 
   test('follows the run config as it is', async () => {
     using decisions = await openDecisions();
+    using history = await openHistory();
     let current = withHosts('a.example');
     const options = {
       decisions,
+      history,
       watch: () => ({ [Symbol.dispose]() {} }),
       current: () => current,
       onDenial: () => {},
@@ -144,9 +155,11 @@ describe('the egress of a workload', () => {
 
   test('keeps its rules when the workload goes, or gets another kind of network', async () => {
     using decisions = await openDecisions();
+    using history = await openHistory();
     let current: RunConfig | undefined = withHosts('a.example');
     const options = {
       decisions,
+      history,
       watch: () => ({ [Symbol.dispose]() {} }),
       current: () => current,
       onDenial: () => {},
@@ -162,10 +175,12 @@ describe('the egress of a workload', () => {
 
   test('explains each denial once, with the command that allows it', async () => {
     using decisions = await openDecisions();
+    using history = await openHistory();
     const lines: string[] = [];
     const denials: string[] = [];
     const options = {
       decisions,
+      history,
       watch: () => ({ [Symbol.dispose]() {} }),
       current: () => undefined,
       onDenial: (name: string, { host }: { host: string }) => void denials.push(`${name} ${host}`),
@@ -235,9 +250,11 @@ describe('the egress of a workload', () => {
 
 test('a server that tries any number of hosts fills neither its log nor the events', async () => {
   using decisions = await openDecisions();
+  using history = await openHistory();
   let [lines, denials] = [0, 0];
   const options = {
     decisions,
+    history,
     watch: () => ({ [Symbol.dispose]() {} }),
     current: () => undefined,
     onDenial: () => void (denials += 1),
@@ -247,6 +264,9 @@ test('a server that tries any number of hosts fills neither its log nor the even
   for (let index = 0; index < 5_000; index++) egress.record({ ...denied, host: `h${index}.example` });
 
   expect([lines, denials]).toEqual([100, 100]);
+  const hosts = await history.read(new Map([[a, 'echo']]), { by: 'host', totals: true });
+  expect(hosts.series.length).toBe(41);
+  expect(hosts.series[0]).toMatchObject({ is_rest: true, denied: 4_960, calls: 0 });
 });
 
 describe('a change of the rules', () => {
@@ -352,9 +372,11 @@ describe('learning mode', () => {
     ['without isolation', { network: { outbound: { allow_port: [443] } } }, { isolate_network: false }],
   ])('lets a server %s reach every public host, and nothing else', async (_what, profile, more) => {
     using decisions = await openDecisions();
+    using history = await openHistory();
     const runConfig = learning(profile, more);
     const options = {
       decisions,
+      history,
       watch: () => ({ [Symbol.dispose]() {} }),
       current: () => runConfig,
       onDenial: () => {},

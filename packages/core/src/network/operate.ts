@@ -27,13 +27,28 @@ import type { StoredRunConfig } from '@toolhive/state/run-configs';
 
 type Verdict = NetworkDecision['verdict'];
 
+interface DecisionQuery {
+  verdict?: Verdict | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  search?: string | undefined;
+}
+
 /** What the egress gateway decided about a workload, the latest first. Throws `not-found`. */
 export function listNetworkDecisions(
   core: GovernanceWing & WorkloadsWing,
   name: string,
-  verdict?: Verdict,
+  { verdict, since, until, search }: DecisionQuery,
 ): NetworkDecision[] {
-  return core.decisions.list(core.workloads.require(name).id, verdict);
+  const [fromMs, toMs] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
+  const searched = search?.toLowerCase() ?? '';
+  return core.decisions
+    .list(core.workloads.require(name).id, verdict)
+    .filter(
+      ({ first_at: first, last_at: last, host, port, rule, reason }) =>
+        !(Date.parse(last) < fromMs || Date.parse(first) >= toMs) &&
+        `${host}:${port ?? ''}\n${rule ?? ''}\n${reason ?? ''}`.toLowerCase().includes(searched),
+    );
 }
 
 /** The same from now on, until the signal aborts. */

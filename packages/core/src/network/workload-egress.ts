@@ -4,6 +4,7 @@ import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
 import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
+import type { History } from '@toolhive/history/history';
 import { networkOf } from '../permissions/network.ts';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { WorkloadId } from '@toolhive/state/workload-id';
@@ -11,6 +12,7 @@ import type { NetworkDecisions } from './decisions.ts';
 
 export interface WorkloadEgressOptions {
   decisions: NetworkDecisions;
+  history: History;
   /** The workload's current run config. Undefined if the workload no longer exists. */
   current: (id: WorkloadId) => RunConfig | undefined;
   /** Calls back after each change of a workload, until disposal. */
@@ -69,16 +71,21 @@ export class WorkloadEgress implements Egress {
 
   readonly record = (decision: EgressDecision, times = 1): ((traffic: Traffic) => void) | undefined => {
     const { name } = this.#runConfig;
-    const { decisions, onDenial } = this.#options;
+    const { decisions, history, onDenial } = this.#options;
     const isDenied = decision.verdict === 'denied';
     const fix = isDenied ? fixFor(name, decision) : undefined;
     const { isNew } = decisions.record(this.#id, decision, fix, times);
+    history.countConnections(this.#id, decision.host, isDenied, times);
     if (isDenied) {
       // Both are limited: a server can try any number of names.
       const isExplained = this.#explain(name, decision);
       if (isExplained && isNew) onDenial(name, decision);
     }
-    return isDenied ? undefined : (traffic) => decisions.addTraffic(this.#id, decision, traffic);
+    if (isDenied) return undefined;
+    return (traffic) => {
+      decisions.addTraffic(this.#id, decision, traffic);
+      history.countBytes(this.#id, decision.host, traffic.sent + traffic.received);
+    };
   };
 
   /** Writes to the server's log, where its user looks first. Returns whether this call explained the denial. */

@@ -120,7 +120,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
       logEvent(log, event);
       if (event.kind === 'running' && options.pins !== undefined)
         // The server serves clients in the meantime, whose lists tell the same.
-        listEverything({ host: runConfig.host, port: proxy.port, version, ended: ended.signal }).catch(
+        listEverything({ proxy, host: runConfig.host, port: proxy.port, version, ended: ended.signal }).catch(
           (error: unknown) => log.debug({ err: error }, 'the tools are not known before a client lists them'),
         );
     },

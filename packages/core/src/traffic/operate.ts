@@ -11,18 +11,29 @@ import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
 import type { GovernanceWing } from '../wings/governance.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
-import type { TrafficFilter } from './traffic-log.ts';
+import type { CallQuery } from '@toolhive/history/call-store';
+import type { History, HistoryGrouping } from '@toolhive/contract/history';
+
+interface TrafficRequest extends CallQuery {
+  since?: string | undefined;
+  until?: string | undefined;
+  own_reads?: boolean | undefined;
+  before?: number | undefined;
+  limit?: number | undefined;
+}
 
 /** The latest calls to a workload that match, the oldest of them first. Throws `not-found`. */
 export function listTraffic(
   core: GovernanceWing & WorkloadsWing,
   name: string,
-  { before, limit, ...filter }: TrafficFilter & { before?: number | undefined; limit?: number | undefined },
+  { before, limit, ...request }: TrafficRequest,
 ): Traffic {
   const { id, live } = core.workloads.require(name);
   const log = core.traffic.of(id);
+  const { oldestMs } = log;
   return {
-    ...log.list(filter, { before, limit }),
+    ...log.list(queryOf(request), { before, limit }),
+    ...(oldestMs === undefined ? {} : { oldest_at: new Date(oldestMs).toISOString() }),
     is_read: live.proxy?.readsMessages ?? true,
     recording: log.recording,
   };
@@ -32,10 +43,37 @@ export function listTraffic(
 export function watchTraffic(
   core: GovernanceWing & WorkloadsWing,
   name: string,
-  { filter, afterId }: { filter: TrafficFilter; afterId: string | undefined },
+  { filter, afterId }: { filter: TrafficRequest; afterId: string | undefined },
   signal: AbortSignal,
 ): AsyncIterable<Sent<TrafficEvent>> {
-  return core.traffic.of(core.workloads.require(name).id).watch(filter, afterId, signal);
+  return core.traffic.of(core.workloads.require(name).id).watch(queryOf(filter), afterId, signal);
+}
+
+function queryOf({ since, until, own_reads: ownReads, ...filter }: TrafficRequest): CallQuery {
+  const ms = (time: string | undefined): number | undefined =>
+    time === undefined ? undefined : Date.parse(time);
+  return { ...filter, sinceMs: ms(since), untilMs: ms(until), ownReads };
+}
+
+/** Figures about calls and connections. Throws `not-found` for a workload that the caller does not see. */
+export function getHistory(
+  core: GovernanceWing & WorkloadsWing,
+  {
+    workload,
+    ...request
+  }: {
+    workload?: string | undefined;
+    from?: string | undefined;
+    to?: string | undefined;
+    by: HistoryGrouping;
+    totals?: boolean | undefined;
+  },
+  isVisible: (name: string) => boolean,
+): Promise<History> {
+  const meant = workload === undefined ? core.workloads.all() : [core.workloads.require(workload)];
+  const visible = meant.filter(({ runConfig }) => isVisible(runConfig.name));
+  if (workload !== undefined && visible.length === 0) throw notFound(`workload ${workload} not found`);
+  return core.history.read(new Map(visible.map(({ id, runConfig }) => [id, runConfig.name])), request);
 }
 
 /** One call, with its bodies if they were recorded. Throws `not-found`. */

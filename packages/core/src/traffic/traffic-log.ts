@@ -11,14 +11,14 @@ import type {
 } from '@toolhive/contract/traffic';
 import type { CallBodies, CallSink, EndedCall } from '@toolhive/proxy/traffic';
 import type { Redaction } from '@toolhive/audit/redaction';
+import { matchesCall } from '@toolhive/history/call-store';
+import type { CallQuery, StoredCall } from '@toolhive/history/call-store';
+import type { CallsInMemory, History } from '@toolhive/history/history';
+import { ToolCounts } from '@toolhive/history/tool-counts';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 import { Backlog } from '../events/backlog.ts';
 
-/** Which calls are meant. Absent members do not matter. */
-export type TrafficFilter = Partial<
-  Record<'method' | 'item' | 'client' | 'session' | 'outcome' | 'source', string | undefined>
->;
-
-/** How many calls of one workload are kept. Each takes about 0.5 KiB, and never more than 4 KiB. */
+/** How many calls of one workload are kept in memory, and how many are stored in one second. Each takes about 0.5 KiB, and never more than 4 KiB. */
 const maxKept = 1_000;
 /** How many are taken beyond that before the oldest are forgotten. */
 const slack = 100;
@@ -28,15 +28,14 @@ const maxWaiting = 1_000;
 /** How much of one body is recorded, and how much for one workload. */
 const maxBodyBytes = 64 * 1024;
 const maxTotalBytes = 8 * 1024 * 1024;
-/** How many tools are counted, and of how many of the latest calls the median is. */
-const maxTools = 200;
-const maxDurations = 64;
 
 export interface TrafficLogOptions {
   redaction: Redaction;
   /** The ID of a session in the API. Anyone who knows the real one can use the session. */
   publicId: (session: string) => string;
   now: () => Date;
+  /** Stores figures, and the calls themselves. */
+  history: History;
 }
 
 interface Kept {
@@ -50,16 +49,8 @@ interface Bodies {
   bytes: number;
 }
 
-interface ToolCount {
-  calls: number;
-  errors: number;
-  lastMs: number;
-  /** Those of the latest calls, in no order. */
-  durations: number[];
-}
-
-/** The latest calls of one workload, in memory, and how often each of its tools was called. */
-export class TrafficLog implements CallSink {
+/** The calls of one workload, the latest of them in memory, and how often each of its tools was called. */
+export class TrafficLog implements CallSink, CallsInMemory {
   readonly since: string;
   #calls = 0;
   #errors = 0;
@@ -71,14 +62,21 @@ export class TrafficLog implements CallSink {
   readonly #kept: Kept[] = [];
   readonly #bodies = new Map<number, Bodies>();
   #bodyBytes = 0;
-  readonly #tools = new Map<string, ToolCount>();
+  readonly #tools = new ToolCounts();
+  readonly #history: History;
+  readonly #workload: WorkloadId;
   readonly #watchers = new Set<Backlog<Sent<TrafficEvent>>>();
-  #lastId = 0;
+  #lastId: number;
+  /** All calls up to this one are stored. */
+  #savedId: number;
 
-  constructor({ redaction, publicId, now }: TrafficLogOptions) {
+  constructor(workload: WorkloadId, { redaction, publicId, now, history }: TrafficLogOptions) {
     this.#redaction = redaction;
     this.#publicId = publicId;
     this.since = now().toISOString();
+    this.#workload = workload;
+    this.#history = history;
+    this.#savedId = this.#lastId = history.known(workload).lastId;
   }
 
   /** How many requests of clients have ended, and how many of them not well. */
@@ -101,34 +99,52 @@ export class TrafficLog implements CallSink {
       for (const { id } of this.#kept.splice(0, slack)) this.#forgetBodies(id);
     }
     this.#count(call);
+    this.#history.keep(this.#workload, this);
     if (bodies !== undefined && this.recordsBodies) this.#keepBodies(kept.id, bodies);
     if (this.#watchers.size > 0) this.#tell({ type: 'entry', entry: this.#describe(kept) });
   }
 
+  unsaved(most: number): StoredCall[] {
+    const first = this.#kept.findIndex(({ id }) => id > this.#savedId);
+    return first < 0 ? [] : this.#kept.slice(first, first + most).map((kept) => this.#described(kept));
+  }
+
+  saved(id: number): void {
+    this.#savedId = Math.max(this.#savedId, id);
+  }
+
+  /** The time of the oldest call. */
+  get oldestMs(): number | undefined {
+    return this.#history.known(this.#workload).oldestMs ?? this.#kept[0]?.call.atMs;
+  }
+
   /** The newest calls that match, the oldest of them first, and whether there are older ones. */
   list(
-    filter: TrafficFilter,
+    filter: CallQuery,
     { before = Infinity, limit = 100 }: { before?: number | undefined; limit?: number | undefined },
   ): { entries: TrafficEntry[]; has_more: boolean } {
     const entries: TrafficEntry[] = [];
-    for (let at = this.#kept.length - 1; at >= 0; at -= 1) {
+    for (let at = this.#kept.length - 1; at >= 0 && entries.length <= limit; at -= 1) {
       const kept = this.#kept[at];
-      if (kept === undefined || kept.id >= before || !this.#matches(kept.call, filter)) continue;
-      if (entries.length === limit) return { entries: entries.toReversed(), has_more: true };
-      entries.push(this.#describe(kept));
+      if (kept === undefined || kept.id >= before) continue;
+      const entry = this.#describe(kept);
+      if (matchesCall(entry, filter)) entries.push(entry);
     }
-    return { entries: entries.toReversed(), has_more: false };
+    const older = Math.min(before, this.#kept[0]?.id ?? Infinity);
+    const missing = limit + 1 - entries.length;
+    for (const stored of missing > 0 ? this.#history.listCalls(this.#workload, filter, older, missing) : [])
+      entries.push(this.#storedEntry(stored));
+    return { entries: entries.slice(0, limit).toReversed(), has_more: entries.length > limit };
   }
 
   /** One call. Throws `not-found` if it is no longer stored. */
   get(id: number): TrafficDetails {
     const kept = this.#kept.find((one) => one.id === id);
-    if (kept === undefined) {
-      throw notFound(`call ${id} not found`, { hint: `only the latest ${maxKept} calls are kept` });
-    }
+    const stored = kept === undefined ? this.#history.getCall(this.#workload, id) : this.#described(kept);
+    if (stored === undefined) throw notFound(`call ${id} not found`, { hint: 'calls are kept for 24 hours' });
     const { request, response } = this.#bodies.get(id) ?? {};
     return {
-      entry: this.#describe(kept),
+      entry: this.#storedEntry(stored),
       // A secret may have become known since.
       ...(request === undefined ? {} : { request: this.#redaction.withoutSecrets(request) }),
       ...(response === undefined ? {} : { response: this.#redaction.withoutSecrets(response) }),
@@ -148,7 +164,7 @@ export class TrafficLog implements CallSink {
 
   /** The calls that match from now on, or after an event, until the signal aborts. Throws `unavailable`. */
   watch(
-    filter: TrafficFilter,
+    filter: CallQuery,
     afterId: string | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
@@ -165,15 +181,7 @@ export class TrafficLog implements CallSink {
 
   /** The tools by the number of calls. */
   get tools(): ToolUsage[] {
-    return [...this.#tools]
-      .map(([name, { calls, errors, lastMs, durations }]) => ({
-        name,
-        calls,
-        errors,
-        p50_ms: median(durations),
-        last_at: new Date(lastMs).toISOString(),
-      }))
-      .toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+    return this.#tools.list();
   }
 
   /** Ends the watchers of a removed workload. */
@@ -183,7 +191,7 @@ export class TrafficLog implements CallSink {
 
   async *#watched(
     backlog: Backlog<Sent<TrafficEvent>>,
-    filter: TrafficFilter,
+    filter: CallQuery,
     missed: readonly Sent<TrafficEvent>[],
     signal: AbortSignal,
   ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
@@ -191,7 +199,7 @@ export class TrafficLog implements CallSink {
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     const isMeant = ({ event }: Sent<TrafficEvent>): boolean =>
-      event.type !== 'entry' || matchesEntry(event.entry, filter);
+      event.type !== 'entry' || matchesCall(event.entry, filter);
     try {
       yield* missed.filter(isMeant);
       for (;;) {
@@ -231,7 +239,16 @@ export class TrafficLog implements CallSink {
     return { id: `${this.#run}-${this.#lastId}`, event };
   }
 
-  #describe({ id, call }: Kept): TrafficEntry {
+  #describe(kept: Kept): TrafficEntry {
+    return { ...this.#described(kept), has_bodies: this.#bodies.has(kept.id) };
+  }
+
+  /** A secret may have become known since the call was stored. */
+  #storedEntry(call: StoredCall): TrafficEntry {
+    return { ...this.#redaction.withoutSecrets(call), has_bodies: this.#bodies.has(call.id) };
+  }
+
+  #described({ id, call }: Kept): StoredCall {
     const { session, durationMs, name, reason } = call;
     const { protocolVersion: protocol_version, requestBytes, responseBytes } = call;
     return {
@@ -250,32 +267,27 @@ export class TrafficLog implements CallSink {
       ...(responseBytes === undefined ? {} : { response_bytes: responseBytes }),
       outcome: call.outcome,
       ...(reason === undefined ? {} : { reason: this.#redaction.withoutSecrets(reason) }),
-      has_bodies: this.#bodies.has(id),
-      is_own_read: false,
+      is_own_read: call.isOwnRead,
     };
   }
 
-  #count({ direction, durationMs, outcome, kind, name, atMs }: Kept['call']): void {
-    if (direction === 'to-client' || durationMs === undefined) return;
+  #count(call: EndedCall): void {
+    const { direction, durationMs, outcome, kind, name, atMs, client } = call;
+    if (direction === 'to-client' || durationMs === undefined || call.isOwnRead) return;
+    const isOk = outcome === 'ok';
     this.#calls += 1;
-    if (outcome !== 'ok') this.#errors += 1;
-    if (kind !== 'tool' || name === undefined) return;
-    const tool = this.#tools.get(name) ?? this.#newTool(name);
-    tool.calls += 1;
-    if (outcome !== 'ok') tool.errors += 1;
-    tool.lastMs = atMs;
-    tool.durations[(tool.calls - 1) % maxDurations] = durationMs;
-  }
-
-  /** Clients can make up names, so the tool with the fewest calls makes room. */
-  #newTool(name: string): ToolCount {
-    if (this.#tools.size >= maxTools) {
-      const [rarest] = [...this.#tools].reduce((a, b) => (b[1].calls < a[1].calls ? b : a));
-      this.#tools.delete(rarest);
-    }
-    const tool = { calls: 0, errors: 0, lastMs: 0, durations: [] };
-    this.#tools.set(name, tool);
-    return tool;
+    if (!isOk) this.#errors += 1;
+    const tool = kind === 'tool' ? name : undefined;
+    if (tool !== undefined) this.#tools.add(tool, { atMs, durationMs, isOk });
+    this.#history.count(this.#workload, {
+      atMs,
+      durationMs,
+      isOk,
+      isDenied: outcome === 'denied',
+      bytes: (call.requestBytes ?? 0) + (call.responseBytes ?? 0),
+      tool,
+      client: client?.name,
+    });
   }
 
   #keepBodies(id: number, { request, response }: CallBodies): void {
@@ -298,36 +310,14 @@ export class TrafficLog implements CallSink {
     return { bytes, text: JSON.stringify(this.#redaction.clean(JSON.parse(text))) };
   }
 
-  #matches(call: EndedCall, { session, ...filter }: TrafficFilter): boolean {
-    return (
-      isSame(filter, { ...call, session: undefined, item: call.name, client: call.client?.name }) &&
-      (session === undefined || (call.session !== undefined && this.#publicId(call.session) === session))
-    );
-  }
-
   #forgetBodies(id: number): void {
     this.#bodyBytes -= this.#bodies.get(id)?.bytes ?? 0;
     this.#bodies.delete(id);
   }
 }
 
-function matchesEntry({ client, name, ...entry }: TrafficEntry, filter: TrafficFilter): boolean {
-  return isSame(filter, { ...entry, item: name, client: client?.name });
-}
-
-function isSame(filter: TrafficFilter, found: TrafficFilter): boolean {
-  return (['method', 'item', 'client', 'session', 'outcome', 'source'] as const).every(
-    (key) => filter[key] === undefined || filter[key] === found[key],
-  );
-}
-
 function sizeOf(body: RecordedBody | undefined): number {
   return body?.text === undefined ? 0 : Buffer.byteLength(body.text);
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return rounded(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0);
 }
 
 /** Microseconds are more than anyone needs to know. */

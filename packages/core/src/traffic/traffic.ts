@@ -8,12 +8,12 @@ import type { TrafficLogOptions } from './traffic-log.ts';
 /** The latest calls of all workloads, until the daemon ends. */
 export class TrafficOfAll implements Disposable {
   readonly title = 'the calls';
-  readonly #options: Pick<TrafficLogOptions, 'redaction' | 'now'>;
+  readonly #options: Omit<TrafficLogOptions, 'publicId'>;
   /** Session IDs of servers may be so short that they could be guessed from a plain hash. */
   readonly #key = randomBytes(32);
   readonly #logs = new Map<WorkloadId, TrafficLog>();
 
-  constructor(options: Pick<TrafficLogOptions, 'redaction' | 'now'>) {
+  constructor(options: Omit<TrafficLogOptions, 'publicId'>) {
     this.#options = options;
   }
 
@@ -25,7 +25,10 @@ export class TrafficOfAll implements Disposable {
   of(workload: WorkloadId): TrafficLog {
     const known = this.#logs.get(workload);
     if (known !== undefined) return known;
-    const log = new TrafficLog({ ...this.#options, publicId: (session) => this.publicId(session) });
+    const log = new TrafficLog(workload, {
+      ...this.#options,
+      publicId: (session) => this.publicId(session),
+    });
     this.#logs.set(workload, log);
     return log;
   }

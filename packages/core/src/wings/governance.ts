@@ -10,6 +10,7 @@ import { WorkloadEgress } from '../network/workload-egress.ts';
 import { PinStore } from '../pins/pin-store.ts';
 import { ToolPinsOfAll } from '../pins/tool-pins.ts';
 import { pinningModeOf } from '../pins/mode.ts';
+import { History } from '@toolhive/history/history';
 import { TrafficOfAll } from '../traffic/traffic.ts';
 import type { openState } from './state.ts';
 
@@ -27,6 +28,8 @@ export interface GovernanceWing {
   listings: Listings;
   /** The latest calls to each workload. */
   traffic: TrafficOfAll;
+  /** Figures of minutes and hours, and the calls of a day. */
+  history: History;
   /** Policies that name items that servers do not offer. */
   doubts: PolicyDoubts;
   /** Who waits for changes of network rules. */
@@ -36,7 +39,7 @@ export interface GovernanceWing {
 }
 
 export async function openGovernance(state: State, opened: AsyncDisposableStack): Promise<GovernanceWing> {
-  const { paths, database, log, now } = state;
+  const { paths, database, directory, log, now } = state;
   const audit = opened.use(await AuditLog.open(paths, log));
   const decisions = opened.use(new NetworkDecisions(database, paths.earlier.decisions, log));
   const pins = openPins(state, (id) => doubts.of(id));
@@ -45,10 +48,19 @@ export async function openGovernance(state: State, opened: AsyncDisposableStack)
     (id, doubt) => pins.note(id, { doubt }, 'a policy names items that the server does not offer'),
   );
   const listings = opened.use(openListings(state));
-  const traffic = opened.use(new TrafficOfAll({ redaction: audit.redaction, now }));
+  const { redaction } = audit;
+  const history = opened.use(
+    await History.open(paths.history, {
+      log,
+      now,
+      isKnown: (id) => directory.runConfigOf(id) !== undefined,
+      withoutSecrets: (text) => redaction.withoutSecrets(text),
+    }),
+  );
+  const traffic = opened.use(new TrafficOfAll({ redaction, now, history }));
   const ruleWatchers = new RuleWatchers();
-  const egressOf = egressWith(state, { audit, decisions, ruleWatchers });
-  return { audit, decisions, pins, listings, traffic, doubts, ruleWatchers, egressOf };
+  const egressOf = egressWith(state, { audit, decisions, history, ruleWatchers });
+  return { audit, decisions, pins, listings, traffic, history, doubts, ruleWatchers, egressOf };
 }
 
 function openPins(
@@ -90,10 +102,16 @@ function openListings({ database, paths, directory, events, log, now }: State): 
 
 function egressWith(
   { directory, events }: State,
-  { audit, decisions, ruleWatchers }: Pick<GovernanceWing, 'audit' | 'decisions' | 'ruleWatchers'>,
+  {
+    audit,
+    decisions,
+    history,
+    ruleWatchers,
+  }: Pick<GovernanceWing, 'audit' | 'decisions' | 'history' | 'ruleWatchers'>,
 ): GovernanceWing['egressOf'] {
   const connected = {
     decisions,
+    history,
     current: (id: StoredRunConfig['id']) => directory.runConfigOf(id),
     watch: ruleWatchers.watch,
     onDenial(name: string, decision: Parameters<typeof recordEgressDenial>[2]): void {

@@ -8,7 +8,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import type { StateWing } from '../wings/state.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
-import type { LogKind } from '@toolhive/state/logs';
+import type { LogKind, LogWindow } from '@toolhive/state/logs';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -112,6 +112,8 @@ interface LogRequest {
   limit?: number | undefined;
   before?: number | undefined;
   since?: string | undefined;
+  until?: string | undefined;
+  search?: string | undefined;
   follow?: boolean | undefined;
 }
 
@@ -120,12 +122,14 @@ export async function logsOf(
   core: StateWing & WorkloadsWing,
   name: string,
   kind: LogKind,
-  { tail, limit, since, follow }: LogRequest,
+  request: LogRequest,
   signal: AbortSignal,
 ): Promise<string | AsyncIterable<string>> {
   core.workloads.require(name);
-  const window = { lines: limit ?? tail, since: since === undefined ? undefined : new Date(since) };
-  return follow === true ? core.logs.follow(name, kind, window, signal) : core.logs.read(name, kind, window);
+  const window = windowOf(request);
+  return request.follow === true
+    ? core.logs.follow(name, kind, window, signal)
+    : core.logs.read(name, kind, window);
 }
 
 /** The same as JSON, one object in each line. */
@@ -133,15 +137,24 @@ export async function logRecordsOf(
   core: StateWing & WorkloadsWing,
   name: string,
   kind: LogKind,
-  { tail, limit, before, since, follow }: LogRequest,
+  request: LogRequest,
   signal: AbortSignal,
 ): Promise<string | AsyncIterable<string>> {
   const { transport } = core.workloads.require(name).runConfig;
-  const window = { lines: limit ?? tail, before, since: since === undefined ? undefined : new Date(since) };
+  const window = windowOf(request);
   const isHttp = transport === 'sse' || transport === 'streamable-http';
-  if (follow === true) return asLines(core.logs.followRecords(name, kind, window, { isHttp, signal }));
+  if (request.follow === true)
+    return asLines(core.logs.followRecords(name, kind, window, { isHttp, signal }));
   const records = await core.logs.records(name, kind, window, { isHttp });
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+function windowOf({ tail, limit, before, since, until, search, follow }: LogRequest): LogWindow {
+  if (follow === true && (until !== undefined || search !== undefined))
+    throw invalid('follow cannot be combined with until or search');
+  const date = (time: string | undefined): Date | undefined =>
+    time === undefined ? undefined : new Date(time);
+  return { lines: limit ?? tail, before, since: date(since), until: date(until), search };
 }
 
 async function* asLines(records: AsyncIterable<object>): AsyncGenerator<string> {

@@ -52,6 +52,8 @@ export interface Exchange {
   message?: Message;
   /** The API caller, if the request came through the API. */
   relayed?: { readonly principal: Principal | undefined } | undefined;
+  /** ToolHive reads something for itself. */
+  isOwnRead?: boolean;
   /** How sessions continue at peers, the other proxies in front of the same server. Absent if there are none. */
   sealing?: SessionSealing | undefined;
   /** A peer relayed the request, and must not get it back. */

@@ -23,6 +23,8 @@ export interface EndedCall {
   requestBytes?: number | undefined;
   responseBytes?: number | undefined;
   outcome: 'ok' | 'error' | 'denied' | 'cancelled';
+  /** ToolHive or its web UI has read something on its own. The use of a tool, prompt, or resource is none. */
+  isOwnRead: boolean;
   reason?: string | undefined;
 }
 
@@ -136,6 +138,7 @@ export class Traffic implements Middleware {
       requestBytes: Buffer.byteLength(about.text),
       responseBytes: response === undefined ? undefined : Buffer.byteLength(response.text),
       outcome,
+      isOwnRead: isOwnRead(exchange, item),
       reason,
     };
     if (this.#sink.recordsBodies) this.#sink.record(call, { request: about.text, response: response?.text });
@@ -189,8 +192,14 @@ function unread(exchange: Exchange, durationMs: number, status: number): EndedCa
     name: item?.name,
     durationMs,
     requestBytes: Number.isSafeInteger(length) ? length : undefined,
+    isOwnRead: isOwnRead(exchange, item),
     ...outcomeOfStatus(status),
   };
+}
+
+/** Users also call tools in the web UI, and these are calls like all others. */
+function isOwnRead(exchange: Exchange | undefined, item: Item | undefined): boolean {
+  return item === undefined && (exchange?.isOwnRead === true || exchange?.relayed !== undefined);
 }
 
 function outcomeOfStatus(status: number): Pick<EndedCall, 'outcome' | 'reason'> {

@@ -1,4 +1,5 @@
 import type { Command } from '../../command.ts';
+import { timeFlags } from '../flags.ts';
 
 /** The audit log: who did what, and whether the records are unchanged. */
 export const auditCommands: readonly Command[] = [
@@ -34,19 +35,7 @@ export const auditCommands: readonly Command[] = [
         value: 'USER',
         description: 'Only actions of this user, by name or ID',
       },
-      {
-        name: 'since',
-        kind: 'string',
-        value: 'TIME',
-        description:
-          'Only records from this time on: 2026-01-31T09:00:00Z, or a duration before now such as 2h',
-      },
-      {
-        name: 'until',
-        kind: 'string',
-        value: 'TIME',
-        description: 'Only records before this time, written like --since',
-      },
+      ...timeFlags('records'),
       {
         name: 'limit',
         kind: 'integer',

@@ -2,7 +2,7 @@ import type { AuditRecord, NumberedAuditRecord } from '@toolhive/contract/audit'
 import { invalid } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
-import { millisecondsOf } from '../../duration.ts';
+import { timeFrom } from '../../time-flag.ts';
 import { oneLine } from '../../out.ts';
 import type { Colour, Page } from '../../out.ts';
 
@@ -43,17 +43,6 @@ const maxLimit = 1000;
 function limitFrom(limit: number): number {
   if (limit >= 1 && limit <= maxLimit) return limit;
   throw invalid(`--limit must be from 1 to ${maxLimit}`);
-}
-
-/** A time, or the time that lies a duration before now, as RFC 3339. */
-function timeFrom(text: string | undefined, flag: string): string | undefined {
-  if (text === undefined) return undefined;
-  const beforeMs = millisecondsOf(text);
-  const ms = beforeMs === undefined ? Date.parse(text) : Date.now() - beforeMs;
-  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
-  throw invalid(`invalid --${flag}: ${JSON.stringify(text)} is neither a time nor a duration`, {
-    hint: 'write 2026-01-31T09:00:00Z, or 2h for two hours ago',
-  });
 }
 
 function show(page: Page, records: readonly NumberedAuditRecord[]): void {

@@ -3,6 +3,7 @@ import { printable } from '@toolhive/contract/printable';
 import type { TrafficEntry } from '@toolhive/contract/traffic';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
+import { timeFrom } from '../../time-flag.ts';
 import type { Colour, Page } from '../../out.ts';
 
 /** Shows the latest calls to a workload, and continues with further ones if asked to. */
@@ -16,23 +17,29 @@ export async function run({
   const filters = {
     outcome: flags.text('outcome') as TrafficEntry['outcome'] | undefined, // one of the choices
     item: flags.text('item'),
+    client: flags.text('client'),
+    search: flags.text('search'),
+    ...(flags.has('own-reads') ? { own_reads: 'true' } : {}),
   };
+  const isFollowing = flags.has('follow');
+  if (isFollowing && flags.isGiven('until'))
+    throw invalid('--follow and --until cannot be used together', { hint: 'omit one of them' });
+  const since = timeFrom(flags.text('since'), 'since');
+  const until = timeFrom(flags.text('until'), 'until');
   const limit = flags.number('limit') ?? 100;
   if (limit < 1 || limit > 1000) throw invalid('--limit must be from 1 to 1000');
   const daemon = await client();
   const params = { name };
-  if (!flags.has('follow')) {
-    const { entries, is_read } = await daemon.listTraffic(
-      { params, query: { ...filters, limit } },
-      { signal },
-    );
+  const query = { ...filters, since, until, limit };
+  if (!isFollowing) {
+    const { entries, is_read } = await daemon.listTraffic({ params, query }, { signal });
     return out.result(entries, (page) => show(page, entries, { name, isRead: is_read }));
   }
   const shown = (entry: TrafficEntry): void => out.record(entry, (page) => page.line(describe(page, entry)));
   try {
     // Watched first, so that no call is missed in between.
     const events = await daemon.watchTraffic({ params, query: filters, headers: {} }, { signal });
-    const { entries } = await daemon.listTraffic({ params, query: { ...filters, limit } }, { signal });
+    const { entries } = await daemon.listTraffic({ params, query }, { signal });
     for (const entry of entries) shown(entry);
     const last = entries.at(-1)?.id ?? 0;
     for await (const { event } of events) {

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { notFound } from '@toolhive/contract/failure';
 import { describeResource } from '@toolhive/contract/resources';
+import type { Client } from '@toolhive/contract/client';
 import type { Usage } from '@toolhive/contract/traffic';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
+import { timeFrom } from '../../time-flag.ts';
 import type { Page } from '../../out.ts';
 
 /** How long the processor time is measured for a single table. */
@@ -11,6 +13,13 @@ const firstMs = 500;
 
 /** Shows the workloads' resource use: once for programs, and continuously on a terminal. */
 export async function run({ arguments: names, flags, out, client, signal }: CommandCall): Promise<void> {
+  const hasTime = flags.isGiven('since') || flags.isGiven('until');
+  // The begin of the time moves, if it lies a duration before now.
+  const time = () => ({
+    from: timeFrom(flags.text('since') ?? '24h', 'since'),
+    to: timeFrom(flags.text('until'), 'until'),
+  });
+  time(); // refuses invalid flags
   const daemon = await client();
   const measure = async (): Promise<Usage[]> => {
     const { usage } = await daemon.listUsage({}, { signal });
@@ -24,7 +33,8 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
     await delay(before.length === 0 ? 0 : firstMs, undefined, { signal });
     const isLive = process.stdout.isTTY && !flags.has('once') && flags.text('format') !== 'json';
     for (;;) {
-      const usage = await measure();
+      const measured = await measure();
+      const usage = hasTime ? await withHistory(daemon, measured, time(), signal) : measured;
       out.result(usage, (page) => {
         if (isLive) page.clear();
         show(page, usage);
@@ -35,6 +45,37 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
   } catch (error) {
     if (!signal.aborted) throw error; // Ctrl-C is the usual end
   }
+}
+
+/** The same workloads with the calls of a time, instead of those since the daemon started. */
+async function withHistory(
+  daemon: Client,
+  usage: readonly Usage[],
+  { from, to }: { from: string | undefined; to: string | undefined },
+  signal: AbortSignal,
+): Promise<Usage[]> {
+  const read = (by: 'workload' | 'tool') =>
+    daemon.getHistory({ query: { from, to, by, totals: 'true' } }, { signal });
+  const [ofWorkloads, ofTools] = await Promise.all([read('workload'), read('tool')]);
+  return usage.map((one) => {
+    const found = ofWorkloads.series.find(({ workload }) => workload === one.name);
+    const tools = ofTools.series
+      .filter(({ workload }) => workload === one.name)
+      .map(({ name = '(others)', calls, errors, p50_ms = 0, last_at }) => ({
+        name,
+        calls,
+        errors,
+        p50_ms,
+        last_at,
+      }));
+    return {
+      ...one,
+      since: ofWorkloads.from,
+      calls: found?.calls ?? 0,
+      errors: found?.errors ?? 0,
+      tools: tools.slice(0, 200),
+    };
+  });
 }
 
 function show(page: Page, usage: readonly Usage[]): void {

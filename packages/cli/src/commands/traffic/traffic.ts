@@ -1,5 +1,5 @@
 import type { Argument, Command } from '../../command.ts';
-import { workload } from '../flags.ts';
+import { timeFlags, workload } from '../flags.ts';
 
 const severalWorkloads: Argument = {
   ...workload,
@@ -15,7 +15,7 @@ export const trafficCommands: readonly Command[] = [
     path: 'traffic',
     summary: 'Show the calls to a server',
     description:
-      'Shows the latest calls to a workload: the client, the tool, the duration, and the outcome. The daemon keeps at most 1,000 calls per workload, in memory. The content is not recorded.',
+      'Shows the latest calls to a workload: the client, the tool, the duration, and the outcome. The daemon keeps calls for 24 hours, at most 100,000 of all workloads. The content is not recorded. What ToolHive and its web UI read on their own is left out.',
     arguments: [workload],
     flags: [
       {
@@ -44,15 +44,34 @@ export const trafficCommands: readonly Command[] = [
         value: 'NAME',
         description: 'Only calls about this tool, prompt, or resource',
       },
+      { name: 'client', kind: 'string', value: 'NAME', description: 'Only calls of clients with this name' },
+      {
+        name: 'search',
+        kind: 'string',
+        value: 'TEXT',
+        description:
+          'Only calls whose client, method, item, or reason contains this text, in any letter case',
+      },
+      ...timeFlags('calls'),
+      {
+        name: 'own-reads',
+        kind: 'boolean',
+        description: 'Also show what ToolHive and its web UI read on their own, such as lists of tools',
+      },
     ],
-    examples: ['thv traffic github', 'thv traffic github --outcome error', 'thv traffic github --follow'],
+    examples: [
+      'thv traffic github',
+      'thv traffic github --outcome error --since 2h',
+      'thv traffic github --search issue',
+      'thv traffic github --follow',
+    ],
     load: () => import('./calls.ts'),
   },
   {
     path: 'top',
     summary: 'Show the resource use of running workloads',
     description:
-      'Shows the processor time, the memory, the processes, the sessions, and the calls of running workloads. On a terminal, the table is renewed until Ctrl-C.',
+      'Shows the processor time, the memory, the processes, the sessions, and the calls of running workloads. Calls are counted since the daemon started, or in the time of --since and --until: in minutes of the last 24 hours, or in hours of the last 30 days. On a terminal, the table is renewed until Ctrl-C.',
     arguments: [severalWorkloads],
     flags: [
       { name: 'once', kind: 'boolean', description: 'Show the table once' },
@@ -63,8 +82,9 @@ export const trafficCommands: readonly Command[] = [
         description: 'The time between two tables',
         default: '2s',
       },
+      ...timeFlags('calls'),
     ],
-    examples: ['thv top', 'thv top github time', 'thv top --once'],
+    examples: ['thv top', 'thv top github time', 'thv top --once --since 24h'],
     load: () => import('./top.ts'),
   },
 ];
