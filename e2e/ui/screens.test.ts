@@ -221,7 +221,7 @@ test('removal can be undone, and happens otherwise', async () => {
   await world.run('second');
   await using visited = await world.open();
   const { page } = visited;
-  const row = page.getByRole('listitem').filter({ hasText: 'first' });
+  const row = page.getByRole('row', { name: /first/ });
   const remove = async (): Promise<void> => {
     await row.getByRole('button', { name: 'Actions for first' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();

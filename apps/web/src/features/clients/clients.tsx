@@ -144,6 +144,9 @@ function State({ client: { installed, registered, problem } }: { client: Client 
   );
 }
 
+/** The groups in a row. The dialog of the row has all of them. */
+const maxChoices = 3;
+
 function GroupChoice({
   client: { client_type: name, groups: registeredIn },
   groups: all,
@@ -163,9 +166,10 @@ function GroupChoice({
             checked={registeredIn.includes(group)}
             onChange={({ target }) => onChange(group, target.checked)}
           />
-          {group}
+          <span>{group}</span>
         </label>
       ))}
+      {all.length > maxChoices && <span className="more quiet">and {all.length - maxChoices} more</span>}
     </fieldset>
   );
 }

@@ -46,6 +46,7 @@ test('drawings have their content as text, and mark problems by shape', async ()
 });
 
 test('a topology has a link for each line, whose width is its amount, and dashes for refusals', async () => {
+  await page.viewport(1280, 720);
   const { container } = await render(
     <div style={{ width: 900 }}>
       <Topology

@@ -108,7 +108,7 @@ test('the keyboard goes to rows, selects, and opens them, and a row is one tab s
   expect(stops.map(({ tagName }) => tagName)).toEqual(['TR', 'INPUT', 'A', 'BUTTON']);
   await userEvent.keyboard('{Enter}');
 
-  await expect.element(page.getByRole('dialog')).toHaveTextContent(/server-0/);
+  await expect.element(page.getByRole('dialog').getByText('server-0')).toBeVisible();
 });
 
 test('a thousand rows need few elements, and those that are scrolled to appear', async () => {
@@ -148,7 +148,7 @@ test('columns leave by their rank, the actions stay, and the row still shows eve
   );
   await page.getByText('1', { exact: true }).click();
 
-  await expect.element(page.getByRole('dialog')).toHaveTextContent(/a note/);
+  await expect.element(page.getByRole('dialog').getByText('a note')).toBeVisible();
 });
 
 test('a row is a card on a phone, with the name of each value', async () => {
