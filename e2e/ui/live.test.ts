@@ -90,6 +90,7 @@ test('an installation is visible in every tab', async () => {
 
   await other
     .getByText(/Installing tester|tester/)
+    .filter({ visible: true })
     .first()
     .waitFor();
   await one.page.waitForURL('**/ui/w/tester');

@@ -48,7 +48,7 @@ test(
 
     for (const [path, text] of screens) {
       await page.goto(path);
-      await page.locator('main').getByText(text).first().waitFor();
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
       for (const mode of modes) {
         await page.emulateMedia(mode);
         const problems = await violations(page, { onlyColors: mode !== modes[0] });
@@ -75,7 +75,7 @@ test(
 
     for (const [path, text] of screens) {
       await page.goto(path);
-      await page.locator('main').getByText(text).first().waitFor();
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       if (width > 320) tooWide.push(`${path} is ${width} pixels wide`);
     }

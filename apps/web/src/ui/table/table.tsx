@@ -85,7 +85,7 @@ export function Table<Row>(props: Props<Row>): ReactNode {
     selection.onChange(next);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLElement>, row: Row): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return; // also keys of an open menu
     const isRow = event.target === event.currentTarget;
     if (!isRow && (event.target as HTMLElement).matches('select, textarea, input:not([type=checkbox])'))
       return;
