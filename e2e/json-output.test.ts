@@ -317,6 +317,10 @@ describe('one document tells', () => {
     expect(await jsonOf('traffic used --item echo')).toMatchObject([
       { method: 'tools/call', kind: 'tool', name: 'echo', outcome: 'ok', source: 'client' },
     ]);
+    expect(await jsonOf('traffic used --since 1h --search ECHO --client toolhive')).toMatchObject([
+      { name: 'echo', is_own_read: false },
+    ]);
+    expect(await jsonOf('traffic used --until 1h')).toEqual([]);
     const number = expect.any(Number) as number;
     expect(await jsonOf('top used')).toMatchObject([
       {
@@ -328,6 +332,10 @@ describe('one document tells', () => {
         errors: 0,
       },
     ]);
+    expect(await jsonOf('top used --since 1h')).toMatchObject([
+      { name: 'used', tools: [{ name: 'echo', calls: 1, errors: 0, p50_ms: number }] },
+    ]);
+    expect(await jsonOf('top used --since 2h --until 1h')).toMatchObject([{ calls: 0, tools: [] }]);
     await user.mustThv('rm', 'used');
   });
 

@@ -345,6 +345,7 @@ test('a workload is used through the API, and its calls and sessions are seen', 
   const capabilities = await client.getCapabilities({ ...named('used'), query: {} });
   const usage = await client.getUsage(named('used'));
   const { usage: all } = await client.listUsage({});
+  const history = await client.getHistory({ query: { by: 'tool', workload: 'used' } });
   const toolList = await client.listTools({ query: {} });
   for (const session of sessions) await client.endSession({ params: { name: 'used', id: session.id } });
   const relay = `${daemon.base}/api/v1beta/workloads/used/mcp`;
@@ -358,6 +359,7 @@ test('a workload is used through the API, and its calls and sessions are seen', 
 
   expect(recording.bodies).toBe(true);
   expect(seen).toBe('echo');
+  expect(history.series).toMatchObject([{ workload: 'used', name: 'echo', calls: 1, errors: 0 }]);
   expect(details.request?.text).toContain('hello');
   expect(sessions).toMatchObject([{ source: 'client', process: 'own' }]);
   expect(capabilities).toMatchObject({ complete: true });

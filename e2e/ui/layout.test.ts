@@ -140,7 +140,7 @@ test.each([
 /** The highest row that is not a card, in pixels. */
 const maxRowHeight = 56;
 
-/** What is wrong with the layout of the page, a line each. */
+/** The defects in the layout of the page, a line each. */
 async function defectsOf(page: Page): Promise<string[]> {
   // The layout follows the size in the next frames.
   await page.evaluate(

@@ -127,6 +127,8 @@ describe('policies of the API', () => {
     expect(await as('red', 'POST', '/workloads/mine/mcp', ping)).toBe(200);
     expect(await as('red', 'POST', '/groups/red/edit', { name: 'default' })).toBe(403);
     expect(await governed.namesFor('red', '/usage', 'usage')).toEqual(['mine']);
+    expect(await as('red', 'GET', '/history?workload=mine')).toBe(200);
+    expect(await as('red', 'GET', '/history?workload=other')).toBe(404);
   });
 
   test('let a token read recorded bodies only if a policy names them', async () => {
@@ -136,7 +138,8 @@ describe('policies of the API', () => {
     await as('admin', 'PUT', '/workloads/mine/traffic/recording', { bodies: true });
     await as('red', 'POST', '/workloads/mine/mcp', ping);
     const calls = () =>
-      api.core.traffic.of(api.core.workloads.require('mine').id).list({}, { limit: 1 }).entries;
+      api.core.traffic.of(api.core.workloads.require('mine').id).list({ ownReads: true }, { limit: 1 })
+        .entries;
     await expect.poll(() => calls().length).toBe(1);
 
     const path = `/workloads/mine/traffic/${calls()[0]?.id}`;
@@ -223,6 +226,8 @@ describe('policies of the API', () => {
     'hide every item of $path, which no policy decides about as a whole',
     async ({ path }) => {
       await using governed = await openGovernedApi();
+      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: {} } };
+      await governed.as('red', 'POST', '/workloads/mine/mcp', call);
 
       const answers = await Promise.all(
         (['admin', 'nothing'] as const).map(async (holder) => {

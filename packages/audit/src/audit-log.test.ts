@@ -116,6 +116,24 @@ describe('records', () => {
     expect(await found({ workload: "x' OR 1=1 --" })).toEqual([]);
   });
 
+  test('are found by a text, but not by one in bodies or that is a pattern', async () => {
+    await using audit = await AuditLog.open(paths, log);
+    audit.record(anEntry({ workload: 'a', subjects: { user: 'Eve "the boss"' } }));
+    audit.record(
+      anEntry({ workload: 'b', bodies: { request: '{"text":"canary-0815"}', response: undefined } }),
+    );
+    audit.record(anEntry({ workload: 'c', metadata: { extra: { reason: 'Needle 100%' } } }));
+
+    const found = async (search: string): Promise<number[]> =>
+      (await audit.list({ search })).map(({ id }) => id);
+
+    expect(await found('eve "THE')).toEqual([1]);
+    expect(await found('needle 100%')).toEqual([3]);
+    expect(await found('%')).toEqual([3]);
+    for (const text of ['canary', '0_15', 'previous', '\\']) expect(await found(text)).toEqual([]);
+    expect(JSON.stringify(await audit.list({}))).toContain('canary');
+  });
+
   test('continue after a restart, and a watcher continues where it was', async () => {
     await recordAll('one', 'two');
     await using audit = await AuditLog.open(paths, log);

@@ -7,6 +7,7 @@ import type { Core, CoreOptions } from './open-core.ts';
 import { describe, expect, test } from 'vitest';
 import { createApi } from '@toolhive/api/api';
 import { aWorkload } from '@toolhive/api/testing';
+import { mcpCaller } from '@toolhive/api/testing/mcp-caller';
 
 if (!canMount) process.stderr.write('SKIPPED: tests of full disks need the superuser of a Linux system\n');
 
@@ -197,3 +198,26 @@ test.runIf(canMount)('a status that could not be saved is saved as soon as there
 
   expect(core.workloads.require('echo').condition.status).toBe('stopped');
 });
+
+test.runIf(canMount)(
+  'on a full disk, calls go on, and the history counts them once there is space',
+  async () => {
+    await using small = await openOnSmallDisk();
+    await using core = await small.open();
+    await run(core, 'echo');
+    const client = mcpCaller(`http://127.0.0.1:${core.workloads.require('echo').runConfig.port}/mcp`);
+    await client.ask('initialize');
+    await small.disk.fill();
+
+    const pings = [];
+    for (let count = 0; count < 20; count += 1) pings.push((await client.ask('ping')).status);
+    const during = await callsTo(core)('GET', '/history');
+    const calls = await callsTo(core)('GET', '/workloads/echo/traffic');
+    await small.disk.free();
+
+    expect(new Set(pings)).toEqual(new Set([200]));
+    expect(during.status).toBe(200);
+    expect((JSON.parse(calls.text) as { entries: object[] }).entries.length).toBe(21);
+    expect((await callsTo(core)('GET', '/history')).text).toContain('"calls":21,');
+  },
+);

@@ -23,7 +23,7 @@ export interface CallQuery {
   /** Milliseconds since 1970. */
   sinceMs?: number | undefined;
   untilMs?: number | undefined;
-  /** Also what ToolHive has read on its own. */
+  /** Includes own reads of ToolHive. */
   ownReads?: boolean | undefined;
 }
 
@@ -82,11 +82,11 @@ export class CallStore {
     return Number(row?.['last'] ?? 0);
   }
 
-  /** The time of the oldest call of a workload. */
-  oldestMs(workload: WorkloadId): number | undefined {
+  /** The time of the oldest call of a workload since a time. */
+  oldestMs(workload: WorkloadId, sinceMs: number): number | undefined {
     const row = this.#database
-      .prepare('SELECT at FROM calls WHERE workload = ? ORDER BY id LIMIT 1')
-      .get(workload);
+      .prepare('SELECT at FROM calls WHERE workload = ? AND at >= ? ORDER BY id LIMIT 1')
+      .get(workload, sinceMs);
     return row === undefined ? undefined : Number(row['at']);
   }
 

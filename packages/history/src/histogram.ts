@@ -15,41 +15,44 @@ export function emptyHistogram(): Histogram {
 
 export function addDuration(histogram: Histogram, ms: number): void {
   const bucket = Math.floor(Math.log2(ms / firstMs) * perDoubling);
-  const index = bucket >= 0 ? Math.min(bucket, buckets - 1) : 0; // also for what is no number
+  const index = bucket >= 0 ? Math.min(bucket, buckets - 1) : 0; // also for NaN
   histogram[index] = (histogram[index] ?? 0) + 1;
-}
-
-export function addAll(histogram: Histogram, more: Histogram): void {
-  for (let index = 0; index < buckets; index += 1)
-    histogram[index] = (histogram[index] ?? 0) + (more[index] ?? 0);
 }
 
 /** The duration that this share of all durations does not exceed. Undefined without durations. */
 export function percentile(histogram: Histogram, share: number): number | undefined {
-  const count = histogram.reduce((sum, one) => sum + one, 0);
+  // Loops, because one answer has tens of thousands of histograms.
+  let count = 0;
+  for (const one of histogram) count += one;
   if (count === 0) return undefined;
-  let left = Math.ceil(count * share);
-  const index = histogram.findIndex((one) => (left -= one) <= 0);
+  let [index, left] = [-1, Math.ceil(count * share)];
+  while (left > 0) left -= histogram[++index] ?? left;
   return Number((firstMs * 2 ** ((index + 0.5) / perDoubling)).toPrecision(3));
 }
 
 /** Only the buckets that are not empty. */
 export function packed(histogram: Histogram): Uint8Array {
-  const filled = [...histogram.entries()].filter(([, count]) => count > 0);
-  const bytes = Buffer.alloc(filled.length * bytesPerBucket);
-  for (const [at, [index, count]] of filled.entries()) {
-    bytes.writeUInt8(index, at * bytesPerBucket);
-    bytes.writeUInt32LE(count, at * bytesPerBucket + 1);
+  let filled = 0;
+  for (const count of histogram) if (count > 0) filled += 1;
+  const bytes = new Uint8Array(filled * bytesPerBucket);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (let index = 0; index < buckets; index += 1) {
+    const count = histogram[index] ?? 0;
+    if (count === 0) continue;
+    view.setUint8(at, index);
+    view.setUint32(at + 1, count, true);
+    at += bytesPerBucket;
   }
   return bytes;
 }
 
-/** Adds what `packed` has returned. Ignores what it cannot have returned: another program can change the file. */
+/** Adds a result of `packed`. Ignores every other value: another program can change the file. */
 export function addPacked(histogram: Histogram, value: unknown): void {
   if (!(value instanceof Uint8Array)) return;
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  for (let at = 0; at + bytesPerBucket <= bytes.length; at += bytesPerBucket) {
-    const index = bytes.readUInt8(at);
-    if (index < buckets) histogram[index] = (histogram[index] ?? 0) + bytes.readUInt32LE(at + 1);
+  const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
+  for (let at = 0; at + bytesPerBucket <= view.byteLength; at += bytesPerBucket) {
+    const index = view.getUint8(at);
+    if (index < buckets) histogram[index] = (histogram[index] ?? 0) + view.getUint32(at + 1, true);
   }
 }

@@ -273,6 +273,29 @@ describe('a removed workload', () => {
   });
 });
 
+test('sizes that clients claim cannot stop the history', async () => {
+  await using place = await openTestHistory(clockAt(start));
+  using history = await place.open();
+  for (let at = 0; at < 3_000; at += 1) history.count(a, aCall({ bytes: Number.MAX_SAFE_INTEGER }));
+
+  const series = await seriesOf(history, 'workload', start, start + hour);
+
+  expect(series).toMatchObject([{ calls: 3_000, bytes: 3_000 * 2 ** 32 }]);
+});
+
+test('values that the database refuses are dropped, and do not hold up the others', async () => {
+  await using place = await openTestHistory(clockAt(start));
+  using history = await place.open();
+  history.count(a, aCall({ durationMs: 1e300 }));
+  await history.read(both, { by: 'workload' });
+
+  history.count(b, aCall());
+
+  expect(await seriesOf(history, 'workload', start, start + hour)).toMatchObject([
+    { workload: 'two', calls: 1 },
+  ]);
+});
+
 describe('a database that fails', () => {
   test('stops only the history, until it works again', async () => {
     await using place = await openTestHistory(clockAt(start));

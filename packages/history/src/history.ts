@@ -15,16 +15,16 @@ import type { CountedCall } from './open-figures.ts';
 import { readFigures } from './read-figures.ts';
 import type { FigureRequest } from './read-figures.ts';
 
-/** How soon calls are written, and figures. What a crash loses are these last seconds. */
+/** How soon calls are written, and figures. A crash loses these last seconds. */
 const saveMs = { calls: 1_000, figures: 10_000 };
 /** How much is written in one transaction, because nothing else runs in the meantime. */
-const atOnce = 250;
+const atOnce = 150;
 /** A workload keeps about a thousand calls in memory. */
-const batchesOfWorkload = 5;
+const batchesOfWorkload = 8;
 /** How many figures wait in memory while nothing can be written. Each takes at most 0.7 KiB. */
 const maxWaiting = 20_000;
 
-/** What the database may contain: about 150 MiB on a disk, and a twentieth in memory if no file can be written. */
+/** The limits of the database: about 150 MiB on a disk, and a twentieth in memory if no file can be written. */
 const onDisk = { figures: 400_000, calls: callLimits };
 const inMemory = {
   figures: onDisk.figures / 20,
@@ -34,7 +34,7 @@ const inMemory = {
 export interface HistoryOptions {
   log: Logger;
   now: () => Date;
-  /** Whether a workload exists. What arrives after its removal is not stored. */
+  /** Whether a workload exists. Calls after its removal are not stored. */
   isKnown: (workload: WorkloadId) => boolean;
   /** Removes known secrets from a text. */
   withoutSecrets: (text: string) => string;
@@ -51,7 +51,7 @@ export interface CallsInMemory {
 }
 
 /**
- * What happened, by the ID of the workload: figures of minutes and hours, and the calls of a day. Everything is counted
+ * The past of each workload, by its ID: figures of minutes and hours, and the calls of a day. Everything is counted
  * in memory and written in batches. If the database fails, only the history stops.
  */
 export class History implements Disposable {
@@ -69,12 +69,14 @@ export class History implements Disposable {
   #prunedMs = -Infinity;
   #namesPrunedMs = performance.now();
   #isFailing = false;
+  /** The last failure was about the values, so that the same ones never can be stored. */
+  #isRefusing = false;
   #isClosed = false;
 
   private constructor(database: DatabaseSync, options: HistoryOptions, limits: typeof onDisk) {
     this.#options = options;
     this.#database = database;
-    // Not synchronous: the event loop would wait for the disk. What a power failure damages is set aside.
+    // Not synchronous: the event loop would wait for the disk. A damaged file is set aside.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;');
     this.#figures = new FigureStore(database, limits.figures);
     this.#calls = new CallStore(database, limits.calls);
@@ -125,8 +127,7 @@ export class History implements Disposable {
 
   /** Stored calls that match, the newest first. None if the database fails. */
   listCalls(workload: WorkloadId, query: CallQuery, before: number, limit: number): StoredCall[] {
-    const oldestMs = this.#nowMs() - callLimits.keptMs;
-    const sinceMs = Math.max(query.sinceMs ?? oldestMs, oldestMs);
+    const sinceMs = Math.max(query.sinceMs ?? -Infinity, this.#oldestCallMs);
     return this.#attempt(() => this.#calls.list(workload, { ...query, sinceMs }, before, limit)) ?? [];
   }
 
@@ -136,7 +137,10 @@ export class History implements Disposable {
 
   /** The ID of the latest stored call, and the time of the oldest one. */
   known(workload: WorkloadId): { lastId: number; oldestMs: number | undefined } {
-    const read = () => ({ lastId: this.#calls.lastId(workload), oldestMs: this.#calls.oldestMs(workload) });
+    const read = () => ({
+      lastId: this.#calls.lastId(workload),
+      oldestMs: this.#calls.oldestMs(workload, this.#oldestCallMs),
+    });
     return this.#attempt(read) ?? { lastId: 0, oldestMs: undefined };
   }
 
@@ -152,7 +156,7 @@ export class History implements Disposable {
     this.#attempt(() => this.#forgetStored());
   }
 
-  /** Removes some of what is too old or too much. Happens every minute in which something is stored. */
+  /** Removes some rows that are too old or too many. Happens every minute in which something is stored. */
   prune(): void {
     const nowMs = performance.now();
     this.#prunedMs = nowMs;
@@ -187,7 +191,9 @@ export class History implements Disposable {
 
   #saveSoon(): void {
     if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#save().catch(raiseFault), saveMs.calls).unref();
+    this.#timer ??= setTimeout(() => {
+      this.#save().catch(raiseFault);
+    }, saveMs.calls).unref();
   }
 
   async #save(): Promise<void> {
@@ -200,20 +206,20 @@ export class History implements Disposable {
     if (this.#open.size > 0 || this.#unsaved.size > 0) this.#saveSoon();
   }
 
-  /** Stores a part of what waits, as one change. Returns whether there may be more that can be stored. */
+  /** Stores some of the waiting rows, as one change. Returns whether there may be more that can be stored. */
   #saveSome(withFigures: boolean): boolean {
     const { isKnown, withoutSecrets } = this.#options;
     const cells = withFigures ? this.#open.take(atOnce).filter(({ workload }) => isKnown(workload)) : [];
     const calls = this.#takeCalls();
     if (cells.length === 0 && calls.size === 0) return false;
-    const isSaved = this.#attempt(() => {
+    const saved = this.#attempt(() => {
       this.#together(() => {
         this.#figures.add(cells, (name) => printable(withoutSecrets(name)));
         for (const [workload, taken] of calls) this.#calls.add(workload, taken);
       });
       return true;
     });
-    if (isSaved !== true) {
+    if (saved === undefined && !this.#isRefusing) {
       this.#open.putBack(cells, maxWaiting);
       return false;
     }
@@ -266,13 +272,24 @@ export class History implements Disposable {
     } catch (error) {
       if (!this.#isFailing) this.#options.log.error({ err: error }, 'the history cannot be stored or read');
       this.#isFailing = true;
+      this.#isRefusing = isRefusal(error);
       return undefined;
     }
+  }
+
+  get #oldestCallMs(): number {
+    return this.#nowMs() - callLimits.keptMs;
   }
 
   #nowMs(): number {
     return this.#options.now().getTime();
   }
+}
+
+/** SQLITE_CONSTRAINT and SQLITE_MISMATCH, and mistakes in this program. */
+function isRefusal(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined || [19, 20].includes(errcode & 0xff);
 }
 
 function isOfDatabase(error: unknown): boolean {

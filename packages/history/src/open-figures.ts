@@ -5,14 +5,17 @@ import type { Histogram } from './histogram.ts';
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 
-/** What figures are about: all calls of a workload, or those with one name. */
+/** The subjects of figures: all calls of a workload, or those with one name. */
 export const kinds = ['workload', 'tool', 'client', 'host'] as const;
 export type Kind = (typeof kinds)[number];
 
 /** How many names of one kind a workload has in one hour. Servers and clients choose them. The others are one rest. */
-export const maxNames = 40;
+const maxNames = 40;
 /** How much of a name is kept. */
-export const maxName = 128;
+const maxName = 128;
+
+/** A client can claim any size of a request, and sums must stay integers of the database. */
+const maxBytes = 2 ** 32;
 
 /** The figures of one minute and one name. */
 export interface Figures {
@@ -96,7 +99,7 @@ export class OpenFigures {
 
   /** Adds the bytes of a connection that has ended. */
   bytes(workload: WorkloadId, { atMs, host, bytes }: { atMs: number; host: string; bytes: number }): void {
-    this.#figures(workload, this.#at(workload, atMs), 'host', host).bytes += bytes;
+    this.#figures(workload, this.#at(workload, atMs), 'host', host).bytes += Math.min(bytes, maxBytes);
   }
 
   /** Removes and returns at most so many cells, those of finished minutes first. */
@@ -155,7 +158,7 @@ export class OpenFigures {
     figures.calls += 1;
     if (!call.isOk) figures.errors += 1;
     if (call.isDenied) figures.denied += 1;
-    figures.bytes += call.bytes;
+    figures.bytes += Math.min(call.bytes, maxBytes);
     figures.totalMs += call.durationMs;
     addDuration((figures.durations ??= emptyHistogram()), call.durationMs);
   }

@@ -113,23 +113,22 @@ function pointsOf(
   figures: readonly StoredFigures[],
   { beginMs, stepMs }: { beginMs: number; stepMs: number },
 ): HistoryPoints {
-  const histograms = figures.map(({ durations }) => {
-    const histogram = emptyHistogram();
+  const histogram = emptyHistogram();
+  const p50s: (number | null)[] = [];
+  const p95s: (number | null)[] = [];
+  for (const { durations } of figures) {
+    histogram.fill(0);
     addPacked(histogram, durations);
-    return histogram;
-  });
-  const percentiles = (share: number): (number | null)[] | undefined =>
-    unlessAll(
-      null,
-      histograms.map((histogram) => percentile(histogram, share) ?? null),
-    );
+    p50s.push(percentile(histogram, 0.5) ?? null);
+    p95s.push(percentile(histogram, 0.95) ?? null);
+  }
   const sums = (of: 'errors' | 'denied' | 'bytes'): number[] | undefined =>
     unlessAll(
       0,
       figures.map((one) => one[of]),
     );
   const [errors, denied, bytes] = [sums('errors'), sums('denied'), sums('bytes')];
-  const [p50, p95] = [percentiles(0.5), percentiles(0.95)];
+  const [p50, p95] = [unlessAll(null, p50s), unlessAll(null, p95s)];
   return {
     at: figures.map(({ at }) => (at - beginMs) / stepMs),
     calls: figures.map(({ calls }) => calls),

@@ -354,11 +354,8 @@ export class WorkloadProxy implements AsyncDisposable {
   /** Takes a request of a client, or one that another proxy of the workload relays. */
   #answer(request: IncomingMessage, response: ServerResponse, peer?: PeerRequest): void {
     const { localUser = anonymous, answersProbes, onFault } = this.#options;
-    const url = request.url ?? '/';
-    const mark = url.indexOf('?');
-    const path = mark === -1 ? url : url.slice(0, mark);
+    const { path, query } = placeOf(request);
     response.on('error', () => {}); // the client has disconnected
-    const query = mark === -1 ? '' : url.slice(mark + 1);
     const isOwnRead = this.ownConnections.has(request.socket);
     const exchange: Exchange = { request, response, path, query, principal: localUser, isOwnRead };
     if (answersProbes === true && path === '/health') return this.#answerHealth(exchange);
@@ -387,6 +384,11 @@ export class WorkloadProxy implements AsyncDisposable {
     };
     replyJson(response, isHealthy ? 200 : 503, JSON.stringify(body));
   }
+}
+
+function placeOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
 /** Loads OpenTelemetry only if a workload uses it. */

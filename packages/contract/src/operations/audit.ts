@@ -8,7 +8,9 @@ const filters = {
   type: z.string().max(64).optional().meta({ description: 'Only records of this type.' }),
   outcome: AuditOutcome.optional().meta({ description: 'Only records with this outcome.' }),
   since: time('Only records of this time or later, as RFC 3339.'),
-  search: search('Only records that contain this text, in any letter case.'),
+  search: search(
+    'Only records whose type, outcome, workload, user, client, object, origin, or reason contains this text. Letters of the Latin alphabet match in both cases. Bodies are not searched.',
+  ),
   user: z.string().max(512).optional().meta({ description: 'Only actions of this user, by name or ID.' }),
 };
 

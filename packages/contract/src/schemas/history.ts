@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
 
-/** What figures are grouped by, inside of each workload. */
+/** The groups of figures inside of each workload. */
 export const HistoryGrouping = z.enum(['workload', 'tool', 'client', 'host']).meta({
   description:
     '`workload`: all calls of a workload. `tool`, `client`: the same for each tool and client of a workload. `host`: the connections of a server to each host.',
@@ -25,8 +25,8 @@ const totals = {
   }),
 };
 
-const duration = (what: string) =>
-  `The ${what} duration of requests in milliseconds, with an error of up to 10 %.`;
+const duration = (kind: string) =>
+  `The ${kind} duration of requests in milliseconds, with an error of up to 10 %.`;
 
 export const HistoryPoints = z
   .object({

@@ -5,7 +5,7 @@ import type { DaemonEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
 import { openRecoverable } from '@toolhive/state/recoverable-database';
-import { Backlog } from './backlog.ts';
+import { Backlog } from '@toolhive/contract/backlog';
 
 /** How many events are remembered for those who come back. */
 const remembered = 10_000;

@@ -49,13 +49,14 @@ describe('the relay', () => {
       const names = (result['tools'] as { name: string }[]).map(({ name }) => name);
       expect(names).toEqual(['environment']);
       expect(denied.error?.message).toBe('tool crash not found');
-      const listed = await entriesOf(api, { method: 'tools/list' });
+      const listed = await entriesOf(api, { method: 'tools/list', own_reads: 'true' });
       expect(
         listed.map(({ source, client: who, protocol_version }) => [source, who?.name, protocol_version]),
       ).toEqual([
         ['ui', 'web-ui', version],
         ['client', 'cursor', version],
       ]);
+      expect(listed.map(({ is_own_read }) => is_own_read)).toEqual([true, false]);
       expect(await entriesOf(api, { outcome: 'denied' })).toMatchObject([
         { source: 'ui', method: 'tools/call', kind: 'tool', name: 'crash', reason: 'tool crash not found' },
       ]);

@@ -11,7 +11,7 @@ import { PinStore } from '../pins/pin-store.ts';
 import { ToolPinsOfAll } from '../pins/tool-pins.ts';
 import { pinningModeOf } from '../pins/mode.ts';
 import { History } from '@toolhive/history/history';
-import { TrafficOfAll } from '../traffic/traffic.ts';
+import { TrafficOfAll } from '@toolhive/history/traffic';
 import type { openState } from './state.ts';
 
 type State = Awaited<ReturnType<typeof openState>>;

@@ -4,19 +4,20 @@ import type { OpenWay } from '../transport/upstream-client.ts';
 
 /**
  * The connections that ToolHive itself opens to one of its proxies, to read something. A client cannot claim to be
- * ToolHive: the proxy knows these connections by their ports on this machine.
+ * ToolHive: the proxy knows these connections by their own addresses and ports.
  */
 export class OwnConnections {
-  readonly #ports = new Set<number>();
+  readonly #places = new Set<string>();
 
   readonly open: OpenWay = (wrap = (connect) => connect) => {
     const connect = buildConnector({});
     const noted: buildConnector.connector = (options, connected) =>
       connect(options, (...result) => {
-        const { localPort } = result[1] ?? {};
+        const { localAddress, localPort } = result[1] ?? {};
         if (localPort !== undefined) {
-          this.#ports.add(localPort);
-          result[1]?.once('close', () => this.#ports.delete(localPort));
+          const place = placeOf(localAddress, localPort);
+          this.#places.add(place);
+          result[1]?.once('close', () => this.#places.delete(place));
         }
         connected(...result);
       });
@@ -24,7 +25,12 @@ export class OwnConnections {
   };
 
   /** Whether the other end of a connection is in this process. */
-  has({ remotePort, remoteAddress, localAddress }: Socket): boolean {
-    return remotePort !== undefined && this.#ports.has(remotePort) && remoteAddress === localAddress;
+  has({ remotePort, remoteAddress }: Socket): boolean {
+    return this.#places.has(placeOf(remoteAddress, remotePort));
   }
+}
+
+/** A listener for both IP versions sees IPv4 addresses as IPv6 addresses. */
+function placeOf(address = '', port = 0): string {
+  return `${address.replace(/^::ffff:/, '')} ${port}`;
 }

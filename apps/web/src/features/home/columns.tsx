@@ -177,7 +177,7 @@ function ClientDots({ group, figures }: HomeRow): ReactNode {
     <span className="dots" role="img" aria-label={label} title={label}>
       {all.slice(0, 3).map(({ name, isCalling }) => (
         <span key={`${name} ${isCalling}`} className={isCalling ? 'dot filled' : 'dot'}>
-          {[...name][0]?.toUpperCase()}
+          {Array.from(name)[0]?.toUpperCase()}
         </span>
       ))}
       {all.length > 3 && <span className="quiet">+{all.length - 3}</span>}

@@ -5,7 +5,7 @@ import { useResource } from '../../api/store.ts';
 /** The steps of the last hour. */
 const steps = 60;
 
-/** What is known about the calls of a workload in the last hour. */
+/** The calls of a workload in the last hour. */
 export interface Figures {
   calls: number;
   errors: number;

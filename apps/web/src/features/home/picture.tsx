@@ -27,7 +27,7 @@ interface Connection {
   denied: number;
 }
 
-/** Who called which server in the last hour, and which hosts the servers reached. */
+/** The calls of clients in the last hour, and the connections of servers to hosts. */
 export function Picture({ list }: { list: readonly Workload[] }): ReactNode {
   const { data: callers } = useResource(lastConnections('client'));
   const { data: hosts } = useResource(lastConnections('host'));

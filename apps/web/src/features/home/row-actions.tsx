@@ -12,7 +12,7 @@ import {
 import { MenuButton } from '../../ui/menu.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
 
-/** What the user can do with a workload in a list. */
+/** The actions of a workload in a list. */
 export function RowActions({ workload }: { workload: Workload }): ReactNode {
   const { name, status, url } = workload;
   const [, navigate] = useLocation();

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-export interface LaneEvent {
+interface LaneEvent {
   key: string | number;
   /** In milliseconds since 1970. */
   at: number;
@@ -16,7 +16,7 @@ export interface Lane {
 
 const [width, laneHeight] = [600, 16];
 
-/** What happened when, a lane for each actor. A problem is higher than the other events and has a gap below. */
+/** Events over time, with a lane for each actor. A problem is higher than the other events and has a gap below. */
 export function Lanes({
   lanes,
   from,

@@ -152,6 +152,6 @@ function DrawnLink({
 }
 
 function shorten(text: string, length: number): string {
-  const characters = [...text];
+  const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, Math.max(1, length - 1)).join('')}…`;
 }

@@ -22,12 +22,8 @@ export interface Sort {
   isDescending: boolean;
 }
 
-const natural = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-
 /** Compares as people count: server-2 before server-10. */
-export function compareNaturally(a: string, b: string): number {
-  return natural.compare(a, b);
-}
+const natural = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /** Sorts rows by a column. Rows without a value come last in both directions, and equal rows keep their order. */
 export function sorted<Row>(

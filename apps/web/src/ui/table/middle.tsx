@@ -6,7 +6,7 @@ const ending = 14;
 
 /** A text whose middle gives way where there is not enough room, because its end tells it apart: a version, a file. */
 export function Middle({ children }: { children: string }): ReactNode {
-  const characters = [...children];
+  const characters = Array.from(children);
   if (characters.length <= 2 * ending) return <ForeignText>{children}</ForeignText>;
   return (
     <span className="middle">

@@ -9,7 +9,7 @@ import { RowDetails } from './row-details.tsx';
 import { useVisibleRows } from './window.ts';
 
 interface Props<Row> {
-  /** What the rows are. */
+  /** Names the rows. */
   label: string;
   /** The first one names the row. A column of actions is the last one. */
   columns: readonly Column<Row>[];
@@ -19,7 +19,7 @@ interface Props<Row> {
   rowHeight?: number;
   /** The row that the page shows in detail. */
   current?: string | undefined;
-  /** What the row itself does as a button. By default, it opens a dialog with everything in the row. */
+  /** The effect of a click on the row. By default, a dialog with everything in the row opens. */
   onOpen?: (row: Row) => void;
   selection?: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void };
   /** Keeps lines on a phone, for a list of names beside something else. */

@@ -15,7 +15,7 @@ export const trafficCommands: readonly Command[] = [
     path: 'traffic',
     summary: 'Show the calls to a server',
     description:
-      'Shows the latest calls to a workload: the client, the tool, the duration, and the outcome. The daemon keeps calls for 24 hours, at most 100,000 of all workloads. The content is not recorded. What ToolHive and its web UI read on their own is left out.',
+      'Shows the latest calls to a workload: the client, the tool, the duration, and the outcome. The daemon keeps calls for 24 hours, at most 100,000 of all workloads. The content is not recorded. Reads by ToolHive and its web UI are left out.',
     arguments: [workload],
     flags: [
       {
@@ -56,7 +56,7 @@ export const trafficCommands: readonly Command[] = [
       {
         name: 'own-reads',
         kind: 'boolean',
-        description: 'Also show what ToolHive and its web UI read on their own, such as lists of tools',
+        description: 'Also show reads by ToolHive and its web UI, such as lists of tools',
       },
     ],
     examples: [

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Backlog } from '@toolhive/contract/backlog';
 import { notFound, unavailable } from '@toolhive/contract/failure';
 import type { Sent } from '@toolhive/contract/operation';
 import type {
-  RecordedBody,
   ToolUsage,
   TrafficDetails,
   TrafficEntry,
@@ -11,23 +11,23 @@ import type {
 } from '@toolhive/contract/traffic';
 import type { CallBodies, CallSink, EndedCall } from '@toolhive/proxy/traffic';
 import type { Redaction } from '@toolhive/audit/redaction';
-import { matchesCall } from '@toolhive/history/call-store';
-import type { CallQuery, StoredCall } from '@toolhive/history/call-store';
-import type { CallsInMemory, History } from '@toolhive/history/history';
-import { ToolCounts } from '@toolhive/history/tool-counts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
-import { Backlog } from '../events/backlog.ts';
+import { matchesCall } from './call-store.ts';
+import type { CallQuery, StoredCall } from './call-store.ts';
+import type { CallsInMemory, History } from './history.ts';
+import { RecordedBodies, bodyLimits } from './recorded-bodies.ts';
+import { ToolCounts } from './tool-counts.ts';
 
-/** How many calls of one workload are kept in memory, and how many are stored in one second. Each takes about 0.5 KiB, and never more than 4 KiB. */
+/**
+ * How many calls of one workload are kept in memory, and at most how many of one second are stored. Each takes about 0.5
+ * KiB, and never more than 4 KiB.
+ */
 const maxKept = 1_000;
 /** How many are taken beyond that before the oldest are forgotten. */
 const slack = 100;
 const maxWatchers = 16;
 /** How many events may wait for one watcher. */
 const maxWaiting = 1_000;
-/** How much of one body is recorded, and how much for one workload. */
-const maxBodyBytes = 64 * 1024;
-const maxTotalBytes = 8 * 1024 * 1024;
 
 export interface TrafficLogOptions {
   redaction: Redaction;
@@ -43,12 +43,6 @@ interface Kept {
   call: EndedCall;
 }
 
-interface Bodies {
-  request: RecordedBody;
-  response: RecordedBody | undefined;
-  bytes: number;
-}
-
 /** The calls of one workload, the latest of them in memory, and how often each of its tools was called. */
 export class TrafficLog implements CallSink, CallsInMemory {
   readonly since: string;
@@ -60,8 +54,7 @@ export class TrafficLog implements CallSink, CallsInMemory {
   /** Distinguishes the IDs of events from those of an earlier daemon. */
   readonly #run = randomBytes(6).toString('hex');
   readonly #kept: Kept[] = [];
-  readonly #bodies = new Map<number, Bodies>();
-  #bodyBytes = 0;
+  readonly #bodies: RecordedBodies;
   readonly #tools = new ToolCounts();
   readonly #history: History;
   readonly #workload: WorkloadId;
@@ -72,6 +65,7 @@ export class TrafficLog implements CallSink, CallsInMemory {
 
   constructor(workload: WorkloadId, { redaction, publicId, now, history }: TrafficLogOptions) {
     this.#redaction = redaction;
+    this.#bodies = new RecordedBodies(redaction);
     this.#publicId = publicId;
     this.since = now().toISOString();
     this.#workload = workload;
@@ -85,22 +79,18 @@ export class TrafficLog implements CallSink, CallsInMemory {
   }
 
   get recording(): TrafficRecording {
-    return {
-      bodies: this.recordsBodies,
-      max_body_bytes: maxBodyBytes,
-      max_total_bytes: maxTotalBytes,
-    };
+    return { bodies: this.recordsBodies, ...bodyLimits };
   }
 
   record(call: EndedCall, bodies?: CallBodies): void {
     const kept = { id: ++this.#lastId, call };
     this.#kept.push(kept);
     if (this.#kept.length >= maxKept + slack) {
-      for (const { id } of this.#kept.splice(0, slack)) this.#forgetBodies(id);
+      for (const { id } of this.#kept.splice(0, slack)) this.#bodies.forget(id);
     }
     this.#count(call);
     this.#history.keep(this.#workload, this);
-    if (bodies !== undefined && this.recordsBodies) this.#keepBodies(kept.id, bodies);
+    if (bodies !== undefined && this.recordsBodies) this.#bodies.keep(kept.id, bodies);
     if (this.#watchers.size > 0) this.#tell({ type: 'entry', entry: this.#describe(kept) });
   }
 
@@ -142,23 +132,14 @@ export class TrafficLog implements CallSink, CallsInMemory {
     const kept = this.#kept.find((one) => one.id === id);
     const stored = kept === undefined ? this.#history.getCall(this.#workload, id) : this.#described(kept);
     if (stored === undefined) throw notFound(`call ${id} not found`, { hint: 'calls are kept for 24 hours' });
-    const { request, response } = this.#bodies.get(id) ?? {};
-    return {
-      entry: this.#storedEntry(stored),
-      // A secret may have become known since.
-      ...(request === undefined ? {} : { request: this.#redaction.withoutSecrets(request) }),
-      ...(response === undefined ? {} : { response: this.#redaction.withoutSecrets(response) }),
-    };
+    return { entry: this.#storedEntry(stored), ...this.#bodies.of(id) };
   }
 
   /** Switches body recording on or off. Switching off deletes recorded bodies. */
   changeRecording(bodies: boolean): void {
     if (this.recordsBodies === bodies) return;
     this.recordsBodies = bodies;
-    if (!bodies) {
-      this.#bodies.clear();
-      this.#bodyBytes = 0;
-    }
+    if (!bodies) this.#bodies.clear();
     this.#tell({ type: 'recording', bodies });
   }
 
@@ -256,10 +237,10 @@ export class TrafficLog implements CallSink, CallsInMemory {
       at: new Date(call.atMs).toISOString(),
       source: call.source,
       direction: call.direction,
-      ...(call.client === undefined ? {} : { client: call.client }),
+      ...(call.client === undefined ? {} : { client: this.#redaction.withoutSecrets(call.client) }),
       ...(session === undefined ? {} : { session: this.#publicId(session) }),
       ...(protocol_version === undefined ? {} : { protocol_version }),
-      method: call.method,
+      method: this.#redaction.withoutSecrets(call.method),
       ...(call.kind === undefined ? {} : { kind: call.kind }),
       ...(name === undefined ? {} : { name: this.#redaction.withoutSecrets(name) }),
       ...(durationMs === undefined ? {} : { duration_ms: rounded(durationMs) }),
@@ -289,35 +270,6 @@ export class TrafficLog implements CallSink, CallsInMemory {
       client: client?.name,
     });
   }
-
-  #keepBodies(id: number, { request, response }: CallBodies): void {
-    const recorded = {
-      request: this.#recorded(request),
-      response: response === undefined ? undefined : this.#recorded(response),
-    };
-    const bytes = sizeOf(recorded.request) + sizeOf(recorded.response);
-    this.#bodies.set(id, { ...recorded, bytes });
-    this.#bodyBytes += bytes;
-    for (const oldest of this.#bodies.keys()) {
-      if (this.#bodyBytes <= maxTotalBytes) return;
-      this.#forgetBodies(oldest);
-    }
-  }
-
-  #recorded(text: string): RecordedBody {
-    const bytes = Buffer.byteLength(text);
-    if (bytes > maxBodyBytes) return { bytes };
-    return { bytes, text: JSON.stringify(this.#redaction.clean(JSON.parse(text))) };
-  }
-
-  #forgetBodies(id: number): void {
-    this.#bodyBytes -= this.#bodies.get(id)?.bytes ?? 0;
-    this.#bodies.delete(id);
-  }
-}
-
-function sizeOf(body: RecordedBody | undefined): number {
-  return body?.text === undefined ? 0 : Buffer.byteLength(body.text);
 }
 
 /** Microseconds are more than anyone needs to know. */
