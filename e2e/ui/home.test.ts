@@ -68,7 +68,9 @@ test('filter, order, and the selected workload are in the address, and are the s
   const { page } = visited;
   const names = (): Promise<string[]> => page.locator('tbody [role=rowheader] a').allInnerTexts();
 
-  await page.getByLabel('Filter workloads').fill('server-');
+  await page.getByRole('row', { name: /server-2/ }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('server-');
   await page.getByRole('button', { name: 'Name' }).click();
   await expect.poll(names).toEqual(['server-10', 'server-2']);
   await page

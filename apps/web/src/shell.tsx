@@ -36,6 +36,11 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         setOpen('palette');
       } else if (event.key === '?' && !isTyping(event.target)) {
         setOpen('shortcuts');
+      } else if (event.key === '/' && !isTyping(event.target)) {
+        const field = document.querySelector<HTMLElement>('main input[type=search]');
+        if (field === null) return;
+        event.preventDefault();
+        field.focus();
       }
     };
     window.addEventListener('keydown', onKeyDown);
