@@ -66,7 +66,7 @@ test('the command palette finds every action of a workload, and runs it', async 
   await world.run('tester');
   await using visited = await world.open();
   const { page } = visited;
-  await page.getByRole('link', { name: 'tester' }).waitFor();
+  await page.getByRole('link', { name: 'tester', exact: true }).waitFor();
 
   await page.keyboard.press('Control+k');
   await page.keyboard.type('tester');

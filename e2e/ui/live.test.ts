@@ -90,6 +90,7 @@ test('an installation is visible in every tab', async () => {
 
   await other
     .getByText(/Installing tester|tester/)
+    .filter({ visible: true })
     .first()
     .waitFor();
   await one.page.waitForURL('**/ui/w/tester');
@@ -104,7 +105,11 @@ test('one thousand workloads can be filtered, scrolled, and opened', { timeout: 
   await page.getByLabel('Filter workloads').fill('server-777');
   await page.getByText('1 workload, 0 running').waitFor();
   await page.getByLabel('Filter workloads').fill('');
-  await page.getByRole('link', { name: 'server-999' }).click();
+  await page.getByText('1,000 workloads, 0 running').waitFor();
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+  await page.getByRole('link', { name: 'server-999', exact: true }).waitFor();
+  expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThanOrEqual(3_000);
+  await page.getByRole('link', { name: 'server-999', exact: true }).click();
 
   await page.getByRole('heading', { name: 'server-999' }).waitFor();
 });

@@ -48,7 +48,7 @@ test(
 
     for (const [path, text] of screens) {
       await page.goto(path);
-      await page.locator('main').getByText(text).first().waitFor();
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
       for (const mode of modes) {
         await page.emulateMedia(mode);
         const problems = await violations(page, { onlyColors: mode !== modes[0] });
@@ -75,7 +75,7 @@ test(
 
     for (const [path, text] of screens) {
       await page.goto(path);
-      await page.locator('main').getByText(text).first().waitFor();
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       if (width > 320) tooWide.push(`${path} is ${width} pixels wide`);
     }
@@ -221,7 +221,7 @@ test('removal can be undone, and happens otherwise', async () => {
   await world.run('second');
   await using visited = await world.open();
   const { page } = visited;
-  const row = page.getByRole('listitem').filter({ hasText: 'first' });
+  const row = page.getByRole('row', { name: /first/ });
   const remove = async (): Promise<void> => {
     await row.getByRole('button', { name: 'Actions for first' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();

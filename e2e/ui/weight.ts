@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { buildUi, uiFolder } from '../../scripts/build-ui.ts';
 
 /** The most bytes that the web UI may have, compressed with Brotli. */
-export const weightBudgets = { firstView: 120_000, screen: 20_000, style: 12_000 };
+export const weightBudgets = { firstView: 90_000, screen: 20_000, style: 12_000 };
 
 /** Bytes of the built web UI, compressed with Brotli. */
 export interface Weights {

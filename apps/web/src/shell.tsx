@@ -6,21 +6,22 @@ import { workloads } from './api/resources.ts';
 import { failureOf, useConnection, useResource } from './api/store.ts';
 import { Palette } from './features/palette/palette.tsx';
 import { Shortcuts } from './features/palette/shortcuts.tsx';
+import { Icon } from './ui/drawing/icon.tsx';
 import { ago } from './ui/format.ts';
 import { DocumentationLink } from './ui/page.tsx';
 import { Failure } from './ui/states.tsx';
 import { Toasts } from './ui/toasts.tsx';
 
 const sections = [
-  { path: '/', label: 'Workloads' },
-  { path: '/add', label: 'Add a server' },
-  { path: '/groups', label: 'Groups' },
-  { path: '/clients', label: 'Clients' },
-  { path: '/secrets', label: 'Secrets' },
-  { path: '/registries', label: 'Registries' },
-  { path: '/activity', label: 'Activity' },
-  { path: '/doctor', label: 'Doctor' },
-  { path: '/settings', label: 'Settings' },
+  { path: '/', label: 'Workloads', icon: 'workloads' },
+  { path: '/add', label: 'Add a server', icon: 'add' },
+  { path: '/groups', label: 'Groups', icon: 'groups' },
+  { path: '/clients', label: 'Clients', icon: 'clients' },
+  { path: '/secrets', label: 'Secrets', icon: 'secrets' },
+  { path: '/registries', label: 'Registries', icon: 'registries' },
+  { path: '/activity', label: 'Activity', icon: 'activity' },
+  { path: '/doctor', label: 'Doctor', icon: 'doctor' },
+  { path: '/settings', label: 'Settings', icon: 'settings' },
 ] as const;
 
 /** The frame of every screen: navigation, connection state, messages, and the command palette. */
@@ -35,6 +36,11 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         setOpen('palette');
       } else if (event.key === '?' && !isTyping(event.target)) {
         setOpen('shortcuts');
+      } else if (event.key === '/' && !isTyping(event.target)) {
+        const field = document.querySelector<HTMLElement>('main input[type=search]');
+        if (field === null) return;
+        event.preventDefault();
+        field.focus();
       }
     };
     window.addEventListener('keydown', onKeyDown);
@@ -49,27 +55,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         Skip to content
       </a>
       <div className="shell">
-        <nav aria-label="Main">
-          <Link href="/" className="brand">
-            <img src="/ui/icon.svg" alt="" width="24" height="24" />
-            ToolHive
-          </Link>
-          <ul>
-            {sections.map(({ path, label }) => (
-              <li key={path}>
-                <Link href={path} aria-current={path === section ? 'page' : undefined}>
-                  {label}
-                </Link>
-              </li>
-            ))}
-          </ul>
-          <div className="nav-end">
-            <button type="button" onClick={() => setOpen('palette')} aria-keyshortcuts="Control+K Meta+K">
-              Search and commands <kbd>Ctrl K</kbd>
-            </button>
-            <DocumentationLink path="/toolhive" />
-          </div>
-        </nav>
+        <Navigation key={location} section={section} onSearch={() => setOpen('palette')} />
         <main id="main" tabIndex={-1} data-offline={connection === 'lost'}>
           <ConnectionBanner />
           <Boundary key={location}>{children}</Boundary>
@@ -79,6 +65,52 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} />}
       {open === 'shortcuts' && <Shortcuts onClose={() => setOpen(undefined)} />}
     </>
+  );
+}
+
+/** On a phone, the sections are in a menu, which closes with the next screen. */
+function Navigation({ section, onSearch }: { section: string; onSearch: () => void }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <nav aria-label="Main" data-open={isOpen}>
+      <div className="nav-start">
+        <Link href="/" className="brand">
+          <img src="/ui/icon.svg" alt="" width="24" height="24" />
+          <span className="nav-label">ToolHive</span>
+        </Link>
+        <button
+          type="button"
+          className="menu-toggle icon"
+          aria-expanded={isOpen}
+          aria-label="Menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name={isOpen ? 'close' : 'menu'} />
+        </button>
+      </div>
+      <ul>
+        {sections.map(({ path, label, icon }) => (
+          <li key={path}>
+            <Link href={path} title={label} aria-current={path === section ? 'page' : undefined}>
+              <Icon name={icon} />
+              <span className="nav-label">{label}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className="nav-end">
+        <button
+          type="button"
+          title="Search and commands"
+          onClick={onSearch}
+          aria-keyshortcuts="Control+K Meta+K"
+        >
+          <Icon name="search" />
+          <span className="nav-label">Search</span> <kbd className="nav-label">Ctrl K</kbd>
+        </button>
+        <DocumentationLink path="/toolhive" />
+      </div>
+    </nav>
   );
 }
 

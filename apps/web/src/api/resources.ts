@@ -139,6 +139,29 @@ export const registryServer = (registry: string, serverName: string) =>
     isChangedBy: isAbout('registry'),
   });
 
+/** The figures of the last hour, a series for each workload with one point for each minute. */
+export const lastHour = resource({
+  key: 'history/workload',
+  load: (signal) => client.getHistory({ query: { by: 'workload' } }, { signal }),
+  everyMs: 10_000,
+});
+
+/** The connections of the last hour, without their distribution in time. */
+export const lastConnections = (by: 'client' | 'host') =>
+  resource({
+    key: `history/${by}`,
+    load: (signal) => client.getHistory({ query: { by, totals: 'true' } }, { signal }),
+    everyMs: 10_000,
+  });
+
+/** The connections of a server in each minute of the last hour. */
+export const hostHistory = (name: string) =>
+  resource({
+    key: `history/host/${name}`,
+    load: (signal) => client.getHistory({ query: { by: 'host', workload: name } }, { signal }),
+    everyMs: 10_000,
+  });
+
 export const settings = resource({
   key: 'settings',
   load: async (signal) => (await client.listSettings({}, { signal })).settings,

@@ -9,18 +9,27 @@ const looks = {
   skipped: { label: 'Skipped', className: 'status off', rank: 3 },
 } as const;
 
+/** The state of a finding as a word and a shape. */
+export function FindingState({ state }: { state: Finding['state'] }): ReactNode {
+  return (
+    <span className={looks[state].className}>
+      <span aria-hidden="true" className="status-shape" />
+      {looks[state].label}
+    </span>
+  );
+}
+
+/** Failed findings have the lowest rank. */
+export const findingRank = (state: Finding['state']): number => looks[state].rank;
+
 /** The findings of a diagnosis, failures first, each with its fix. */
 export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
-  const sorted = findings.toSorted((a, b) => looks[a.state].rank - looks[b.state].rank);
+  const sorted = findings.toSorted((a, b) => findingRank(a.state) - findingRank(b.state));
   return (
     <ul className="findings">
       {sorted.map(({ layer, state, says, hint }, index) => (
         <li key={index}>
-          <span className={looks[state].className}>
-            <span aria-hidden="true" className="status-shape" />
-            {looks[state].label}
-          </span>{' '}
-          <strong>{layer}</strong>: <ForeignText>{says}</ForeignText>
+          <FindingState state={state} /> <strong>{layer}</strong>: <ForeignText>{says}</ForeignText>
           {hint !== undefined && (
             <p className="fix">
               Fix: <ForeignText>{hint}</ForeignText>

@@ -1,19 +1,20 @@
-import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { AuditOutcome } from '@toolhive/contract/audit';
+import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
 import { audit } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
+import { useQuery } from '../../ui/query.ts';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
 import { download } from '../../ui/download.ts';
 
 /** The audit log: calls of clients, changes by API and CLI, denied connections, and use of secrets. */
 export function Activity(): ReactNode {
-  const [workload, setWorkload] = useState('');
-  const [outcome, setOutcome] = useState('');
+  const [workload, setWorkload] = useQuery('workload');
+  const [outcome, setOutcome] = useQuery('outcome');
   const resource = audit({
     limit: 500,
     ...(workload === '' ? {} : { workload }),
@@ -60,34 +61,77 @@ export function Activity(): ReactNode {
           ) : (
             <>
               <p className="quiet">{count(records.length, 'record')}, the latest first</p>
-              <Table label="Records" columns={['Time', 'Event', 'Workload', 'Target', 'By', 'Outcome']}>
-                {records.map(({ id, record }) => (
-                  <tr key={id}>
-                    <td>{dateTime(record.logged_at)}</td>
-                    <td>{record.type}</td>
-                    <td>
-                      <ForeignText>{record.workload ?? ''}</ForeignText>
-                    </td>
-                    <td>
-                      <ForeignText>
-                        {[record.target?.['method'], record.target?.['name'] ?? record.target?.['endpoint']]
-                          .filter(Boolean)
-                          .join(' ')}
-                      </ForeignText>
-                    </td>
-                    <td>
-                      <ForeignText>
-                        {record.subjects['user'] ?? record.subjects['client_name'] ?? record.source.value}
-                      </ForeignText>
-                    </td>
-                    <td className={record.outcome === 'success' ? 'good' : 'problem'}>{record.outcome}</td>
-                  </tr>
-                ))}
-              </Table>
+              <Table label="Records" columns={columns} rows={records} keyOf={({ id }) => String(id)} />
             </>
           )
         }
       </Shown>
     </Page>
   );
+}
+
+const columns: readonly Column<NumberedRecord>[] = [
+  {
+    id: 'time',
+    head: 'Time',
+    width: 12,
+    order: ({ id }) => id,
+    cell: ({ record }) => dateTime(record.logged_at),
+  },
+  {
+    id: 'event',
+    head: 'Event',
+    width: 7,
+    grow: 1,
+    order: ({ record }) => record.type,
+    cell: ({ record }) => record.type,
+  },
+  {
+    id: 'workload',
+    head: 'Workload',
+    width: 6,
+    grow: 1,
+    rank: 1,
+    order: ({ record }) => record.workload,
+    cell: ({ record }) => <ForeignText>{record.workload ?? ''}</ForeignText>,
+  },
+  {
+    id: 'target',
+    head: 'Target',
+    width: 8,
+    grow: 2,
+    order: targetOf,
+    cell: (numbered) => <ForeignText>{targetOf(numbered)}</ForeignText>,
+  },
+  {
+    id: 'by',
+    head: 'By',
+    width: 7,
+    grow: 1,
+    rank: 2,
+    order: actorOf,
+    cell: (numbered) => <ForeignText>{actorOf(numbered)}</ForeignText>,
+  },
+  {
+    id: 'outcome',
+    head: 'Outcome',
+    width: 4.5,
+    order: ({ record }) => record.outcome,
+    cell: ({ record }) => (
+      <span className={record.outcome === 'success' ? 'good' : 'problem'}>{record.outcome}</span>
+    ),
+  },
+];
+
+interface NumberedRecord {
+  id: number;
+  record: AuditRecord;
+}
+
+function targetOf({ record: { target } }: NumberedRecord): string {
+  return [target?.['method'], target?.['name'] ?? target?.['endpoint']].filter(Boolean).join(' ');
+}
+
+function actorOf({ record: { subjects, source } }: NumberedRecord): string {
+  return subjects['user'] ?? subjects['client_name'] ?? source.value;
 }

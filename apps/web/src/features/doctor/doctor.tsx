@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { machineDiagnosis } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
-import { Findings } from '../../ui/findings.tsx';
+import { FindingsTable } from './findings-table.tsx';
 import { ago } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
@@ -27,7 +27,7 @@ export function Doctor(): ReactNode {
               {healthy ? 'Everything that was checked works.' : 'Something does not work.'}{' '}
               {loaded.at !== undefined && <span className="quiet">Checked {ago(loaded.at)}.</span>}
             </p>
-            <Findings findings={findings} />
+            <FindingsTable findings={findings} />
           </>
         )}
       </Shown>

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ClientName } from '@toolhive/contract/client-application';
 import type { Group } from '@toolhive/contract/group';
+import type { Workload } from '@toolhive/contract/workload';
 import { Link, useLocation, useParams } from 'wouter';
 import { client } from '../../api/client.ts';
 import { clients, groups, workloads } from '../../api/resources.ts';
@@ -11,6 +12,8 @@ import { count } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
@@ -60,20 +63,18 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
   return (
     <>
       <h2>Workloads</h2>
-      {members.length === 0 && <p className="quiet">This group has no workloads.</p>}
-      <ul className="rows">
-        {members.map((member) => (
-          <li key={member.name} className="row">
-            <div className="row-main">
-              <Link className="row-title" href={`/w/${encodeURIComponent(member.name)}`}>
-                {member.name}
-              </Link>
-            </div>
-            <Status status={member.status} />
-            {others.length > 0 && <Move name={member.name} others={others} />}
-          </li>
-        ))}
-      </ul>
+      {members.length === 0 ? (
+        <p className="quiet">This group has no workloads.</p>
+      ) : (
+        <Table
+          label="Workloads"
+          columns={memberColumns(others)}
+          rows={members}
+          keyOf={({ name: member }) => member}
+          onOpen={({ name: member }) => navigate(`/w/${encodeURIComponent(member)}`)}
+          firstSort={{ id: 'name', isDescending: false }}
+        />
+      )}
       <Members group={group} />
       <EndpointSwitches group={group} />
       <Details
@@ -88,6 +89,37 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
       )}
     </>
   );
+}
+
+function memberColumns(others: readonly string[]): readonly Column<Workload>[] {
+  const columns: Column<Workload>[] = [
+    {
+      id: 'name',
+      head: 'Name',
+      width: 9,
+      grow: 1,
+      order: ({ name }) => name,
+      cell: ({ name }) => <Link href={`/w/${encodeURIComponent(name)}`}>{name}</Link>,
+    },
+    {
+      id: 'state',
+      head: 'State',
+      width: 7,
+      order: ({ status }) => status,
+      cell: ({ status }) => <Status status={status} />,
+    },
+  ];
+  if (others.length === 0) return columns;
+  return [
+    ...columns,
+    {
+      id: 'actions',
+      head: 'Actions',
+      kind: 'actions',
+      width: 8,
+      cell: ({ name }) => <Move name={name} others={others} />,
+    },
+  ];
 }
 
 function Move({ name, others }: { name: string; others: readonly string[] }): ReactNode {

@@ -1,20 +1,64 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import type { Group } from '@toolhive/contract/group';
+import { Link, useLocation } from 'wouter';
 import { client } from '../../api/client.ts';
 import { groups, workloads } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
-import { count } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
+
+interface Row {
+  group: Group;
+  /** The number of its workloads. */
+  workloads: number;
+}
+
+const columns: readonly Column<Row>[] = [
+  {
+    id: 'name',
+    head: 'Name',
+    width: 9,
+    grow: 1,
+    order: ({ group: { name } }) => name,
+    cell: ({ group: { name } }) => <Link href={`/groups/${encodeURIComponent(name)}`}>{name}</Link>,
+  },
+  {
+    id: 'description',
+    head: 'Description',
+    width: 9,
+    grow: 3,
+    rank: 1,
+    cell: ({ group: { description = '' } }) => <ForeignText>{description}</ForeignText>,
+  },
+  {
+    id: 'workloads',
+    head: 'Workloads',
+    kind: 'number',
+    width: 6,
+    order: ({ workloads: amount }) => amount,
+    cell: ({ workloads: amount }) => amount.toLocaleString('en'),
+  },
+  {
+    id: 'clients',
+    head: 'Clients',
+    kind: 'number',
+    width: 5,
+    order: ({ group }) => group.registered_clients.length,
+    cell: ({ group }) => group.registered_clients.length,
+  },
+];
 
 /** All groups, with their workloads and clients. */
 export function Groups(): ReactNode {
   const loaded = useResource(groups);
   const { data: list = [] } = useResource(workloads);
+  const [, navigate] = useLocation();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const create = async (): Promise<void> => {
@@ -31,26 +75,16 @@ export function Groups(): ReactNode {
       <p>A client can use the workloads in the groups that it is registered for.</p>
       <Shown loaded={loaded} name={groups.key} what="the groups">
         {(all) => (
-          <ul className="rows">
-            {all.map((group) => (
-              <li key={group.name} className="row">
-                <div className="row-main">
-                  <Link className="row-title" href={`/groups/${encodeURIComponent(group.name)}`}>
-                    {group.name}
-                  </Link>
-                  {group.description !== undefined && (
-                    <span className="quiet">
-                      <ForeignText>{group.description}</ForeignText>
-                    </span>
-                  )}
-                </div>
-                <span className="quiet">
-                  {count(list.filter((workload) => workload.group === group.name).length, 'workload')},{' '}
-                  {count(group.registered_clients.length, 'client')}
-                </span>
-              </li>
-            ))}
-          </ul>
+          <Table
+            label="Groups"
+            columns={columns}
+            rows={all.map((group) => ({
+              group,
+              workloads: list.filter((workload) => workload.group === group.name).length,
+            }))}
+            keyOf={({ group }) => group.name}
+            onOpen={({ group }) => navigate(`/groups/${encodeURIComponent(group.name)}`)}
+          />
         )}
       </Shown>
       <form

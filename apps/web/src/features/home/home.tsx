@@ -1,11 +1,10 @@
 import { useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { Workload } from '@toolhive/contract/workload';
-import { Link } from 'wouter';
-import { registryServers, runtimes, workloads } from '../../api/resources.ts';
+import { Link, useLocation } from 'wouter';
+import { groups, registryServers, runtimes, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import {
-  isActive,
   removeWorkloads,
   removedWorkloads,
   restartWorkloads,
@@ -15,13 +14,20 @@ import {
 } from '../../ui/actions.ts';
 import { count } from '../../ui/format.ts';
 import { Action } from '../../ui/action.tsx';
+import { useMedia } from '../../ui/media.ts';
 import { Page } from '../../ui/page.tsx';
+import { useQuery, useSortQuery } from '../../ui/query.ts';
 import { Empty, Failure, Shown } from '../../ui/states.tsx';
+import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
+import { homeColumns, isMatch, summary } from './columns.tsx';
+import type { HomeRow } from './columns.tsx';
+import { useFigures } from './figures.ts';
 import { Installations } from './installations.tsx';
-import { WorkloadRow } from './workload-row.tsx';
+import { Panel } from './panel.tsx';
+import { Picture } from './picture.tsx';
 
-/** All workloads by group. */
+/** All workloads: a picture of their connections, a list, and the selected one. */
 export function Home(): ReactNode {
   const loaded = useResource(workloads);
   return (
@@ -41,29 +47,41 @@ export function Home(): ReactNode {
   );
 }
 
-/** With more groups or workloads than this, rows outside the window are not rendered until they are scrolled to. */
+/** From this width on, the selected workload is shown beside the list. */
+const panelFrom = '(width >= 80rem)';
+
 function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
   const removed = useSyncExternalStore(subscribeToRemovals, removedWorkloads);
-  const [filter, setFilter] = useState('');
+  const [, navigate] = useLocation();
+  const [filter, setFilter] = useQuery('q');
+  const [selected, setSelected] = useQuery('w');
+  const [sort, setSort] = useSortQuery({ id: 'name', isDescending: false });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const hasPanel = useMedia(panelFrom);
   const query = useDeferredValue(filter);
-  const shown = useMemo(
-    () => list.filter((workload) => !removed.has(workload.name) && isMatch(workload, query)),
-    [list, query, removed],
+  const figures = useFigures();
+  const { data: allGroups } = useResource(groups);
+  const present = useMemo(() => list.filter(({ name }) => !removed.has(name)), [list, removed]);
+  const rows = useMemo<readonly HomeRow[]>(
+    () =>
+      present
+        .filter((workload) => isMatch(workload, query))
+        .map((workload) => ({
+          workload,
+          figures: figures?.get(workload.name),
+          group: allGroups?.find(({ name }) => name === workload.group),
+        })),
+    [present, query, figures, allGroups],
   );
-  const byGroup = useMemo(() => Map.groupBy(shown, ({ group }) => group), [shown]);
-  const names = shown.filter(({ name }) => chosen.has(name)).map(({ name }) => name);
-  const toggle = useMemo(
-    () => (name: string) =>
-      setChosen((current) => {
-        const next = new Set(current);
-        if (!next.delete(name)) next.add(name);
-        return next;
-      }),
-    [],
-  );
+  const names = rows.map(({ workload: { name } }) => name).filter((name) => chosen.has(name));
+  const panel = hasPanel ? present.find(({ name }) => name === selected) : undefined;
+  const open = ({ workload: { name } }: HomeRow): void => {
+    if (hasPanel) setSelected(name === selected ? '' : name);
+    else navigate(`/w/${encodeURIComponent(name)}`);
+  };
   return (
     <>
+      <Picture list={present} />
       <div className="toolbar">
         <input
           type="search"
@@ -73,68 +91,61 @@ function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
           onChange={({ target }) => setFilter(target.value)}
         />
         <span className="quiet" role="status">
-          {summary(shown)}
+          {summary(rows.map(({ workload }) => workload))}
         </span>
       </div>
-      {names.length > 0 && (
-        <div className="toolbar selection" role="group" aria-label="Actions for the selected workloads">
-          <span>{count(names.length, 'workload')} selected</span>
-          <Action onClick={() => void startWorkloads(names)}>Start</Action>
-          <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
-          <Action onClick={() => void restartWorkloads(names)}>Restart</Action>
-          <Action
-            className="dangerous"
-            onClick={() => {
-              removeWorkloads(names);
-              setChosen(new Set());
-            }}
-          >
-            Remove
-          </Action>
-          <button type="button" onClick={() => setChosen(new Set())}>
-            Clear selection
-          </button>
-        </div>
-      )}
-      {shown.length === 0 && (
+      {names.length > 0 && <SelectionActions names={names} onClear={() => setChosen(new Set())} />}
+      {rows.length === 0 && (
         <p className="quiet">{query === '' ? 'No workloads are left.' : 'No workload matches the filter.'}</p>
       )}
-      {[...byGroup]
-        .toSorted(([a], [b]) => a.localeCompare(b))
-        .map(([group, members]) => (
-          <section key={group} aria-labelledby={`group-${group}`}>
-            <h2 id={`group-${group}`}>
-              <Link href={`/groups/${encodeURIComponent(group)}`}>{group}</Link>{' '}
-              <span className="quiet">{members.length}</span>
-            </h2>
-            <ul className="rows">
-              {members.map((workload) => (
-                <WorkloadRow
-                  key={workload.name}
-                  workload={workload}
-                  isChosen={chosen.has(workload.name)}
-                  onToggle={toggle}
-                />
-              ))}
-            </ul>
-          </section>
-        ))}
+      <div className={panel === undefined ? undefined : 'beside'}>
+        {rows.length > 0 && (
+          <div>
+            <Table
+              label="Workloads"
+              columns={homeColumns}
+              rows={rows}
+              keyOf={nameOf}
+              rowHeight={44}
+              current={panel?.name}
+              onOpen={open}
+              selection={{ chosen, onChange: setChosen }}
+              sort={sort}
+              onSort={setSort}
+            />
+          </div>
+        )}
+        {panel !== undefined && (
+          <Panel workload={panel} figures={figures?.get(panel.name)} onClose={() => setSelected('')} />
+        )}
+      </div>
     </>
   );
 }
 
-function isMatch({ name, group, status, labels, package: source }: Workload, query: string): boolean {
-  const texts = [name, group, status, source, ...Object.entries(labels ?? {}).map((pair) => pair.join('='))];
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => texts.some((text) => text.toLowerCase().includes(word)));
-}
+const nameOf = ({ workload: { name } }: HomeRow): string => name;
 
-function summary(list: readonly Workload[]): string {
-  const active = list.filter(isActive).length;
-  const failed = list.filter(({ status }) => status === 'error' || status === 'unhealthy').length;
-  return `${count(list.length, 'workload')}, ${active} running${failed === 0 ? '' : `, ${failed} with a problem`}`;
+function SelectionActions({ names, onClear }: { names: readonly string[]; onClear: () => void }): ReactNode {
+  return (
+    <div className="toolbar selection" role="group" aria-label="Actions for the selected workloads">
+      <span>{count(names.length, 'workload')} selected</span>
+      <Action onClick={() => void startWorkloads(names)}>Start</Action>
+      <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
+      <Action onClick={() => void restartWorkloads(names)}>Restart</Action>
+      <Action
+        className="dangerous"
+        onClick={() => {
+          removeWorkloads(names);
+          onClear();
+        }}
+      >
+        Remove
+      </Action>
+      <button type="button" onClick={onClear}>
+        Clear selection
+      </button>
+    </div>
+  );
 }
 
 /** The registry entries that need neither an API key nor files, which a first run can try. */

@@ -8,7 +8,8 @@ import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
-import { ForeignText } from '../../ui/text.tsx';
+import { Table } from '../../ui/table/table.tsx';
+import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
@@ -124,32 +125,69 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
       {shown.length === 0 && (
         <Empty title="No secrets are stored">Add one, or enter it when you run a server.</Empty>
       )}
-      <ul className="rows">
-        {shown.map((key) => (
-          <li key={key} className="row">
-            <div className="row-main">
-              <strong>
-                <ForeignText>{key}</ForeignText>
-              </strong>
-              <span className="quiet">
-                {uses.get(key)?.length ? `used by ${uses.get(key)?.join(', ')}` : 'not used by a workload'}
-              </span>
-            </div>
-            {canWrite && (
-              <Action aria-label={`Replace ${key}`} onClick={() => setEdited({ name: key, isNew: false })}>
-                Replace
-              </Action>
-            )}
-            {canDelete && (
-              <Action aria-label={`Delete ${key}`} className="dangerous" onClick={() => remove(key)}>
-                Delete
-              </Action>
-            )}
-          </li>
-        ))}
-      </ul>
+      {shown.length > 0 && (
+        <Table
+          label="Secrets"
+          columns={[
+            {
+              id: 'name',
+              head: 'Name',
+              width: 8,
+              grow: 1,
+              order: (key) => key,
+              cell: (key) => <ForeignText>{key}</ForeignText>,
+            },
+            {
+              id: 'use',
+              head: 'Use',
+              width: 8,
+              grow: 1,
+              order: (key) => uses.get(key)?.length ?? 0,
+              cell: (key) => describeUses(uses.get(key)),
+            },
+            {
+              id: 'actions',
+              head: 'Actions',
+              kind: 'actions',
+              width: 10,
+              cell: (key) => (
+                <>
+                  {canWrite && (
+                    <Action
+                      aria-label={`Replace ${plainForeign(key)}`}
+                      onClick={() => setEdited({ name: key, isNew: false })}
+                    >
+                      Replace
+                    </Action>
+                  )}
+                  {canDelete && (
+                    <Action
+                      aria-label={`Delete ${plainForeign(key)}`}
+                      className="dangerous"
+                      onClick={() => remove(key)}
+                    >
+                      Delete
+                    </Action>
+                  )}
+                </>
+              ),
+            },
+          ]}
+          rows={shown}
+          keyOf={(key) => key}
+          firstSort={{ id: 'name', isDescending: false }}
+        />
+      )}
       {edited !== undefined && <SecretForm {...edited} onClose={() => setEdited(undefined)} />}
     </>
+  );
+}
+
+function describeUses(names: readonly string[] = []): ReactNode {
+  return (
+    <span className="quiet">
+      {names.length === 0 ? 'not used by a workload' : `used by ${names.join(', ')}`}
+    </span>
   );
 }
 

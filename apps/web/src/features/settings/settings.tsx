@@ -79,38 +79,40 @@ function SettingRow({ setting: { name, summary, value, problem } }: { setting: S
       refresh(settings.key);
     });
   return (
-    <li className="row">
+    <li>
       <form
-        className="row-main"
+        className="setting"
         onSubmit={(event) => {
           event.preventDefault();
           void save(text);
         }}
       >
-        <label htmlFor={`setting-${name}`} className="row-title">
-          {name}
-        </label>
-        <span className="quiet">{summary}</span>
-        {problem !== undefined && (
-          <span className="problem">
-            <ForeignText>{problem}</ForeignText>
-          </span>
-        )}
-        <input
-          id={`setting-${name}`}
-          value={text}
-          placeholder="not set"
-          autoComplete="off"
-          onChange={({ target }) => setText(target.value)}
-        />
-        <Action type="submit" disabled={text === stored || text === ''} aria-label={`Save ${name}`}>
-          Save
-        </Action>
-        {value !== null && (
-          <Action aria-label={`Unset ${name}`} onClick={() => void save(null)}>
-            Unset
+        <div>
+          <label htmlFor={`setting-${name}`}>{name}</label>
+          <p className="quiet">{summary}</p>
+          {problem !== undefined && (
+            <p className="problem">
+              <ForeignText>{problem}</ForeignText>
+            </p>
+          )}
+        </div>
+        <div className="setting-value">
+          <input
+            id={`setting-${name}`}
+            value={text}
+            placeholder="not set"
+            autoComplete="off"
+            onChange={({ target }) => setText(target.value)}
+          />
+          <Action type="submit" disabled={text === stored || text === ''} aria-label={`Save ${name}`}>
+            Save
           </Action>
-        )}
+          {value !== null && (
+            <Action aria-label={`Unset ${name}`} onClick={() => void save(null)}>
+              Unset
+            </Action>
+          )}
+        </div>
       </form>
     </li>
   );

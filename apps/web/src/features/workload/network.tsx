@@ -3,17 +3,20 @@ import type { ReactNode } from 'react';
 import { mountsInUse } from '@toolhive/contract/mounts-in-use';
 import type { LearnedMount, LearningProposal, NetworkDecision } from '@toolhive/contract/network';
 import { client } from '../../api/client.ts';
-import { networkDecisions, permissions } from '../../api/resources.ts';
+import { hostHistory, networkDecisions, permissions } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ago, bytes } from '../../ui/format.ts';
+import { Strip } from '../../ui/drawing/strip.tsx';
+import { ago, bytes, count } from '../../ui/format.ts';
 import { PermissionList } from '../../ui/permissions.tsx';
+import { useQuery } from '../../ui/query.ts';
 import { Shown } from '../../ui/states.tsx';
-import { ForeignText } from '../../ui/text.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
+import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
-import { Table } from '../../ui/table.tsx';
 
 /** Which hosts the server tried to reach, and the rules that decided. */
 export function Network(): ReactNode {
@@ -23,6 +26,10 @@ export function Network(): ReactNode {
   const loaded = useResource(decisions);
   const granted = useResource(allowed);
   const [isDeniedOnly, setDeniedOnly] = useState(false);
+  const [filter, setFilter] = useQuery('q');
+  const isShown = (decision: NetworkDecision): boolean =>
+    (!isDeniedOnly || decision.verdict === 'denied') &&
+    targetOf(decision).toLowerCase().includes(filter.toLowerCase());
   const change = (body: { allow?: string[]; deny?: string[]; tighten?: boolean }): Promise<boolean> =>
     attempt('Cannot change the rules', async () => {
       const { restarted } = await client.changePermissions({ params: { name }, body });
@@ -51,7 +58,15 @@ export function Network(): ReactNode {
             <p>The server has not tried to reach any host since it started.</p>
           ) : (
             <>
+              <ConnectionStrip name={name} />
               <div className="toolbar">
+                <input
+                  type="search"
+                  value={filter}
+                  placeholder="Filter by host"
+                  aria-label="Filter connections"
+                  onChange={({ target }) => setFilter(target.value)}
+                />
                 <label className="choice">
                   <input
                     type="checkbox"
@@ -70,7 +85,7 @@ export function Network(): ReactNode {
                 <p className="good">Nothing was blocked since {ago(firstOf(list))}.</p>
               )}
               <Decisions
-                list={isDeniedOnly ? list.filter(({ verdict }) => verdict === 'denied') : list}
+                list={list.filter(isShown)}
                 onAllow={(rule) => void change({ allow: [rule] })}
                 onDeny={(rule) => void change({ deny: [rule] })}
               />
@@ -98,49 +113,125 @@ function Decisions({
   return (
     <Table
       label="Connections"
-      columns={[
-        'Host',
-        'Decision',
-        'Rule or reason',
-        { number: 'Count' },
-        { number: 'Sent / received' },
-        'Last',
-        { actions: 'Actions' },
-      ]}
-    >
-      {list.map((decision) => {
-        const { host, port, verdict, rule, reason, fix } = decision;
-        const target = port === undefined ? host : `${host}:${port}`;
+      columns={columns(onAllow, onDeny)}
+      rows={list}
+      keyOf={(decision) => `${targetOf(decision)} ${decision.verdict}`}
+    />
+  );
+}
+
+const targetOf = ({ host, port }: NetworkDecision): string => (port === undefined ? host : `${host}:${port}`);
+
+function columns(
+  onAllow: (rule: string) => void,
+  onDeny: (rule: string) => void,
+): readonly Column<NetworkDecision>[] {
+  return [
+    {
+      id: 'host',
+      head: 'Host',
+      width: 9,
+      grow: 2,
+      order: targetOf,
+      cell: (decision) => <ForeignText>{targetOf(decision)}</ForeignText>,
+    },
+    {
+      id: 'decision',
+      head: 'Decision',
+      width: 5,
+      order: ({ verdict }) => verdict,
+      cell: ({ verdict }) => <span className={verdict === 'denied' ? 'problem' : 'good'}>{verdict}</span>,
+    },
+    {
+      id: 'why',
+      head: 'Rule or reason',
+      width: 7,
+      grow: 2,
+      rank: 2,
+      order: ({ verdict, rule, reason }) => (verdict === 'denied' ? reason : rule),
+      cell: ({ verdict, rule, reason }) => (
+        <ForeignText>{(verdict === 'denied' ? reason : rule) ?? ''}</ForeignText>
+      ),
+    },
+    {
+      id: 'count',
+      head: 'Count',
+      kind: 'number',
+      width: 4,
+      rank: 1,
+      order: ({ count: amount }) => amount,
+      cell: ({ count: amount }) => amount.toLocaleString('en'),
+    },
+    {
+      id: 'bytes',
+      head: 'Sent / received',
+      kind: 'number',
+      width: 9,
+      rank: 4,
+      order: ({ sent_bytes: sent, received_bytes: received }) => sent + received,
+      cell: ({ sent_bytes: sent, received_bytes: received }) => `${bytes(sent)} / ${bytes(received)}`,
+    },
+    {
+      id: 'last',
+      head: 'Last',
+      kind: 'number',
+      width: 7.5,
+      rank: 3,
+      order: ({ last_at: at }) => Date.parse(at),
+      cell: ({ last_at: at }) => ago(at),
+    },
+    {
+      id: 'actions',
+      head: 'Actions',
+      kind: 'actions',
+      width: 4.5,
+      cell: (decision) => {
+        const { host, verdict, rule, fix } = decision;
+        const target = targetOf(decision);
+        if (verdict === 'denied' && fix !== undefined)
+          return (
+            <Action aria-label={`Allow ${plainForeign(target)}`} onClick={() => onAllow(target)}>
+              Allow
+            </Action>
+          );
         return (
-          <tr key={`${target} ${verdict}`}>
-            <th scope="row">
-              <ForeignText>{target}</ForeignText>
-            </th>
-            <td className={verdict === 'denied' ? 'problem' : 'good'}>{verdict}</td>
-            <td>
-              <ForeignText>{(verdict === 'denied' ? reason : rule) ?? ''}</ForeignText>
-            </td>
-            <td className="number">{decision.count}</td>
-            <td className="number">
-              {bytes(decision.sent_bytes)} / {bytes(decision.received_bytes)}
-            </td>
-            <td>{ago(decision.last_at)}</td>
-            <td>
-              {verdict === 'denied' && fix !== undefined && (
-                <Action aria-label={`Allow ${target}`} onClick={() => onAllow(target)}>
-                  Allow
-                </Action>
-              )}
-              {verdict === 'allowed' && rule === host && (
-                <Action aria-label={`Deny ${host}`} onClick={() => onDeny(host)}>
-                  Deny
-                </Action>
-              )}
-            </td>
-          </tr>
+          verdict === 'allowed' &&
+          rule === host && (
+            <Action aria-label={`Deny ${plainForeign(host)}`} onClick={() => onDeny(host)}>
+              Deny
+            </Action>
+          )
         );
-      })}
-    </Table>
+      },
+    },
+  ];
+}
+
+/** The connections of each minute of the last hour. */
+function ConnectionStrip({ name }: { name: string }): ReactNode {
+  const { data } = useResource(hostHistory(name));
+  if (data === undefined || data.series.length === 0) return null;
+  const [allowed, denied] = [new Map<number, number>(), new Map<number, number>()];
+  for (const { points } of data.series) {
+    for (const [index, step] of points?.at.entries() ?? []) {
+      allowed.set(step, (allowed.get(step) ?? 0) + (points?.calls[index] ?? 0));
+      denied.set(step, (denied.get(step) ?? 0) + (points?.denied?.[index] ?? 0));
+    }
+  }
+  const from = Date.parse(data.from);
+  const moments = Array.from({ length: 60 }, (_, step) => {
+    const amounts = [allowed.get(step) ?? 0, denied.get(step) ?? 0];
+    const at = new Date(from + step * 60_000).toLocaleTimeString([], { timeStyle: 'short' });
+    return { key: step, amounts, label: `${at}: ${amounts[0]} allowed, ${amounts[1]} denied` };
+  });
+  const total = (amounts: ReadonlyMap<number, number>): number =>
+    [...amounts.values()].reduce((sum, next) => sum + next, 0);
+  return (
+    <Strip
+      moments={moments}
+      classes={['drawn-amount', 'drawn-bad']}
+      label={`The last hour: ${count(total(allowed), 'connection')} allowed, ${total(denied).toLocaleString('en')} denied`}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { ClientSession, ToolUsage } from '@toolhive/contract/traffic';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
 import { client } from '../../api/client.ts';
@@ -23,7 +24,9 @@ import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { Updates } from './updates.tsx';
-import { Table } from '../../ui/table.tsx';
+import { Bar } from '../../ui/drawing/bar.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
 import { download } from '../../ui/download.ts';
 
 /** The state of a workload: address, permissions, resources, sessions, and findings. */
@@ -219,25 +222,79 @@ function UsageFacts({ name }: { name: string }): ReactNode {
       {tools.length > 0 && (
         <Table
           label="Calls per tool"
-          columns={['Tool', { number: 'Calls' }, { number: 'Errors' }, { number: 'Median' }, 'Last call']}
-        >
-          {tools.slice(0, 10).map((tool) => (
-            <tr key={tool.name}>
-              <th scope="row">
-                <Link href={`/w/${encodeURIComponent(name)}/tools?tool=${encodeURIComponent(tool.name)}`}>
-                  <ForeignText>{tool.name}</ForeignText>
-                </Link>
-              </th>
-              <td className="number">{tool.calls}</td>
-              <td className="number">{tool.errors}</td>
-              <td className="number">{duration(tool.p50_ms)}</td>
-              <td>{ago(tool.last_at)}</td>
-            </tr>
-          ))}
-        </Table>
+          columns={toolColumns(name, Math.max(...tools.map((tool) => tool.calls)))}
+          rows={tools}
+          keyOf={(tool) => tool.name}
+        />
       )}
     </>
   );
+}
+
+function toolColumns(name: string, most: number): readonly Column<ToolUsage>[] {
+  return [
+    {
+      id: 'tool',
+      head: 'Tool',
+      width: 7,
+      grow: 2,
+      order: (tool) => tool.name,
+      cell: (tool) => (
+        <Link href={`/w/${encodeURIComponent(name)}/tools?tool=${encodeURIComponent(tool.name)}`}>
+          <ForeignText>{tool.name}</ForeignText>
+        </Link>
+      ),
+    },
+    {
+      id: 'bar',
+      head: 'Share',
+      width: 4,
+      grow: 1,
+      rank: 1,
+      cell: ({ calls, errors }) => (
+        <Bar
+          amount={calls}
+          problems={errors}
+          most={most}
+          label={`${count(calls, 'call')}, ${count(errors, 'error')}`}
+        />
+      ),
+    },
+    {
+      id: 'calls',
+      head: 'Calls',
+      kind: 'number',
+      width: 4,
+      order: ({ calls }) => calls,
+      cell: ({ calls }) => calls.toLocaleString('en'),
+    },
+    {
+      id: 'errors',
+      head: 'Errors',
+      kind: 'number',
+      width: 4,
+      order: ({ errors }) => errors,
+      cell: ({ errors }) => errors.toLocaleString('en'),
+    },
+    {
+      id: 'median',
+      head: 'Median',
+      kind: 'number',
+      width: 5,
+      rank: 2,
+      order: ({ p50_ms: median }) => median,
+      cell: ({ p50_ms: median }) => duration(median),
+    },
+    {
+      id: 'last',
+      head: 'Last call',
+      kind: 'number',
+      width: 7.5,
+      rank: 3,
+      order: ({ last_at: at }) => Date.parse(at),
+      cell: ({ last_at: at }) => ago(at),
+    },
+  ];
 }
 
 function Sessions({ name }: { name: string }): ReactNode {
@@ -249,39 +306,73 @@ function Sessions({ name }: { name: string }): ReactNode {
       <h2>Sessions</h2>
       <Table
         label="Sessions"
-        columns={['Client', 'Started', 'Last message', { number: 'Open requests' }, { actions: 'Actions' }]}
-      >
-        {data.map((session) => (
-          <tr key={session.id}>
-            <th scope="row">
-              <ForeignText>
-                {session.client === undefined
-                  ? 'unknown'
-                  : `${session.client.name} ${session.client.version ?? ''}`}
-              </ForeignText>
-              {session.source === 'ui' && <span className="badge">web UI</span>}
-            </th>
-            <td>{ago(session.started_at)}</td>
-            <td>{ago(session.last_message_at)}</td>
-            <td className="number">{session.in_flight}</td>
-            <td>
-              <Action
-                aria-label={`End session ${session.id}`}
-                onClick={() =>
-                  void attempt('Cannot end the session', async () => {
-                    await client.endSession({ params: { name, id: session.id } });
-                    refresh(resource.key);
-                  })
-                }
-              >
-                End
-              </Action>
-            </td>
-          </tr>
-        ))}
-      </Table>
+        columns={sessionColumns((id) =>
+          attempt('Cannot end the session', async () => {
+            await client.endSession({ params: { name, id } });
+            refresh(resource.key);
+          }),
+        )}
+        rows={data}
+        keyOf={({ id }) => id}
+      />
     </>
   );
+}
+
+function sessionColumns(end: (id: string) => Promise<boolean>): readonly Column<ClientSession>[] {
+  return [
+    {
+      id: 'client',
+      head: 'Client',
+      width: 8,
+      grow: 1,
+      cell: ({ client: caller, source }) => (
+        <>
+          <ForeignText>
+            {caller === undefined ? 'unknown' : `${caller.name} ${caller.version ?? ''}`}
+          </ForeignText>{' '}
+          {source === 'ui' && <span className="badge">web UI</span>}
+        </>
+      ),
+    },
+    {
+      id: 'started',
+      head: 'Started',
+      kind: 'number',
+      width: 7.5,
+      rank: 2,
+      order: ({ started_at: at }) => Date.parse(at),
+      cell: ({ started_at: at }) => ago(at),
+    },
+    {
+      id: 'last',
+      head: 'Last message',
+      kind: 'number',
+      width: 7.5,
+      rank: 1,
+      order: ({ last_message_at: at }) => Date.parse(at),
+      cell: ({ last_message_at: at }) => ago(at),
+    },
+    {
+      id: 'open',
+      head: 'Open',
+      kind: 'number',
+      width: 4,
+      order: ({ in_flight: amount }) => amount,
+      cell: ({ in_flight: amount }) => amount,
+    },
+    {
+      id: 'actions',
+      head: 'Actions',
+      kind: 'actions',
+      width: 4,
+      cell: ({ id }) => (
+        <Action aria-label={`End session ${id}`} onClick={() => void end(id)}>
+          End
+        </Action>
+      ),
+    },
+  ];
 }
 
 function WorkloadFindings({ name }: { name: string }): ReactNode {

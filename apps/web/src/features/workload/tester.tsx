@@ -23,7 +23,7 @@ import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
 import type { RecordedCall } from './history.ts';
-import { Table } from '../../ui/table.tsx';
+import { Table } from '../../ui/table/table.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
 export type Item =
@@ -431,25 +431,49 @@ function CallHistory({
       <summary>Calls in this tab ({calls.length})</summary>
       <Table
         label="Calls in this tab"
-        columns={['Time', 'Arguments', 'Result', { number: 'Duration' }, { actions: 'Actions' }]}
-      >
-        {calls.map(({ at, args, isOk, ms }) => (
-          <tr key={at}>
-            <td>{dateTime(at)}</td>
-            <td>
-              <code>{JSON.stringify(args).slice(0, 200)}</code>
-            </td>
-            <td className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</td>
-            <td className="number">{duration(ms)}</td>
-            <td>
-              <Action onClick={() => onReplay(args)}>Replay</Action>{' '}
-              <button type="button" onClick={() => onLoad(args)}>
-                Edit
-              </button>
-            </td>
-          </tr>
-        ))}
-      </Table>
+        columns={[
+          { id: 'time', head: 'Time', width: 12, order: ({ at }) => at, cell: ({ at }) => dateTime(at) },
+          {
+            id: 'arguments',
+            head: 'Arguments',
+            width: 4,
+            grow: 1,
+            rank: 1,
+            cell: ({ args }) => <code>{JSON.stringify(args).slice(0, 200)}</code>,
+          },
+          {
+            id: 'result',
+            head: 'Result',
+            width: 4,
+            cell: ({ isOk }) => <span className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</span>,
+          },
+          {
+            id: 'duration',
+            head: 'Duration',
+            kind: 'number',
+            width: 5,
+            rank: 2,
+            order: ({ ms }) => ms,
+            cell: ({ ms }) => duration(ms),
+          },
+          {
+            id: 'actions',
+            head: 'Actions',
+            kind: 'actions',
+            width: 9,
+            cell: ({ args }) => (
+              <>
+                <Action onClick={() => onReplay(args)}>Replay</Action>
+                <button type="button" onClick={() => onLoad(args)}>
+                  Edit
+                </button>
+              </>
+            ),
+          },
+        ]}
+        rows={calls}
+        keyOf={({ at }) => String(at)}
+      />
     </details>
   );
 }

@@ -10,6 +10,8 @@ import { Action } from '../../ui/action.tsx';
 import { isActive } from '../../ui/actions.ts';
 import { ago, count } from '../../ui/format.ts';
 import { Notice, Shown } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
@@ -94,21 +96,17 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
               placeholder="Filter"
               onChange={({ target }) => setFilter(target.value)}
             />
-            <ul className="tool-list">
-              {shown.map((item) => (
-                <li key={item.key}>
-                  <button
-                    type="button"
-                    aria-current={item.key === current.key}
-                    onClick={() => setChosen(item.key)}
-                  >
-                    <ForeignText>{item.label}</ForeignText>{' '}
-                    {item.kind !== 'tool' && <span className="badge">{kindOf(item)}</span>}
-                    {item.kind === 'tool' && !item.tool.is_shown && <span className="badge">disabled</span>}
-                  </button>
-                </li>
-              ))}
-            </ul>
+            <div className="tool-list scrolls">
+              <Table
+                label="Tools, prompts, and resources"
+                columns={columns(setChosen)}
+                rows={shown}
+                keyOf={({ key }) => key}
+                current={current.key}
+                onOpen={({ key }) => setChosen(key)}
+                hasOnlyLines
+              />
+            </div>
           </div>
           <div>
             <Details item={current} />
@@ -131,6 +129,33 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
       )}
     </>
   );
+}
+
+function columns(choose: (key: string) => void): readonly Column<Item>[] {
+  return [
+    {
+      id: 'name',
+      head: 'Name',
+      width: 7,
+      grow: 1,
+      order: ({ label }) => label,
+      cell: (item) => (
+        <button type="button" className="link" onClick={() => choose(item.key)}>
+          <ForeignText>{item.label}</ForeignText>{' '}
+          {item.kind !== 'tool' && <span className="badge">{kindOf(item)}</span>}
+          {item.kind === 'tool' && !item.tool.is_shown && <span className="badge">disabled</span>}
+        </button>
+      ),
+    },
+    {
+      id: 'tokens',
+      head: 'Tokens',
+      kind: 'number',
+      width: 4,
+      order: (item) => (item.kind === 'tool' ? item.tool.estimated_tokens : undefined),
+      cell: (item) => (item.kind === 'tool' ? item.tool.estimated_tokens.toLocaleString('en') : ''),
+    },
+  ];
 }
 
 function itemsOf({

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useDeferredValue, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { TrafficDetails, TrafficEntry } from '@toolhive/contract/traffic';
 import { client } from '../../api/client.ts';
@@ -7,14 +7,17 @@ import { refresh, useConnection, useResource } from '../../api/store.ts';
 import { useVisible } from '../../api/visible.ts';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Lanes } from '../../ui/drawing/lanes.tsx';
 import { bytes, count, dateTime, duration } from '../../ui/format.ts';
+import { useQuery } from '../../ui/query.ts';
 import { Notice, Shown } from '../../ui/states.tsx';
-import { ForeignText } from '../../ui/text.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Table } from '../../ui/table/table.tsx';
+import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
-import { Table } from '../../ui/table.tsx';
 
-/** The most rows that are shown. The daemon keeps as many. */
+/** The most calls that the page reads. */
 const maxRows = 1_000;
 
 /** The calls of clients as they happen. */
@@ -73,8 +76,8 @@ function Recording({
 function LiveEntries({ name, first }: { name: string; first: readonly TrafficEntry[] }): ReactNode {
   const [entries, setEntries] = useState<readonly TrafficEntry[]>(first.toReversed());
   const [isPaused, setPaused] = useState(false);
-  const [filter, setFilter] = useState('');
-  const [outcome, setOutcome] = useState('');
+  const [filter, setFilter] = useQuery('q');
+  const [outcome, setOutcome] = useQuery('outcome');
   const [open, setOpen] = useState<TrafficDetails | undefined>();
   useLiveTraffic(name, isPaused, (found) =>
     setEntries((current) => {
@@ -82,7 +85,11 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
       return [...found.filter(({ id }) => !known.has(id)).toReversed(), ...current].slice(0, maxRows);
     }),
   );
-  const words = filter.toLowerCase();
+  const words = useDeferredValue(filter).toLowerCase();
+  const show = (entry: TrafficEntry): void =>
+    void attempt('Cannot read the call', async () =>
+      setOpen(await client.getTrafficEntry({ params: { name, id: String(entry.id) } })),
+    );
   const shown = entries.filter(
     (entry) =>
       (outcome === '' || entry.outcome === outcome) &&
@@ -112,74 +119,160 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
         </button>
         <span className="quiet" role="status">
           {count(shown.length, 'call')}
+          {entries.length === maxRows && `, the latest since ${dateTime(entries.at(-1)?.at ?? 0)}`}
         </span>
       </div>
       {entries.length === 0 ? (
-        <p>No client has called this server since the daemon started.</p>
+        <p>No client has called this server in the last 24 hours.</p>
       ) : (
-        <Table
-          label="Calls"
-          columns={[
-            'Time',
-            'Client',
-            'Method',
-            'Name',
-            { number: 'Duration' },
-            { number: 'Size' },
-            'Outcome',
-            { actions: 'Actions' },
-          ]}
-        >
-          {shown.map((entry) => (
-            <Row
-              key={entry.id}
-              entry={entry}
-              onOpen={() =>
-                void attempt('Cannot read the call', async () =>
-                  setOpen(await client.getTrafficEntry({ params: { name, id: String(entry.id) } })),
-                )
-              }
-            />
-          ))}
-        </Table>
+        <>
+          <CallLanes entries={shown} />
+          <Table
+            label="Calls"
+            columns={columns(show)}
+            rows={shown}
+            keyOf={({ id }) => String(id)}
+            onOpen={show}
+          />
+        </>
       )}
       {open !== undefined && <Details details={open} onClose={() => setOpen(undefined)} />}
     </>
   );
 }
 
-function Row({ entry, onOpen }: { entry: TrafficEntry; onOpen: () => void }): ReactNode {
-  const { at, client: caller, source, direction, method, name, duration_ms: ms, outcome, reason } = entry;
-  return (
-    <tr>
-      <td>{new Date(at).toLocaleTimeString()}</td>
-      <td>
-        <ForeignText>{caller?.name ?? ''}</ForeignText>{' '}
-        {source === 'ui' && <span className="badge">web UI</span>}
-      </td>
-      <td>
-        <ForeignText>{method}</ForeignText>{' '}
-        {direction === 'to-client' && <span className="badge">to client</span>}
-      </td>
-      <td>
-        <ForeignText>{name ?? ''}</ForeignText>
-      </td>
-      <td className="number">{ms === undefined ? '' : duration(ms)}</td>
-      <td className="number">{bytes((entry.request_bytes ?? 0) + (entry.response_bytes ?? 0))}</td>
-      <td className={outcome === 'ok' ? 'good' : 'problem'}>
-        {outcome === 'cancelled' ? 'canceled' : outcome}
-        {reason !== undefined && (
-          <>
-            : <ForeignText>{reason}</ForeignText>
-          </>
-        )}
-      </td>
-      <td>
-        <button type="button" aria-label={`Show call ${entry.id}`} onClick={onOpen}>
-          Show
+function columns(show: (entry: TrafficEntry) => void): readonly Column<TrafficEntry>[] {
+  return [
+    {
+      id: 'time',
+      head: 'Time',
+      width: 6,
+      order: ({ id }) => id,
+      cell: (entry) => (
+        <button
+          type="button"
+          className="link"
+          aria-label={`Show call ${entry.id}`}
+          onClick={() => show(entry)}
+        >
+          {new Date(entry.at).toLocaleTimeString()}
         </button>
-      </td>
-    </tr>
+      ),
+    },
+    {
+      id: 'client',
+      head: 'Client',
+      width: 7,
+      grow: 1,
+      order: ({ client: caller }) => caller?.name,
+      cell: ({ client: caller, source }) => (
+        <>
+          <ForeignText>{caller?.name ?? ''}</ForeignText>{' '}
+          {source === 'ui' && <span className="badge">web UI</span>}
+        </>
+      ),
+    },
+    {
+      id: 'method',
+      head: 'Method',
+      width: 6,
+      grow: 1,
+      rank: 2,
+      order: ({ method }) => method,
+      cell: ({ method, direction }) => (
+        <>
+          <ForeignText>{method}</ForeignText>{' '}
+          {direction === 'to-client' && <span className="badge">to client</span>}
+        </>
+      ),
+    },
+    {
+      id: 'name',
+      head: 'Name',
+      width: 7,
+      grow: 2,
+      order: ({ name }) => name,
+      cell: ({ name }) => <ForeignText>{name ?? ''}</ForeignText>,
+    },
+    {
+      id: 'duration',
+      head: 'Duration',
+      kind: 'number',
+      width: 5,
+      rank: 1,
+      order: ({ duration_ms: ms }) => ms,
+      cell: ({ duration_ms: ms }) => (ms === undefined ? '' : duration(ms)),
+    },
+    {
+      id: 'size',
+      head: 'Size',
+      kind: 'number',
+      width: 5,
+      rank: 3,
+      order: sizeOf,
+      cell: (entry) => bytes(sizeOf(entry)),
+    },
+    {
+      id: 'outcome',
+      head: 'Outcome',
+      width: 5.5,
+      grow: 1,
+      order: ({ outcome }) => outcome,
+      cell: ({ outcome, reason }) => (
+        <span className={outcome === 'ok' ? 'good' : 'problem'}>
+          {outcome === 'cancelled' ? 'canceled' : outcome}
+          {reason !== undefined && (
+            <>
+              : <ForeignText>{reason}</ForeignText>
+            </>
+          )}
+        </span>
+      ),
+    },
+  ];
+}
+
+function sizeOf({ request_bytes: request = 0, response_bytes: response = 0 }: TrafficEntry): number {
+  return request + response;
+}
+
+/** The most calls and clients in the drawing. The list has all of them. */
+const [maxDrawn, maxLanes] = [300, 6];
+
+/** Which client called when, and for how long. */
+function CallLanes({ entries }: { entries: readonly TrafficEntry[] }): ReactNode {
+  const drawn = entries.slice(0, maxDrawn);
+  const times = drawn.map(({ at }) => Date.parse(at));
+  const [from, to] = [Math.min(...times), Math.max(...times)];
+  if (drawn.length < 2 || from === to) return null;
+  const lanes = [...Map.groupBy(drawn, ({ client: caller }) => caller?.name ?? 'unknown')]
+    .slice(0, maxLanes)
+    .map(([name, calls]) => ({
+      name: plainForeign(name),
+      events: calls.map(({ id, at, duration_ms: lasted = 0, outcome }) => ({
+        key: id,
+        at: Date.parse(at),
+        lasted,
+        isProblem: outcome !== 'ok',
+      })),
+    }));
+  const label = lanes.map(({ name, events }) => `${name}: ${count(events.length, 'call')}`).join(', ');
+  return (
+    <div className="lane-names">
+      <ul aria-hidden="true">
+        {lanes.map(({ name }) => (
+          <li key={name} title={name}>
+            {name}
+          </li>
+        ))}
+      </ul>
+      <Lanes
+        lanes={lanes}
+        from={from}
+        to={to}
+        label={`${label}, from ${dateTime(from)} to ${dateTime(to)}`}
+      />
+    </div>
   );
 }
 

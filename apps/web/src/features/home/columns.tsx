@@ -1,0 +1,272 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { Group } from '@toolhive/contract/group';
+import type { Permissions } from '@toolhive/contract/network';
+import type { Workload } from '@toolhive/contract/workload';
+import { Link } from 'wouter';
+import { permissions, workload } from '../../api/resources.ts';
+import { useResource } from '../../api/store.ts';
+import { isActive } from '../../ui/actions.ts';
+import { Icon } from '../../ui/drawing/icon.tsx';
+import type { IconName } from '../../ui/drawing/icon.tsx';
+import { Sparkline } from '../../ui/drawing/sparkline.tsx';
+import { count, duration } from '../../ui/format.ts';
+import { SignIn } from '../../ui/sign-in.tsx';
+import { Status } from '../../ui/status.tsx';
+import type { Column } from '../../ui/table/columns.ts';
+import { Middle } from '../../ui/table/middle.tsx';
+import { ForeignText, plainForeign } from '../../ui/text.tsx';
+import type { Figures } from './figures.ts';
+import { RowActions } from './row-actions.tsx';
+
+/** A workload with everything that its row shows. */
+export interface HomeRow {
+  workload: Workload;
+  figures: Figures | undefined;
+  group: Group | undefined;
+}
+
+/** Problems come first. */
+const ranks = {
+  error: 0,
+  unhealthy: 1,
+  removing: 2,
+  stopping: 3,
+  starting: 4,
+  running: 5,
+  unknown: 6,
+  stopped: 7,
+} as const;
+
+export const homeColumns: readonly Column<HomeRow>[] = [
+  {
+    id: 'name',
+    head: 'Name',
+    width: 9,
+    grow: 2,
+    order: ({ workload: { name } }) => name,
+    cell: ({ workload }) => <NameAndProblem workload={workload} />,
+  },
+  {
+    id: 'state',
+    head: 'State',
+    width: 7,
+    order: ({ workload: { status } }) => ranks[status],
+    cell: ({ workload }) =>
+      workload.sign_in === undefined ? <Status status={workload.status} /> : <SignIn workload={workload} />,
+  },
+  {
+    id: 'source',
+    head: 'Source',
+    width: 8,
+    grow: 3,
+    rank: 9,
+    order: ({ workload: { package: source } }) => source,
+    cell: ({ workload }) => <Source workload={workload} />,
+  },
+  {
+    id: 'group',
+    head: 'Group',
+    width: 6,
+    grow: 1,
+    rank: 8,
+    order: ({ workload: { group } }) => group,
+    cell: ({ workload: { group } }) => <Link href={`/groups/${encodeURIComponent(group)}`}>{group}</Link>,
+  },
+  {
+    id: 'clients',
+    head: 'Clients',
+    width: 5,
+    rank: 7,
+    order: ({ group, figures }) => figures?.clients.length ?? group?.registered_clients.length,
+    cell: (row) => <ClientDots {...row} />,
+  },
+  {
+    id: 'calls',
+    head: 'Last hour',
+    kind: 'number',
+    width: 6.5,
+    rank: 4,
+    order: ({ figures }) => figures?.calls,
+    cell: ({ figures }) => <CallLine figures={figures} />,
+  },
+  {
+    id: 'median',
+    head: 'Median',
+    kind: 'number',
+    width: 4.5,
+    rank: 6,
+    order: ({ figures }) => figures?.medianMs,
+    cell: ({ figures }) => (figures?.medianMs === undefined ? null : duration(figures.medianMs)),
+  },
+  {
+    id: 'errors',
+    head: 'Errors',
+    kind: 'number',
+    width: 4.25,
+    rank: 3,
+    order: ({ figures }) => figures?.errors,
+    cell: ({ figures }) =>
+      figures === undefined || figures.errors === 0 ? null : (
+        <span className="problem">{figures.errors.toLocaleString('en')}</span>
+      ),
+  },
+  {
+    id: 'access',
+    head: 'Access',
+    width: 4.5,
+    rank: 5,
+    cell: ({ workload: { name, remote } }) => (remote ? null : <Doors name={name} />),
+  },
+  {
+    id: 'actions',
+    head: 'Actions',
+    kind: 'actions',
+    width: 6.75,
+    cell: ({ workload }) => <RowActions workload={workload} />,
+  },
+];
+
+function NameAndProblem({
+  workload: { name, remote, status, status_context: context },
+}: {
+  workload: Workload;
+}): ReactNode {
+  const isProblem = status === 'error' || status === 'unhealthy';
+  return (
+    <>
+      <Link href={`/w/${encodeURIComponent(name)}`}>{name}</Link>{' '}
+      {remote && <span className="badge">remote</span>}
+      {context !== undefined && status !== 'running' && (
+        <span className={`second-line ${isProblem ? 'problem' : 'quiet'}`}>
+          <ForeignText>{context}</ForeignText>
+        </span>
+      )}
+    </>
+  );
+}
+
+function Source({ workload: { warnings = [], package: source } }: { workload: Workload }): ReactNode {
+  return (
+    <span className="source">
+      {warnings.length > 0 && (
+        <span className="badge warning" title={plainForeign(warnings.join('\n'))}>
+          {count(warnings.length, 'warning')}
+        </span>
+      )}
+      <Middle>{source}</Middle>
+    </span>
+  );
+}
+
+/** A letter for each client: filled if it has called in the last hour, otherwise only registered. */
+function ClientDots({ group, figures }: HomeRow): ReactNode {
+  const callers = figures?.clients ?? [];
+  const registered = (group?.registered_clients ?? []).filter(
+    (name) => !callers.some((caller) => caller.toLowerCase().startsWith(name)),
+  );
+  const all = [
+    ...callers.map((name) => ({ name: plainForeign(name), isCalling: true })),
+    ...registered.map((name) => ({ name, isCalling: false })),
+  ];
+  if (all.length === 0) return null;
+  const label = all
+    .map(({ name, isCalling }) => `${name} (${isCalling ? 'called in the last hour' : 'registered'})`)
+    .join(', ');
+  return (
+    <span className="dots" role="img" aria-label={label} title={label}>
+      {all.slice(0, 3).map(({ name, isCalling }) => (
+        <span key={`${name} ${isCalling}`} className={isCalling ? 'dot filled' : 'dot'}>
+          {Array.from(name)[0]?.toUpperCase()}
+        </span>
+      ))}
+      {all.length > 3 && <span className="quiet">+{all.length - 3}</span>}
+    </span>
+  );
+}
+
+export function CallLine({ figures }: { figures: Figures | undefined }): ReactNode {
+  if (figures === undefined) return <span className="quiet">no calls</span>;
+  const { calls, errors, perMinute } = figures;
+  return (
+    <Sparkline
+      values={perMinute.calls}
+      problems={perMinute.errors}
+      label={`${count(calls, 'call')} and ${count(errors, 'error')} in the last hour`}
+    />
+  );
+}
+
+/** A row that is scrolled past needs no request. */
+const restMs = 150;
+
+/** The access of a server as three doors. */
+function Doors({ name }: { name: string }): ReactNode {
+  const [isResting, setResting] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setResting(true), restMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isResting ? <LoadedDoors name={name} /> : null;
+}
+
+function LoadedDoors({ name }: { name: string }): ReactNode {
+  const { data } = useResource(permissions(name));
+  const { data: details } = useResource(workload(name));
+  if (data === undefined) return null;
+  const doors = doorsOf(data, details?.secrets?.length ?? 0);
+  const label = doors.map(({ says }) => says).join(', ');
+  return (
+    <span className="doors" role="img" aria-label={label} title={label}>
+      {doors.map(({ icon, state }) => (
+        <span key={icon} className={`door ${state}`}>
+          <Icon name={icon} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+interface Door {
+  icon: IconName;
+  /** How far it is open. */
+  state: 'shut' | 'ajar' | 'open';
+  says: string;
+}
+
+function doorsOf({ network, mounts, privileged }: Permissions, secrets: number): Door[] {
+  const isWritable = mounts.some(({ read_only: isReadOnly }) => !isReadOnly);
+  const files: Door =
+    privileged || isWritable
+      ? { icon: 'files', state: 'open', says: 'changes files' }
+      : mounts.length > 0
+        ? { icon: 'files', state: 'ajar', says: 'reads files' }
+        : { icon: 'files', state: 'shut', says: 'no files' };
+  const isListed = network.kind === 'rules' && network.hosts !== undefined && network.enforced;
+  const connections: Door =
+    network.kind === 'none' && network.enforced
+      ? { icon: 'network', state: 'shut', says: 'no network' }
+      : isListed
+        ? { icon: 'network', state: 'ajar', says: `only ${count(network.hosts?.length ?? 0, 'host')}` }
+        : { icon: 'network', state: 'open', says: 'every public host' };
+  const keys: Door =
+    secrets > 0
+      ? { icon: 'secrets', state: 'ajar', says: count(secrets, 'secret') }
+      : { icon: 'secrets', state: 'shut', says: 'no secrets' };
+  return [files, connections, keys];
+}
+
+/** Whether a filter finds a workload: each word in its name, group, status, source, or labels. */
+export function isMatch({ name, group, status, labels, package: source }: Workload, query: string): boolean {
+  const texts = [name, group, status, source, ...Object.entries(labels ?? {}).map((pair) => pair.join('='))];
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => texts.some((text) => text.toLowerCase().includes(word)));
+}
+
+export function summary(list: readonly Workload[]): string {
+  const active = list.filter(isActive).length;
+  const failed = list.filter(({ status }) => status === 'error' || status === 'unhealthy').length;
+  return `${count(list.length, 'workload')}, ${active} running${failed === 0 ? '' : `, ${failed} with a problem`}`;
+}

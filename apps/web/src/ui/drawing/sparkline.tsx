@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react';
+
+const [width, height] = [96, 20];
+
+/**
+ * Amounts over time as a line, and the problems among them as ticks below. The ticks have their own place, so nothing
+ * depends on the color.
+ */
+export function Sparkline({
+  values,
+  problems,
+  label,
+}: {
+  values: readonly number[];
+  /** As many as there are values. */
+  problems: readonly number[];
+  /** Everything that the picture shows, in words. */
+  label: string;
+}): ReactNode {
+  const most = Math.max(1, ...values);
+  const step = width / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, index) => `${round(index * step)},${round((1 - value / most) * (height - 7) + 1)}`,
+  );
+  return (
+    <svg className="sparkline" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img">
+      <title>{label}</title>
+      <polyline points={points.join(' ')} className="drawn-line" />
+      <path
+        className="drawn-problem"
+        d={problems
+          .map((amount, index) => (amount > 0 ? `M${round(index * step)} ${height - 4}v4` : ''))
+          .join('')}
+      />
+    </svg>
+  );
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;
