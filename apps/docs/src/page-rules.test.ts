@@ -60,8 +60,8 @@ test('every diagram has an alternative text', () => {
   expect(diagrams.filter((opening) => !/ alt="[^"]{20,}"/.test(opening))).toEqual([]);
 });
 
-test('platforms and versions names the versions that the tests pin', async () => {
-  const { text } = pages.find(({ path }) => path.endsWith('reference/platforms.mdx')) ?? { text: '' };
+test('requirements names the versions that the tests pin', async () => {
+  const { text } = pages.find(({ path }) => path.endsWith('toolhive/requirements.mdx')) ?? { text: '' };
   const testedVersion = (program: string): string | undefined =>
     text
       .split('\n')

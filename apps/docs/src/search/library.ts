@@ -157,7 +157,8 @@ function options(query: string, entries: readonly Entry[]): SearchOptions {
 function weightOf({ page: { url }, section }: Entry, isAboutCommand: boolean): number {
   const own = section.level === 1 ? 1.6 : 1;
   if (url.includes('/reference/cli/')) return isAboutCommand ? own : own * 0.45;
-  if (/\/reference\/(api|crd-spec)$/.test(url)) return own * 0.6;
+  // A guide is found first, unless only an operation or a field fits.
+  if (/\/reference\/(api|crd-spec)$/.test(url)) return section.level === 1 ? own * 0.6 : 0.3;
   return url === '/' ? own * 0.5 : own;
 }
 
