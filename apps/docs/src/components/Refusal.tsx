@@ -46,6 +46,8 @@ export function Refusal(): ReactNode {
   );
 }
 
-/** As it was printed, without the columns on the right. */
-const denied = `HOST                    VERDICT   COUNT
-collector.example:443   denied    1`;
+/** As the guide prints it, where a test runs the command. */
+const denied = `HOST                VERDICT   …   WHY
+collector.example   denied    …   no rule allows this host
+
+To allow it: thv permission allow fetch collector.example`;

@@ -22,5 +22,5 @@ export default function CodeBlock({ children, ...props }: Props): ReactNode {
   );
 }
 
-/** A line of at least three heads, as commands print it above columns. */
-const hasTable = /^[A-Z][A-Z ]*(?: {3,}[A-Z][A-Z ]*){2,}$/m;
+/** A line of at least three heads, as commands print it above columns. `…` is in the place of heads. */
+const hasTable = /^[A-Z][A-Z ]*(?: {3,}(?:…|[A-Z][A-Z ]*)){2,}$/m;
