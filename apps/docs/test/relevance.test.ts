@@ -255,7 +255,7 @@ const queries: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['vs docker', '/toolhive/faq'],
   ['data directory', '/toolhive/reference/storage'],
   ['localhost from container', '/toolhive/guides-cli/network-isolation'],
-  ['how to update', '/toolhive/guides-cli/install', '/toolhive/guides-cli/manage-mcp-servers'],
+  ['how to update', '/toolhive/guides-cli/install', '/toolhive/guides-ui/install'],
 ];
 
 /** The share of queries that must find an answering page. */
