@@ -38,7 +38,7 @@ test('lists each symptom with its cause and fix, and links that lead to the same
   expect(troubleshootingReference([{ path: 'guides-cli/thing.mdx', text: guide }])).toMatchInlineSnapshot(`
     "## CLI: Use the 'thing' {#guides-cli-thing}
 
-    From [Use the 'thing'](./guides-cli/thing.mdx#troubleshooting).
+    [Open the guide](./guides-cli/thing.mdx#troubleshooting)
 
     ### The thing fails {#guides-cli-thing-1}
 

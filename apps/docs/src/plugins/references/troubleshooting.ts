@@ -10,9 +10,9 @@ export interface WrittenPage {
 
 /** The folders of guides in the order of the generated page, with the name of their category. */
 const folders = {
-  tutorials: 'Tutorials',
   'guides-cli': 'CLI',
   'guides-ui': 'Web UI',
+  tutorials: 'Tutorials',
   'guides-mcp': 'Servers',
   'guides-k8s': 'Kubernetes',
   reference: 'Reference',
@@ -27,10 +27,18 @@ export function troubleshootingReference(pages: readonly WrittenPage[]): string 
     .flatMap(([folder, area]) =>
       pages
         .filter(({ path }) => posix.dirname(path) === folder)
-        .toSorted((one, other) => one.path.localeCompare(other.path))
+        .toSorted((one, other) => placeOf(one) - placeOf(other) || one.path.localeCompare(other.path))
         .flatMap((page) => sectionOf(page, area)),
     )
     .join('\n\n');
+}
+
+/** Newcomers meet these symptoms first. */
+const first = ['install.mdx', 'run-mcp-servers.mdx'];
+
+function placeOf({ path }: WrittenPage): number {
+  const place = first.indexOf(posix.basename(path));
+  return place === -1 ? first.length : place;
 }
 
 function sectionOf({ path, text }: WrittenPage, area: string): string[] {
@@ -40,7 +48,7 @@ function sectionOf({ path, text }: WrittenPage, area: string): string[] {
   const title = /^title: '(.+)'$/m.exec(text)?.[1]?.replaceAll("''", "'") ?? slug;
   return [
     heading(2, `${area}: ${title}`, slug),
-    `From [${title}](./${path}#troubleshooting).`,
+    `[Open the guide](./${path}#troubleshooting)`,
     ...symptoms.flatMap(({ symptom, body }, index) => [
       heading(3, symptom, `${slug}-${index + 1}`),
       withLinksFrom(path, body),
