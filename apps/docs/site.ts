@@ -83,7 +83,7 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** Throws for what is no address on the web, because each page would lead there. */
+/** Throws for any other address than one of the web, because each page would lead there. */
 function placesFrom(env: NodeJS.ProcessEnv): Settings['places'] {
   const places = Object.entries(meetingPlaces).flatMap(([place, { variable }]) => {
     const address = env[variable];

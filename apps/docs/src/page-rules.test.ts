@@ -137,7 +137,7 @@ test('the home page shows a refused connection as the guide does, where it was r
   );
 });
 
-test('columns in outputs stand below their heads', () => {
+test('columns in outputs are aligned with their heads', () => {
   const tables = pages.flatMap(({ path, text }) =>
     Array.from(text.matchAll(/^[A-Z][A-Z ]*(?: {3,}(?:…|[A-Z][A-Z ]*)){2,}\n(?:\S.*\n)+/gm), ([table]) => ({
       path,

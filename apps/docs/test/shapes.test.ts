@@ -35,7 +35,7 @@ describe.for(sizes)('at a width of $width', (viewport) => {
       const scales = await visited.page
         .locator('figure img[src^="/diagrams/"]:visible')
         .evaluateAll((all) => all.map((one) => one.clientWidth / Number(one.getAttribute('width'))));
-      expect(scales.length, path).toBeGreaterThan(0);
+      if (scales.length === 0) small.push(`${path}: no diagram is visible`);
       for (const scale of scales)
         if (scale * letters < smallest) small.push(`${path}: ${(scale * letters).toFixed(1)} px`);
     }
@@ -73,7 +73,7 @@ describe.for(sizes)('at a width of $width', (viewport) => {
             Number(one.getAttribute('width')) / Number(one.getAttribute('height')),
           ]),
         );
-      expect(shapes.length, path).toBeGreaterThan(0);
+      if (shapes.length === 0) stretched.push(`${path}: no picture is visible`);
       for (const [shown = 0, drawn = 0] of shapes)
         if (Math.abs(shown / drawn - 1) > 0.02) stretched.push(`${path}: ${shown} instead of ${drawn}`);
     }
