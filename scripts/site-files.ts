@@ -27,17 +27,27 @@ import {
   runConfigReference,
 } from '../apps/docs/src/plugins/references/run-config.ts';
 import { settingsReference } from '../apps/docs/src/plugins/references/settings.ts';
+import {
+  troubleshootingReference,
+  type WrittenPage,
+} from '../apps/docs/src/plugins/references/troubleshooting.ts';
 import { storageReference } from '../apps/docs/src/plugins/references/storage.ts';
 import figures from '../bench/data/published.json' with { type: 'json' };
 import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 
 const root = new URL('..', import.meta.url).pathname;
 const pages = 'apps/docs/docs';
-const references = `${pages}/toolhive/reference`;
+const guides = `${pages}/toolhive`;
+const references = `${guides}/reference`;
 const staticFiles = 'apps/docs/static';
 
 /** The same patterns as in `.gitignore`: every file that matches belongs to this script. */
-const owned = [`${references}/_*.md`, `${references}/cli/*.md`, `${staticFiles}/api-specs/*`];
+const owned = [
+  `${guides}/_*.md`,
+  `${references}/_*.md`,
+  `${references}/cli/*.md`,
+  `${staticFiles}/api-specs/*`,
+];
 
 /** Every file, by its path from the root of the repository. */
 async function siteFiles(): Promise<Record<string, string>> {
@@ -69,8 +79,16 @@ async function siteFiles(): Promise<Record<string, string>> {
       '_settings.md': settingsReference(),
       '_storage.md': storageReference(),
     }),
+    ...below(guides, { '_troubleshooting.md': `${troubleshootingReference(await writtenPages())}\n` }),
     ...cliPages(program),
   };
+}
+
+/** Every page that people write, by its path from the folder of guides. */
+async function writtenPages(): Promise<WrittenPage[]> {
+  const folder = join(root, guides);
+  const paths = await Array.fromAsync(glob('**/*.mdx', { cwd: folder }));
+  return Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(folder, path), 'utf8') })));
 }
 
 /** Writes the files that differ, and removes those that no definition makes any longer. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Options as PresetOptions, ThemeConfig } from '@docusaurus/preset-classic';
 import type { Config } from '@docusaurus/types';
-import { settingsFrom, site } from './site.ts';
+import { meetingPlaces, settingsFrom, site, type MeetingPlace } from './site.ts';
 import { highlighting } from './src/highlighting.ts';
 import { bundler } from './src/plugins/bundler/bundler.ts';
 import { diagrams } from './src/plugins/diagrams/diagrams.ts';
@@ -15,13 +15,22 @@ import { serverMetadata } from './src/plugins/server-metadata/server-metadata.ts
 const { resolve } = createRequire(import.meta.url);
 const settings = settingsFrom(process.env);
 
-const iconLink = (
-  name: keyof typeof site.links,
-): { href: string; className: string; 'aria-label': string } => ({
-  href: site.links[name].href,
-  className: `icon-link icon-link--${name}`,
-  'aria-label': site.links[name].label,
-});
+interface IconLink {
+  href: string;
+  className: string;
+  'aria-label': string;
+}
+
+/** The icons of the places that have an address, in this order. */
+const iconLinks = (...names: ('code' | MeetingPlace)[]): IconLink[] =>
+  names.flatMap((name) => {
+    const { href, label } =
+      name === 'code'
+        ? { href: site.code, label: 'Source code' }
+        : { href: settings.places[name], label: meetingPlaces[name].label };
+    if (href === undefined) return [];
+    return [{ href, className: `icon-link icon-link--${name}`, 'aria-label': label }];
+  });
 
 function colorModeNamed(mode: string): 'light' | 'dark' {
   if (mode === 'light' || mode === 'dark') return mode;
@@ -67,18 +76,15 @@ const themeConfig: ThemeConfig = {
           { label: 'Operator CRD spec', to: '/toolhive/reference/crd-spec' },
         ],
       },
-      ...(['code', 'chat', 'video'] as const).map((name) => ({
-        ...iconLink(name),
-        position: 'right' as const,
-      })),
+      ...iconLinks('code', 'chat', 'video').map((link) => ({ ...link, position: 'right' as const })),
     ],
   },
   footer: {
     style: 'dark',
     logo: { alt: 'ToolHive', src: 'img/logo.svg', href: '/', width: 32, height: 32 },
-    links: (['code', 'chat', 'video', 'professional', 'social'] as const).map((name) => ({
-      ...iconLink(name),
-      label: site.links[name].label,
+    links: iconLinks('code', 'chat', 'video', 'professional', 'social').map((link) => ({
+      ...link,
+      label: link['aria-label'],
     })),
     copyright: 'Copyright © 2025 the ToolHive authors',
   },
@@ -96,7 +102,7 @@ const preset: PresetOptions = {
   docs: {
     routeBasePath: '/',
     sidebarPath: resolve('./sidebars.ts'),
-    editUrl: `${site.links.code.href}/toolhive/edit/main/apps/docs/`,
+    editUrl: `${site.code}/toolhive/edit/main/apps/docs/`,
     breadcrumbs: true,
     lastVersion: 'current',
     versions: { current: { label: 'Next' } },
@@ -132,7 +138,7 @@ const config: Config = {
     bundler,
     searchPlugin({
       hosted: settings.search,
-      missingResultsUrl: `${site.links.code.href}/toolhive/issues/new?title=Nothing+found+for+`,
+      missingResultsUrl: `${site.code}/toolhive/issues/new?title=Nothing+found+for+`,
     }),
     referencesPlugin,
     machines,

@@ -53,6 +53,7 @@ function commands(): Item {
 const sidebars: SidebarsConfig = {
   toolhive: [
     { type: 'doc', id: 'toolhive/index', label: 'Introduction' },
+    'toolhive/requirements',
     category(
       'Get started',
       'quickstart',
@@ -80,7 +81,14 @@ const sidebars: SidebarsConfig = {
       category(
         'Run MCP servers',
         'guides-cli/run-mcp-servers',
-        pages('guides-cli', 'manage-mcp-servers', 'group-management', 'secrets-management'),
+        pages(
+          'guides-cli',
+          'remote-servers',
+          'configure-servers',
+          'manage-mcp-servers',
+          'group-management',
+          'secrets-management',
+        ),
         fixed,
       ),
       ...pages('guides-cli', 'adopt-servers', 'share-servers', 'client-configuration', 'keep-signed-in'),
@@ -159,6 +167,7 @@ const sidebars: SidebarsConfig = {
         'logging',
       ),
     ]),
+    'toolhive/troubleshooting',
     'toolhive/faq',
   ],
 };

@@ -11,20 +11,24 @@ import type { HostedSearch } from './src/plugins/search/search.ts';
 export const site = {
   /** The address that the site is published under, without a slash at the end. */
   url: process.env['DOCS_URL'] ?? 'https://docs.toolhive.example',
-  /** The icons at the top and at the foot of every page. */
-  links: {
-    code: { label: 'Source code', href: 'https://github.com/toolhive' },
-    chat: { label: 'Community chat', href: 'https://chat.toolhive.example' },
-    video: { label: 'Videos', href: 'https://video.toolhive.example' },
-    professional: { label: 'Professional network', href: 'https://network.toolhive.example' },
-    social: { label: 'Social network', href: 'https://social.toolhive.example' },
-  },
+  /** The organization at the code host, which the first icon of every page leads to. */
+  code: 'https://github.com/toolhive',
   /** Programs from other vendors that can open a page. They can read the page only if the site is published. */
   assistants: [
     { label: 'ChatGPT', href: 'https://chatgpt.com/?q=' },
     { label: 'Claude', href: 'https://claude.ai/new?q=' },
   ] satisfies Assistant[],
 } as const;
+
+/** Where else the project can be met, in the order of the icons at the top and at the foot of every page. */
+export const meetingPlaces = {
+  chat: { label: 'Community chat', variable: 'DOCS_CHAT' },
+  video: { label: 'Videos', variable: 'DOCS_VIDEO' },
+  professional: { label: 'Professional network', variable: 'DOCS_PROFESSIONAL' },
+  social: { label: 'Social network', variable: 'DOCS_SOCIAL' },
+} as const;
+
+export type MeetingPlace = keyof typeof meetingPlaces;
 
 /** A line above every page, as JSON in `DOCS_ANNOUNCEMENT`. A new ID shows the line again to readers who closed it. */
 interface Announcement {
@@ -43,6 +47,11 @@ export interface Settings {
    * searches itself.
    */
   search: HostedSearch | undefined;
+  /**
+   * `DOCS_CHAT`, `DOCS_VIDEO`, `DOCS_PROFESSIONAL` and `DOCS_SOCIAL`: the addresses of a chat, of videos and of two
+   * networks. A place without an address has no icon.
+   */
+  places: Partial<Record<MeetingPlace, string>>;
   announcement: Announcement | undefined;
   /** `DOCS_HIDE_NAVBAR=1`: the navbar disappears while the reader scrolls down. */
   hideNavbarOnScroll: boolean;
@@ -64,6 +73,7 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   const announcement = env['DOCS_ANNOUNCEMENT'];
   return {
     search: hostedSearchFrom(env),
+    places: placesFrom(env),
     announcement: announcement ? (JSON.parse(announcement) as Announcement) : undefined,
     hideNavbarOnScroll: env['DOCS_HIDE_NAVBAR'] === '1',
     colorMode: env['DOCS_COLOR_MODE'] || undefined,
@@ -71,6 +81,18 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
     tagManager: env['DOCS_TAG_MANAGER'] || undefined,
     feedback: env['DOCS_FEEDBACK'] || undefined,
   };
+}
+
+/** Throws for any other address than one of the web, because each page would lead there. */
+function placesFrom(env: NodeJS.ProcessEnv): Settings['places'] {
+  const places = Object.entries(meetingPlaces).flatMap(([place, { variable }]) => {
+    const address = env[variable];
+    if (!address) return [];
+    if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ''))
+      throw new Error(`${variable} is not a web address: ${address}`);
+    return [[place, address]];
+  });
+  return Object.fromEntries(places) as Settings['places'];
 }
 
 /** Throws for an incomplete search service. Otherwise, the site would silently search itself. */

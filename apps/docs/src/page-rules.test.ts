@@ -60,8 +60,8 @@ test('every diagram has an alternative text', () => {
   expect(diagrams.filter((opening) => !/ alt="[^"]{20,}"/.test(opening))).toEqual([]);
 });
 
-test('platforms and versions names the versions that the tests pin', async () => {
-  const { text } = pages.find(({ path }) => path.endsWith('reference/platforms.mdx')) ?? { text: '' };
+test('requirements names the versions that the tests pin', async () => {
+  const { text } = pages.find(({ path }) => path.endsWith('toolhive/requirements.mdx')) ?? { text: '' };
   const testedVersion = (program: string): string | undefined =>
     text
       .split('\n')
@@ -123,4 +123,37 @@ test('every attack in a table names a test that exists', async () => {
 
   expect(rows.length).toBeGreaterThan(40);
   expect(missing).toEqual([]);
+});
+
+test('the home page shows a refused connection as the guide does, where it was run', async () => {
+  const drawing = await readFile(`${root}apps/docs/src/components/Refusal.tsx`, 'utf8');
+  const { text = '' } = pages.find(({ path }) => path.endsWith('guides-cli/network-isolation.mdx')) ?? {};
+  const [, shown = ''] = /^const denied = `([^`]+)`;$/m.exec(drawing) ?? [];
+  const [, command = ''] = /<Command output=\{denied\}>(.+)<\/Command>/.exec(drawing) ?? [];
+
+  expect(shown).not.toBe('');
+  expect(text).toContain(
+    `\`\`\`bash run\n${command}\n\`\`\`\n\n\`\`\`text title="Output"\n${shown}\n\`\`\`\n`,
+  );
+});
+
+test('columns in outputs are aligned with their heads', () => {
+  const tables = pages.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(/^[A-Z][A-Z ]*(?: {3,}(?:…|[A-Z][A-Z ]*)){2,}\n(?:\S.*\n)+/gm), ([table]) => ({
+      path,
+      lines: table.trimEnd().split('\n'),
+    })),
+  );
+  const placesOf = (line: string): number[] =>
+    Array.from(line.matchAll(/(?<=^| {2})\S/g), ({ index }) => index);
+  const crooked = tables.flatMap(({ path, lines: [head = '', ...rows] }) => {
+    const places = placesOf(head);
+    return rows
+      .filter((row) => placesOf(row).length === places.length)
+      .filter((row) => placesOf(row).join() !== places.join())
+      .map((row) => `${path}: ${row}`);
+  });
+
+  expect(tables.length).toBeGreaterThan(10);
+  expect(crooked).toEqual([]);
 });

@@ -19,3 +19,16 @@ test.each([
 ])('a service that is half named ends the build and says what is missing: %j', (env, message) => {
   expect(() => settingsFrom(env)).toThrow(message);
 });
+
+test('a place where the project can be met has no address unless a variable names one', () => {
+  const [none, one] = [settingsFrom({ DOCS_CHAT: '' }), settingsFrom({ DOCS_CHAT: 'https://chat.example' })];
+
+  expect(none.places).toEqual({});
+  expect(one.places).toEqual({ chat: 'https://chat.example' });
+});
+
+test.each(['javascript:alert(1)', 'chat.example'])('a place at %s ends the build', (address) => {
+  expect(() => settingsFrom({ DOCS_SOCIAL: address })).toThrow(
+    `DOCS_SOCIAL is not a web address: ${address}`,
+  );
+});

@@ -250,7 +250,7 @@ describe('the navigation', () => {
 
   test('has two menus, three icons and a logo that lead where they should', async () => {
     proves('site.navbar.links');
-    await using visited = await visit('/toolhive/faq');
+    await using visited = await visit('/toolhive/faq', { site: 'fullSite' });
     const { page } = visited;
 
     const menus = await page
@@ -266,7 +266,7 @@ describe('the navigation', () => {
     const icons = await page
       .locator('.navbar .icon-link')
       .evaluateAll((all) =>
-        all.map((link) => [link.getAttribute('aria-label'), link.getAttribute('target')]),
+        all.map((link) => ['aria-label', 'href', 'target'].map((name) => link.getAttribute(name))),
       );
 
     expect(menus).toEqual([
@@ -287,9 +287,9 @@ describe('the navigation', () => {
       ],
     ]);
     expect(icons).toEqual([
-      ['Source code', '_blank'],
-      ['Community chat', '_blank'],
-      ['Videos', '_blank'],
+      ['Source code', 'https://github.com/toolhive', '_blank'],
+      ['Community chat', 'https://chat.example/toolhive', '_blank'],
+      ['Videos', 'https://video.example/toolhive', '_blank'],
     ]);
     expect(await page.locator('.navbar__brand').getAttribute('href')).toBe('/');
   });
@@ -391,7 +391,7 @@ describe('the navigation', () => {
 
 test('the foot has five icons, the logo and the year', async () => {
   proves('site.footer');
-  await using visited = await visit('/toolhive/faq');
+  await using visited = await visit('/toolhive/faq', { site: 'fullSite' });
   const foot = visited.page.getByRole('contentinfo');
 
   const icons = await foot.locator('.icon-link').allTextContents();
@@ -405,6 +405,16 @@ test('the foot has five icons, the logo and the year', async () => {
   ]);
   expect(await foot.textContent()).toContain('2025');
   expect(await foot.locator('a[href="/"] img').count()).toBeGreaterThan(0);
+});
+
+test('no icon leads to a place that the settings do not name', async () => {
+  await using visited = await visit('/toolhive/faq');
+
+  const icons = await visited.page
+    .locator('.icon-link')
+    .evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+
+  expect(new Set(icons)).toEqual(new Set(['https://github.com/toolhive']));
 });
 
 test('the feedback button, where it is wanted, is dark, at the bottom right, and sends what is written', async () => {

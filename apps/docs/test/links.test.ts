@@ -42,6 +42,40 @@ test('every link and every anchor leads to an existing target', () => {
   expect([...new Set(broken)]).toEqual([]);
 });
 
+/** Headings that once were on one page, and the pages that have them now. */
+const moved = {
+  'remote-servers': ['run-a-remote-server', 'authenticate-with-oauth-or-oidc'],
+  'configure-servers': [
+    'set-arguments',
+    'set-environment-variables',
+    'grant-permissions',
+    'filter-tools',
+    'rename-tools',
+    'choose-a-name-a-group-and-labels',
+    'choose-a-port-and-an-endpoint',
+    'choose-which-sessions-share-a-process',
+    'limits-for-connections',
+    'run-in-the-foreground',
+    'export-and-import-a-workload',
+    'limit-resources',
+  ],
+};
+
+test('addresses of parts that are on other pages now lead to a link to them', () => {
+  const page = pages.get('/toolhive/guides-cli/run-mcp-servers');
+  const hrefs = page?.links.filter(({ isContent }) => isContent).map(({ href }) => href) ?? [];
+
+  for (const [target, anchors] of Object.entries(moved)) {
+    expect([...(page?.ids ?? [])]).toEqual(expect.arrayContaining(anchors));
+    const addresses = anchors.map((anchor) =>
+      anchor === 'run-a-remote-server' // the whole page
+        ? `/toolhive/guides-cli/${target}`
+        : `/toolhive/guides-cli/${target}#${anchor}`,
+    );
+    expect(hrefs).toEqual(expect.arrayContaining(addresses));
+  }
+});
+
 test('every image exists and has an alternative text', () => {
   const images = [...pages.values()].flatMap(({ path, images: shown }) =>
     shown.map((image) => ({ path, ...image })),

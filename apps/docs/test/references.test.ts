@@ -270,10 +270,10 @@ test('a stream is listened to until enough of it is shown, and then closed', asy
 });
 
 test.each([
-  ['dark', 'rgb(122, 183, 255)'],
-  ['light', 'rgb(40, 9, 165)'],
+  ['dark', 'rgb(255, 180, 84)'],
+  ['light', 'rgb(163, 71, 0)'],
 ] as const)(
-  'in %s mode the reference has its own colour, and contents that are 300 px wide',
+  'in %s mode the reference has the colour of the site, and contents that are 300 px wide',
   async (scheme, color) => {
     await using visited = await visit(page, { colorScheme: scheme, viewport: { width: 1440, height: 900 } });
 

@@ -17,8 +17,7 @@ export function Command({ children, output }: CommandProps): ReactNode {
         {children}
       </CodeBlock>
       {output !== undefined && (
-        // Wide output scrolls, so a keyboard has to reach it.
-        <pre className={styles.output} role="group" tabIndex={0} aria-label="Output">
+        <pre className={styles.output} role="group" aria-label="Output">
           {output}
         </pre>
       )}

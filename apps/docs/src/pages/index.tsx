@@ -4,6 +4,7 @@ import Layout from '@theme/Layout';
 import type { ReactNode } from 'react';
 import { BeforeAfter } from '@site/src/components/BeforeAfter';
 import { Command } from '@site/src/components/Command';
+import { Refusal } from '@site/src/components/Refusal';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
 import styles from './index.module.css';
 
@@ -18,9 +19,8 @@ export default function Home(): ReactNode {
             <p className={styles.product}>{siteConfig.title}</p>
             <h1>{siteConfig.tagline}</h1>
             <p className={styles.lead}>
-              An MCP server is code from another author with access to your files and your network. ToolHive
-              runs each server in isolation, with only the access that you grant, behind a proxy that any MCP
-              client can use.
+              Run any MCP server without giving it your machine. One daemon, one URL for all your clients, no
+              Docker needed.
             </p>
             <div className={styles.ways}>
               <Link className="button button--primary button--lg" to="/toolhive/quickstart">
@@ -32,10 +32,10 @@ export default function Home(): ReactNode {
             </div>
           </div>
           <div className={styles.screen}>
-            <Command output={adopted}>thv adopt</Command>
+            <Refusal />
             <p className={styles.caption}>
-              One command moves the servers of all your clients behind ToolHive. Another one,{' '}
-              <code>thv adopt --undo</code>, restores every byte of their files.
+              A web page told the model to send data to another host. The server can only reach the host that
+              you allowed, so the name was never resolved. <Link to={refusal}>Try it yourself</Link>.
             </p>
           </div>
         </header>
@@ -48,17 +48,16 @@ export default function Home(): ReactNode {
   );
 }
 
-/** As it was printed, without the plan. */
-const adopted = `- everything: starting with its network rules
-- everything: changing /home/you/.cursor/mcp.json
-- everything: changing /home/you/.claude.json
-- everything: changing /home/you/.gemini/settings.json
-adopted everything, used by cursor, claude-code, gemini-cli`;
+const refusal = '/toolhive/guides-cli/network-isolation#see-a-refused-connection';
 
 function Move(): ReactNode {
   return (
     <section className={styles.section} aria-labelledby="move">
       <h2 id="move">One command moves everything</h2>
+      <p>
+        <code>thv adopt</code> moves the servers of all your clients behind ToolHive, and{' '}
+        <code>thv adopt --undo</code> restores every byte of their files.
+      </p>
       <BeforeAfter />
     </section>
   );
@@ -67,18 +66,22 @@ function Move(): ReactNode {
 function Steps(): ReactNode {
   return (
     <section className={styles.section} aria-labelledby="steps">
-      <h2 id="steps">Three commands to a first server</h2>
+      <h2 id="steps">Three steps to a first server</h2>
       <ol className={styles.steps}>
         <li>
-          <h3>Check your machine</h3>
+          <h3>Install thv</h3>
           <Command>thv runtime check</Command>
-          <p>Shows the runtime for your servers, and the permissions that your machine can’t enforce.</p>
+          <p>
+            <Link to="/toolhive/guides-cli/install">Install thv</Link> with Node.js and a{' '}
+            <Link to="/toolhive/requirements">runtime</Link>, and check your machine.
+          </p>
         </li>
         <li>
           <h3>Run a server</h3>
-          <Command>thv run fetch</Command>
+          <Command>thv run filesystem --volume ~/notes:/projects</Command>
           <p>
-            Use the registry, an npm, PyPI, or Go package, a container image, or the URL of a remote server.
+            The server can access one directory and no host. Use the registry, an npm, PyPI, or Go package, an
+            image, or a URL.
           </p>
         </li>
         <li>

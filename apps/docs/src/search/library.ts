@@ -77,12 +77,13 @@ function withoutKeywords(page: IndexedPage): IndexedPage {
 export function openLibrary({ pages, words }: SearchIndex): Library {
   const entries = pages.flatMap(entriesOf);
   const index = new UnpackedIndex<Indexed>(words);
+  const weights = weightsOf(entries);
 
   const search = (query: string, isWanted: IsWanted, how: Pick<SearchOptions, 'fuzzy'> = {}): Found[] => {
     const terms = new Set(termsOf(query));
     return index
       .search(query, {
-        ...options(query, entries),
+        ...options(query, weights),
         ...how,
         filter: ({ id }) => isWanted(entries[id]!.page), // ids are places in the list of entries
       })
@@ -140,7 +141,7 @@ function termsOf(query: string): string[] {
 }
 
 /** Weights that were tried out on the set of queries in `test/relevance.test.ts`. */
-function options(query: string, entries: readonly Entry[]): SearchOptions {
+function options(query: string, weights: readonly Weight[]): SearchOptions {
   const isAboutCommand = wordTextsOf(query).some((word) => word.toLowerCase() === 'thv');
   return {
     tokenize: termsOf,
@@ -148,17 +149,43 @@ function options(query: string, entries: readonly Entry[]): SearchOptions {
     prefix: (word) => word.length > 1,
     weights: { prefix: 0.5, fuzzy: 0.3 },
     boost: { title: 6, page: 3, address: 2, trail: 1.5, about: 2, keywords: 5, text: 1 },
-    boostDocument: (id: number) => weightOf(entries[id]!, isAboutCommand),
+    boostDocument: (id: number) => weights[id]![isAboutCommand ? 'forCommands' : 'usual'],
     bm25: { k: 0.6, b: 0.5, d: 0.1 },
   };
 }
 
-/** A page before its parts, and what explains before what lists: there are many more lists, and they are much alike. */
-function weightOf({ page: { url }, section }: Entry, isAboutCommand: boolean): number {
-  const own = section.level === 1 ? 1.6 : 1;
-  if (url.includes('/reference/cli/')) return isAboutCommand ? own : own * 0.45;
-  if (/\/reference\/(api|crd-spec)$/.test(url)) return own * 0.6;
-  return url === '/' ? own * 0.5 : own;
+/** What a section counts for queries with `thv` in them, and for all others. */
+interface Weight {
+  forCommands: number;
+  usual: number;
+}
+
+/**
+ * A page before its parts, what explains before what lists, because there are many more lists and they are much alike,
+ * and a heading of its own before one that many pages have.
+ */
+function weightsOf(entries: readonly Entry[]): Weight[] {
+  const pages = new Map<string, number>();
+  for (const { section } of entries) pages.set(section.title, (pages.get(section.title) ?? 0) + 1);
+  return entries.map(({ page: { url }, section }) => {
+    const isPage = section.level === 1;
+    const isUsual = !isPage && pages.get(section.title)! > mostAlike; // every title is counted
+    const own = isPage ? 1.6 : isUsual ? 0.5 : 1;
+    return {
+      forCommands: own * weightOfPage(url, isPage, true),
+      usual: own * weightOfPage(url, isPage, false),
+    };
+  });
+}
+
+/** A heading on more pages, such as Next steps, tells little about its page. */
+const mostAlike = 4;
+
+function weightOfPage(url: string, isPage: boolean, isAboutCommand: boolean): number {
+  if (url.includes('/reference/cli/')) return isAboutCommand ? 1 : 0.45;
+  // A guide is found first, unless only an operation or a field fits.
+  if (/\/reference\/(api|crd-spec)$/.test(url)) return isPage ? 0.6 : 0.3;
+  return url === '/' ? 0.5 : 1;
 }
 
 function entriesOf(page: IndexedPage): Entry[] {

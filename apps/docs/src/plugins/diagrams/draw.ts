@@ -68,7 +68,9 @@ async function draw({ text, theme, id }: { text: string; theme: string; id: stri
     theme: theme as 'neutral',
     fontFamily: 'system-ui, sans-serif',
     htmlLabels: false,
-    flowchart: { htmlLabels: false },
+    // So narrow that a phone shows letters of at least 12 pixels.
+    flowchart: { htmlLabels: false, nodeSpacing: 20, rankSpacing: 40, minNodeWidth: 60, padding: 10 },
+    sequence: { width: 110, actorMargin: 30, diagramMarginX: 4 },
     deterministicIds: true,
   });
   const { svg } = await mermaid.render(id, text);

@@ -104,3 +104,12 @@ test.for([
 
   expect(page?.area).toBe(area);
 });
+
+test('leaves out the symptoms of a guide, which the page of all symptoms has, and no other disclosure', () => {
+  const html = aPage(`<h1>T</h1><details><summary>More</summary>Shown</details>
+    <h2 id=troubleshooting>Troubleshooting</h2><p>Run it.<details><summary>It fails</summary>Wait.</details>`);
+
+  const page = readPage(html, '/t');
+
+  expect(page?.sections.map(({ text }) => text)).toStrictEqual(['More Shown', 'Run it.']);
+});

@@ -6,7 +6,7 @@ type Parent = DefaultTreeAdapterTypes.ParentNode;
 type Element = DefaultTreeAdapterTypes.Element;
 
 /** Longer sections are truncated, because their subject comes first and every reader downloads the index. */
-const longestText = 770;
+const longestText = 650;
 
 /** The searchable content of a built page. Undefined if the page excludes itself or has no text. */
 export function readPage(html: string, url: string): IndexedPage | undefined {
@@ -53,6 +53,7 @@ function sectionsOf(content: Parent): IndexedSection[] {
       return;
     }
     if (!tree.isElementNode(node) || isSkipped(node)) return;
+    if (node.tagName === 'details' && open?.anchor === troubleshooting) return;
     const level = headingLevel(node);
     const anchor = level === undefined ? undefined : anchorOf(node);
     if (level !== undefined && (level === 1 || anchor !== undefined)) {
@@ -86,6 +87,9 @@ interface OpenSection extends Omit<IndexedSection, 'text'> {
 
 /** Elements that are excluded from search, such as code for copying and parts of the frame. */
 const unsearched = 'data-unsearched';
+
+/** The section of a guide whose symptoms are searched on the page that lists all of them. */
+const troubleshooting = 'troubleshooting';
 
 /** The ID of the heading, or of the section that it opens. */
 function anchorOf(heading: Element): string | undefined {

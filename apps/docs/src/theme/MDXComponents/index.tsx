@@ -9,6 +9,7 @@ import { Keys } from '@site/src/components/Keys';
 import { Command } from '@site/src/components/Command';
 import { Picture } from '@site/src/components/Picture';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
+import { Refusal } from '@site/src/components/Refusal';
 import { Screenshot } from '@site/src/components/Screenshot';
 
 /** Components that pages use without an import. */
@@ -25,6 +26,7 @@ export default {
   Picture,
   ProductCard,
   ProductGrid,
+  Refusal,
   Screenshot,
   TabItem,
   Tabs,
