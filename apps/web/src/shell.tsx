@@ -10,7 +10,9 @@ import { Icon } from './ui/drawing/icon.tsx';
 import { ago } from './ui/format.ts';
 import { DocumentationLink } from './ui/page.tsx';
 import { Failure } from './ui/states.tsx';
-import { Toasts } from './ui/toasts.tsx';
+import { CodeField } from './ui/code-field.tsx';
+import { CopyButton } from './ui/copy.tsx';
+import { Toasts } from './ui/toast-list.tsx';
 
 const sections = [
   { path: '/', label: 'Workloads', icon: 'workloads' },
@@ -132,9 +134,8 @@ function ConnectionBanner(): ReactNode {
     return (
       <div className="notice warning" role="alert">
         <strong>Sign in to use this page</strong>
-        <p className="fix">
-          Fix: run <code>thv ui</code> on this machine. It opens this page with a one-time code.
-        </p>
+        <p>A command on the machine of the daemon opens this page with a one-time code.</p>
+        <CodeField />
       </div>
     );
   }
@@ -147,7 +148,7 @@ function ConnectionBanner(): ReactNode {
         reconnects automatically.
       </p>
       <p className="fix">
-        Fix: start the daemon again with <code>thv serve</code> or <code>thv ui</code>.
+        Start the daemon again: <CopyButton text="thv serve" label="Copy the command" />
       </p>
     </div>
   );

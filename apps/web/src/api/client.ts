@@ -15,7 +15,7 @@ const send: Send = async ({ method, path, headers, body, signal }) => {
   }).catch((thrown: unknown) => {
     if (signal?.aborted === true) throw thrown;
     throw new ThvError('unavailable', 'the daemon does not respond', {
-      hint: 'start it again with thv serve or thv ui',
+      hint: 'start it again with thv serve or thv ui', // shown as a command to copy
       cause: thrown,
     });
   });

@@ -1,7 +1,7 @@
 import type { Workload } from '@toolhive/contract/workload';
 import { client } from '../api/client.ts';
 import { failureOf, refresh } from '../api/store.ts';
-import { attempt, toastFailure, withUndo } from './toasts.tsx';
+import { attempt, toastFailure, withUndo } from './toasts.ts';
 
 /** Workloads that are about to be removed, which lists leave out. */
 const removing = new Set<string>();

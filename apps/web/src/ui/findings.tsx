@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Finding } from '@toolhive/contract/diagnosis';
+import { Fixes } from './fixes.tsx';
 import { ForeignText } from './text.tsx';
 
 const looks = {
@@ -27,14 +28,10 @@ export function Findings({ findings }: { findings: readonly Finding[] }): ReactN
   const sorted = findings.toSorted((a, b) => findingRank(a.state) - findingRank(b.state));
   return (
     <ul className="findings">
-      {sorted.map(({ layer, state, says, hint }, index) => (
+      {sorted.map(({ layer, state, says, hint, fixes }, index) => (
         <li key={index}>
           <FindingState state={state} /> <strong>{layer}</strong>: <ForeignText>{says}</ForeignText>
-          {hint !== undefined && (
-            <p className="fix">
-              Fix: <ForeignText>{hint}</ForeignText>
-            </p>
-          )}
+          <Fixes hint={hint} fixes={fixes} />
         </li>
       ))}
     </ul>

@@ -4,7 +4,7 @@ import { client } from '../api/client.ts';
 import { refresh } from '../api/store.ts';
 import { Action } from './action.tsx';
 import { ForeignLink, plainForeign } from './text.tsx';
-import { attempt } from './toasts.tsx';
+import { attempt } from './toasts.ts';
 
 /** Lets the user sign in to a remote server that requires it. Shows nothing for all others. */
 export function SignIn({ workload: { name, sign_in: required } }: { workload: Workload }): ReactNode {

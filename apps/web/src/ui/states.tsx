@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
 import { refresh } from '../api/store.ts';
 import type { Loaded } from '../api/store.ts';
+import { Fixes } from './fixes.tsx';
 import { ForeignText } from './text.tsx';
 
 /** Data that is loaded sooner never shows a skeleton, which would only flicker. */
@@ -73,11 +74,7 @@ export function Failure({
       <p>
         <ForeignText>{sentence(failure.message)}</ForeignText>
       </p>
-      {failure.hint !== undefined && (
-        <p className="fix">
-          Fix: <ForeignText>{failure.hint}</ForeignText>
-        </p>
-      )}
+      <Fixes hint={failure.hint} fixes={failure.fixes} />
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
           Try again

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { render } from 'vitest-browser-react';
-import { Toasts, withUndo } from './toasts.tsx';
+import { Toasts } from './toast-list.tsx';
+import { withUndo } from './toasts.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -5,6 +5,7 @@ import type { ThvError } from '@toolhive/contract/failure';
 import { Link, useLocation } from 'wouter';
 import { client } from '../../api/client.ts';
 import { failureOf } from '../../api/store.ts';
+import { Fixes } from '../../ui/fixes.tsx';
 import { Action } from '../../ui/action.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Failure } from '../../ui/states.tsx';
@@ -83,15 +84,10 @@ function ImportedServer({
         <ForeignText>{name}</ForeignText>
       </h2>
       {problem !== undefined && (
-        <p className="problem">
+        <div className="problem">
           <ForeignText>{problem}</ForeignText>
-          {hint !== undefined && (
-            <>
-              <br />
-              Fix: <ForeignText>{hint}</ForeignText>
-            </>
-          )}
-        </p>
+          <Fixes hint={hint} />
+        </div>
       )}
       {notes.length > 0 && (
         <ul className="plain">

@@ -4,13 +4,14 @@ import type { AdoptedServer, PlannedServer } from '@toolhive/contract/adoption';
 import { client } from '../../api/client.ts';
 import { adoptionPlan, adoptions, clients, unmanagedServers } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
+import { Fixes } from '../../ui/fixes.tsx';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { PermissionList } from '../../ui/permissions.tsx';
 import { Notice, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 
 /** The servers that clients run themselves, with the way to take them over, and the way back. */
 export function AdoptionSection(): ReactNode {
@@ -172,10 +173,10 @@ function Planned({
         <ForeignText>{command?.join(' ') ?? url ?? ''}</ForeignText>
       </code>
       {problem !== undefined && (
-        <p className="problem">
-          Stays as it is:{' '}
-          <ForeignText>{hint === undefined ? problem : `${problem}. Fix: ${hint}`}</ForeignText>
-        </p>
+        <div className="problem">
+          Stays as it is: <ForeignText>{problem}</ForeignText>
+          <Fixes hint={hint} />
+        </div>
       )}
       {check?.permissions !== undefined && <PermissionList permissions={check.permissions} />}
       {credentials.length > 0 && (
@@ -211,10 +212,10 @@ function Results({
               {problem === undefined ? (
                 <span className="badge">taken over</span>
               ) : (
-                <p className="problem">
-                  Stays as it is:{' '}
-                  <ForeignText>{hint === undefined ? problem : `${problem}. Fix: ${hint}`}</ForeignText>
-                </p>
+                <div className="problem">
+                  Stays as it is: <ForeignText>{problem}</ForeignText>
+                  <Fixes hint={hint} />
+                </div>
               )}
               {notes.map((note) => (
                 <p key={note}>

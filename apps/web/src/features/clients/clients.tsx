@@ -13,7 +13,7 @@ import { Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 import { AdoptionSection } from './adoption.tsx';
 import { Preview } from './preview.tsx';
 

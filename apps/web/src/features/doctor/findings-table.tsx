@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Finding } from '@toolhive/contract/diagnosis';
+import { Fixes } from '../../ui/fixes.tsx';
 import { FindingState, findingRank } from '../../ui/findings.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
@@ -38,7 +39,7 @@ const columns: readonly Column<Row>[] = [
     head: 'Fix',
     width: 9,
     grow: 3,
-    cell: ({ finding: { hint } }) => (hint === undefined ? null : <ForeignText>{hint}</ForeignText>),
+    cell: ({ finding: { hint, fixes } }) => <Fixes hint={hint} fixes={fixes} />,
   },
 ];
 

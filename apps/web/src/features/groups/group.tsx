@@ -14,7 +14,7 @@ import { Empty, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
-import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+import { attempt, toast, withUndo } from '../../ui/toasts.ts';
 import { TextField } from '../../ui/fields.tsx';
 
 /** The workloads of a group and the clients that see them. */

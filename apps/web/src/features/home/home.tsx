@@ -12,6 +12,7 @@ import {
   stopWorkloads,
   subscribeToRemovals,
 } from '../../ui/actions.ts';
+import { Fixes } from '../../ui/fixes.tsx';
 import { count } from '../../ui/format.ts';
 import { Action } from '../../ui/action.tsx';
 import { useMedia } from '../../ui/media.ts';
@@ -169,7 +170,7 @@ function NoWorkloads(): ReactNode {
             <div key={runtime} className="notice warning">
               <strong>{runtime} is not available</strong>
               <p>{detail}</p>
-              <p className="fix">Fix: {hint}</p>
+              <Fixes hint={hint} />
             </div>
           ))}
       <Empty

@@ -10,7 +10,7 @@ import {
   stopWorkloads,
 } from '../../ui/actions.ts';
 import { MenuButton } from '../../ui/menu.tsx';
-import { attempt, toast } from '../../ui/toasts.tsx';
+import { attempt, toast } from '../../ui/toasts.ts';
 
 /** The actions of a workload in a list. */
 export function RowActions({ workload }: { workload: Workload }): ReactNode {

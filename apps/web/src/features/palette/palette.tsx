@@ -12,7 +12,7 @@ import {
   stopWorkloads,
 } from '../../ui/actions.ts';
 import { chooseTheme, themes } from '../../ui/theme.ts';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 
 interface Command {
   label: string;

@@ -10,7 +10,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
-import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+import { attempt, toast, withUndo } from '../../ui/toasts.ts';
 import { TextField } from '../../ui/fields.tsx';
 
 /** The stored secrets. Their values can be replaced and deleted, but never read. */

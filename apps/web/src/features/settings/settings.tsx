@@ -11,7 +11,7 @@ import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { chooseTheme, storedTheme, themes } from '../../ui/theme.ts';
 import type { Theme } from '../../ui/theme.ts';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 
 /** The daemon's settings, and this browser's theme. */
 export function Settings(): ReactNode {

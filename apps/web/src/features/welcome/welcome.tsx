@@ -7,6 +7,7 @@ import { client } from '../../api/client.ts';
 import { callMcp } from '../../api/mcp.ts';
 import { clients, runtimes, workloads } from '../../api/resources.ts';
 import { failureOf, refresh, useResource } from '../../api/store.ts';
+import { Fixes } from '../../ui/fixes.tsx';
 import { Action } from '../../ui/action.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Failure, Shown } from '../../ui/states.tsx';
@@ -35,15 +36,10 @@ export function Welcome(): ReactNode {
                   <>
                     <p className="problem">No server can run on this machine yet.</p>
                     {found.map(({ runtime, detail, hint }) => (
-                      <p key={runtime}>
+                      <div key={runtime}>
                         <strong>{runtime}</strong>: {detail}
-                        {hint !== undefined && (
-                          <>
-                            <br />
-                            Fix: {hint}
-                          </>
-                        )}
-                      </p>
+                        <Fixes hint={hint} />
+                      </div>
                     ))}
                     <Action onClick={() => refresh(runtimes.key)}>Check again</Action>
                   </>

@@ -10,7 +10,7 @@ import { Action } from '../../ui/action.tsx';
 import { count } from '../../ui/format.ts';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt, toast } from '../../ui/toasts.tsx';
+import { attempt, toast } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { LogLines, levels, maxLines } from './log-lines.ts';
 import type { Level } from './log-lines.ts';

@@ -15,7 +15,7 @@ import { Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
-import { attempt, toast } from '../../ui/toasts.tsx';
+import { attempt, toast } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 /** Which hosts the server tried to reach, and the rules that decided. */

@@ -21,7 +21,7 @@ import { ago, bytes, count, dateTime, duration } from '../../ui/format.ts';
 import { PermissionList } from '../../ui/permissions.tsx';
 import { Failure, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { Updates } from './updates.tsx';
 import { Bar } from '../../ui/drawing/bar.tsx';

@@ -6,7 +6,7 @@ import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 
 /** The changes of the server since the last approval, with their differences. */
 export function PendingChanges({ name }: { name: string }): ReactNode {

@@ -5,7 +5,7 @@ import { client } from '../../api/client.ts';
 import { capabilities, workload } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
-import { attempt, toast } from '../../ui/toasts.tsx';
+import { attempt, toast } from '../../ui/toasts.ts';
 import { AreaField, TextField } from '../../ui/fields.tsx';
 
 /** Enables, renames, and describes a tool. Changes are saved in the workload, which restarts. */

@@ -13,7 +13,7 @@ import { Notice, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { PendingChanges } from './pending-changes.tsx';
 import { Tester } from './tester.tsx';

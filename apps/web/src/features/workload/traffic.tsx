@@ -14,7 +14,7 @@ import { Notice, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
+import { attempt } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 /** The most calls that the page reads. */

@@ -8,7 +8,7 @@ import { Action } from '../../ui/action.tsx';
 import { dateTime } from '../../ui/format.ts';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt, toast } from '../../ui/toasts.tsx';
+import { attempt, toast } from '../../ui/toasts.ts';
 
 /** Looks up a newer version on request, and shows its changes before the installation. */
 export function Updates({ name }: { name: string }): ReactNode {

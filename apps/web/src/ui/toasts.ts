@@ -1,13 +1,11 @@
-import { useSyncExternalStore } from 'react';
-import type { ReactNode } from 'react';
+import type { Advice } from '@toolhive/contract/fix';
 import type { ThvError } from '@toolhive/contract/failure';
 import { failureOf } from '../api/store.ts';
-import { ForeignText } from './text.tsx';
 
-interface Toast {
+export interface Toast {
   id: number;
   text: string;
-  hint?: string | undefined;
+  advice?: Partial<Advice>;
   kind: 'information' | 'failure';
   action?: { label: string; run: () => void } | undefined;
 }
@@ -21,7 +19,7 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-function dismiss(id: number): void {
+export function dismiss(id: number): void {
   change(toasts.filter((toast) => toast.id !== id));
 }
 
@@ -41,7 +39,7 @@ export function toastFailure(what: string, failure: ThvError): void {
   const id = nextId++;
   change([
     ...toasts.slice(-3),
-    { id, text: `${what}: ${failure.message}`, hint: failure.hint, kind: 'failure' },
+    { id, text: `${what}: ${failure.message}`, advice: failure, kind: 'failure' },
   ]);
 }
 
@@ -78,44 +76,12 @@ export function withUndo(text: string, { run, onUndo }: { run: () => void; onUnd
   change([...toasts.slice(-3), { id, text, action: { label: 'Undo', run: undo }, kind: 'information' }]);
 }
 
-/** The messages at the edge of the page. */
-export function Toasts(): ReactNode {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => toasts,
-  );
-  return (
-    <div className="toasts" role="region" aria-label="Notifications">
-      {shown.map(({ id, text, hint, kind, action }) => (
-        <div key={id} className={`toast ${kind}`} role={kind === 'failure' ? 'alert' : 'status'}>
-          <span>
-            <ForeignText>{text}</ForeignText>
-            {hint !== undefined && (
-              <>
-                <br />
-                Fix: <ForeignText>{hint}</ForeignText>
-              </>
-            )}
-          </span>
-          {action !== undefined && (
-            <button
-              type="button"
-              onClick={() => {
-                dismiss(id);
-                action.run();
-              }}
-            >
-              {action.label}
-            </button>
-          )}
-          <button type="button" className="icon" aria-label="Dismiss" onClick={() => dismiss(id)}>
-            ×
-          </button>
-        </div>
-      ))}
-    </div>
-  );
+/** For `useSyncExternalStore`. */
+export function subscribeToToasts(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export function shownToasts(): readonly Toast[] {
+  return toasts;
 }
