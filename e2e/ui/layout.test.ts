@@ -114,6 +114,29 @@ test(
   },
 );
 
+test('no screen sends its user to a terminal: commands are only copied', { timeout: 300_000 }, async () => {
+  await using world = await openWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) });
+  await fill(world);
+  await world.user.mustThv('stop', 'curious');
+  await world.user.thv('run', '--name', 'broken', testServer, '--', 'exit');
+  await using visited = await world.open();
+  const { page } = visited;
+  const found: string[] = [];
+
+  for (const path of [...Object.values(screens).flat(), '/w/broken', '/w/broken/logs']) {
+    await page.goto(`/ui${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
+    const text = await page.locator('body').innerText();
+    const lines = text
+      .split('\n')
+      .filter((line) => /\bthv [a-z]/.test(line) && !line.startsWith('Copy as thv'));
+    found.push(...lines.map((line) => `${path}: ${line}`));
+  }
+
+  expect(found).toEqual([]);
+});
+
 test.each([
   ['button', '<button style="width: 3rem; white-space: normal">Two words</button>', /is broken/],
   ['time', '<p style="width: 2rem; overflow-wrap: anywhere">12:34:56</p>', /is broken/],
