@@ -264,7 +264,7 @@ describe('a removed workload', () => {
     await using place = await openTestHistory({ ...clockAt(start), isKnown: (id) => id !== a });
     using history = await place.open();
 
-    history.count(a, aCall());
+    for (let at = 0; at < 200; at += 1) history.count(a, aCall({ atMs: start + at * minute }));
     history.keep(a, callsInMemory([aStoredCall(1)]));
     history.count(b, aCall());
     await history.read(both, { by: 'workload' });

@@ -173,9 +173,9 @@ export class History implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (let left = this.#batches; left > 0 && this.#saveSome(true); left -= 1);
+    this.#isClosed = true;
     this.#database.close();
   }
 
@@ -201,6 +201,7 @@ export class History implements Disposable {
     const withFigures = nowMs - this.#figuresSavedMs >= saveMs.figures || this.#open.size > maxWaiting / 2;
     await this.#saveAll(withFigures);
     if (withFigures) this.#figuresSavedMs = nowMs;
+    if (this.#isClosed) return;
     if (nowMs - this.#prunedMs >= minuteMs) this.prune();
     this.#timer = undefined;
     if (this.#open.size > 0 || this.#unsaved.size > 0) this.#saveSoon();
@@ -209,13 +210,15 @@ export class History implements Disposable {
   /** Stores some of the waiting rows, as one change. Returns whether there may be more that can be stored. */
   #saveSome(withFigures: boolean): boolean {
     const { isKnown, withoutSecrets } = this.#options;
-    const cells = withFigures ? this.#open.take(atOnce).filter(({ workload }) => isKnown(workload)) : [];
+    if (this.#isClosed) return false;
+    const taken = withFigures ? this.#open.take(atOnce) : [];
+    const cells = taken.filter(({ workload }) => isKnown(workload));
     const calls = this.#takeCalls();
-    if (cells.length === 0 && calls.size === 0) return false;
+    if (taken.length === 0 && calls.size === 0) return false;
     const saved = this.#attempt(() => {
       this.#together(() => {
         this.#figures.add(cells, (name) => printable(withoutSecrets(name)));
-        for (const [workload, taken] of calls) this.#calls.add(workload, taken);
+        for (const [workload, ofWorkload] of calls) this.#calls.add(workload, ofWorkload);
       });
       return true;
     });
@@ -223,8 +226,8 @@ export class History implements Disposable {
       this.#open.putBack(cells, maxWaiting);
       return false;
     }
-    for (const [workload, taken] of calls) {
-      this.#unsaved.get(workload)?.saved(taken.at(-1)?.id ?? 0);
+    for (const [workload, ofWorkload] of calls) {
+      this.#unsaved.get(workload)?.saved(ofWorkload.at(-1)?.id ?? 0);
     }
     return true;
   }
