@@ -1,3 +1,4 @@
+import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { Group } from '@toolhive/contract/group';
 import type { History } from '@toolhive/contract/history';
@@ -28,14 +29,20 @@ interface Connection {
 }
 
 /** The calls of clients in the last hour, and the connections of servers to hosts. */
-export function Picture({ list }: { list: readonly Workload[] }): ReactNode {
+export const Picture = memo(function Picture({ list }: { list: readonly Workload[] }): ReactNode {
   const { data: callers } = useResource(lastConnections('client'));
   const { data: hosts } = useResource(lastConnections('host'));
-  const { data: allGroups = [] } = useResource(groups);
-  const connections = [...connectionsOf('client', callers), ...connectionsOf('host', hosts)].filter(
-    ({ workload }) => list.some(({ name }) => name === workload),
+  const { data: allGroups } = useResource(groups);
+  const connections = useMemo(() => {
+    const names = new Set(list.map(({ name }) => name));
+    return [...connectionsOf('client', callers), ...connectionsOf('host', hosts)].filter(({ workload }) =>
+      names.has(workload),
+    );
+  }, [list, callers, hosts]);
+  const { columns, links } = useMemo(
+    () => draw(list, connections, allGroups ?? []),
+    [list, connections, allGroups],
   );
-  const { columns, links } = draw(list, connections, allGroups);
   const [calls, denied] = [
     sum(connections.filter(({ kind }) => kind === 'client').map((each) => each.calls)),
     sum(connections.map((each) => each.denied)),
@@ -58,7 +65,7 @@ export function Picture({ list }: { list: readonly Workload[] }): ReactNode {
       )}
     </Pictured>
   );
-}
+});
 
 const tableColumns: readonly Column<Connection>[] = [
   {
@@ -134,15 +141,14 @@ function draw(
   connections: readonly Connection[],
   allGroups: readonly Group[],
 ): { columns: TopologyNode[][]; links: TopologyLink[] } {
-  const weightOf = (of: (connection: Connection) => boolean): number =>
-    sum(connections.filter(of).map(({ calls, denied }) => calls + 1_000 * denied));
   const weights = new Map(
     list.map(({ name, status }) => [
       name,
-      weightOf(({ workload }) => workload === name) +
-        (status === 'error' || status === 'unhealthy' ? 1e9 : status === 'stopped' ? -1 : 0),
+      status === 'error' || status === 'unhealthy' ? 1e9 : status === 'stopped' ? -1 : 0,
     ]),
   );
+  for (const { workload, calls, denied } of connections)
+    weights.set(workload, (weights.get(workload) ?? 0) + calls + 1_000 * denied);
   const servers = list
     .toSorted((a, b) => (weights.get(b.name) ?? 0) - (weights.get(a.name) ?? 0))
     .slice(0, list.length > maxNodes ? maxNodes - 1 : maxNodes);
