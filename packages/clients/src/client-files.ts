@@ -187,7 +187,7 @@ export class ClientFiles {
           application,
           wanted.get(application.id) ?? [],
         );
-        // Both at once: whoever asks in the meantime would take the problem of one entry for that of the file.
+        // Both at once: a diagnosis in the meantime would take the problem of one entry for that of the file.
         if (taken === undefined) this.#taken.delete(application.id);
         else this.#taken.set(application.id, taken);
         this.#setProblem(application.id, problem);

@@ -94,7 +94,7 @@ function repeatedOf({ text, value, id = [0, 0] }: Message): RepeatedAnswer {
   return freeze({ before: text.slice(0, id[0]), after: text.slice(id[1]), value: others });
 }
 
-/** Everyone who gets the answer again shares it, so nobody may change it. */
+/** All requests share the answer, so none of them may change it. */
 function freeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
