@@ -168,7 +168,10 @@ async function take(guest: Guest, screenshot: string): Promise<void> {
   for (const [index, file] of filesOf(screenshot).entries()) {
     await page.emulateMedia({ colorScheme: index === 0 ? 'light' : 'dark', reducedMotion: 'reduce' });
     await showHome(guest);
-    await writeFile(file, reduce(await page.screenshot({ animations: 'disabled' })));
+    await writeFile(
+      file,
+      reduce(await page.screenshot({ animations: 'disabled', style: '.toasts { visibility: hidden }' })),
+    );
   }
   await page.emulateMedia({ colorScheme: 'light' });
 }

@@ -117,16 +117,24 @@ test(
 test('no screen sends its user to a terminal: commands are only copied', { timeout: 300_000 }, async () => {
   await using world = await openWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) });
   await fill(world);
-  await world.user.mustThv('stop', 'curious');
-  await world.user.thv('run', '--name', 'broken', testServer, '--', 'exit');
+  await world.user.mustThv('learn', 'curious');
+  await world.run('idle', 'echo');
+  await world.user.mustThv('stop', 'idle');
+  await world.user.thv('run', '--name', 'broken', testServer, '--', 'nothing');
   await using visited = await world.open();
   const { page } = visited;
   const found: string[] = [];
 
-  for (const path of [...Object.values(screens).flat(), '/w/broken', '/w/broken/logs']) {
+  const more = ['/w/broken', '/w/broken/logs', '/w/idle', '/w/idle/tools', '/w/idle/network'];
+  for (const path of [...Object.values(screens).flat(), ...more]) {
     await page.goto(`/ui${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
+    if (path === '/w/curious/network')
+      await page
+        .getByText(/^is in learning mode/i)
+        .first()
+        .waitFor();
     const text = await page.locator('body').innerText();
     const lines = text
       .split('\n')

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Finding } from '@toolhive/contract/diagnosis';
+import { withoutCommands } from './format.ts';
 import { Fixes } from './fixes.tsx';
 import { ForeignText } from './text.tsx';
 
@@ -30,7 +31,8 @@ export function Findings({ findings }: { findings: readonly Finding[] }): ReactN
     <ul className="findings">
       {sorted.map(({ layer, state, says, hint, fixes }, index) => (
         <li key={index}>
-          <FindingState state={state} /> <strong>{layer}</strong>: <ForeignText>{says}</ForeignText>
+          <FindingState state={state} /> <strong>{layer}</strong>:{' '}
+          <ForeignText>{withoutCommands(says)}</ForeignText>
           <Fixes hint={hint} fixes={fixes} />
         </li>
       ))}

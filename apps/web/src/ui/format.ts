@@ -42,3 +42,9 @@ export function duration(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
+
+/** A warning without its mark and its commands for a terminal: the screens have their buttons. */
+export function withoutCommands(warning: string): string {
+  const sentences = warning.replace(/^WARNING: /, '').split(/(?<=\.) /);
+  return sentences.filter((sentence) => !/\bthv [a-z]/.test(sentence)).join(' ');
+}

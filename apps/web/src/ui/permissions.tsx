@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Permissions } from '@toolhive/contract/network';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { withoutCommands } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 type Risk = 'high' | 'medium' | 'low';
@@ -29,7 +30,7 @@ function Lines({ lines, warnings }: { lines: readonly Line[]; warnings: readonly
     <ul className="permissions">
       {warnings.map((warning) => (
         <li key={warning}>
-          <span className="risk high">Warning</span> <ForeignText>{warning}</ForeignText>
+          <span className="risk high">Warning</span> <ForeignText>{withoutCommands(warning)}</ForeignText>
         </li>
       ))}
       {sorted.map(({ risk, text }) => (

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Finding } from '@toolhive/contract/diagnosis';
+import { withoutCommands } from '../../ui/format.ts';
 import { Fixes } from '../../ui/fixes.tsx';
 import { FindingState, findingRank } from '../../ui/findings.tsx';
 import type { Column } from '../../ui/table/columns.ts';
@@ -32,7 +33,7 @@ const columns: readonly Column<Row>[] = [
     head: 'Finding',
     width: 9,
     grow: 4,
-    cell: ({ finding: { says } }) => <ForeignText>{says}</ForeignText>,
+    cell: ({ finding: { says } }) => <ForeignText>{withoutCommands(says)}</ForeignText>,
   },
   {
     id: 'fix',
