@@ -165,15 +165,23 @@ async function take(guest: Guest, screenshot: string): Promise<void> {
   const { page } = guest;
   texts[screenshot] = await settledText(guest);
   await mkdir(folder, { recursive: true });
+  await showToasts(page, false); // messages of earlier steps cover what the picture shows
   for (const [index, file] of filesOf(screenshot).entries()) {
     await page.emulateMedia({ colorScheme: index === 0 ? 'light' : 'dark', reducedMotion: 'reduce' });
     await showHome(guest);
-    await writeFile(
-      file,
-      reduce(await page.screenshot({ animations: 'disabled', style: '.toasts { visibility: hidden }' })),
-    );
+    await writeFile(file, reduce(await page.screenshot({ animations: 'disabled' })));
   }
+  await showToasts(page, true);
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function showToasts(page: Page, areShown: boolean): Promise<void> {
+  await page.locator('.toasts').evaluateAll(
+    (all, visibility) => {
+      for (const one of all) (one as HTMLElement).style.visibility = visibility;
+    },
+    areShown ? '' : 'hidden',
+  );
 }
 
 const filesOf = (screenshot: string): string[] =>
