@@ -148,6 +148,7 @@ test('no screen sends its user to a terminal: commands are only copied', { timeo
 test.each([
   ['button', '<button style="width: 3rem; white-space: normal">Two words</button>', /is broken/],
   ['time', '<p style="width: 2rem; overflow-wrap: anywhere">12:34:56</p>', /is broken/],
+  ['cut time', '<p style="width: 2rem; overflow: hidden; white-space: nowrap">12:34:56</p>', /is cut off/],
   ['action', '<button style="position: absolute; left: 340px">Beyond</button>', /is cut off/],
   ['row', '<table class="list"><tr style="height: 60px"><td>x</td></tr></table>', /px high/],
   ['overlap', '<div><button style="margin-bottom: -20px">A</button></div><button>B</button>', /overlaps/],
@@ -196,6 +197,16 @@ async function defectsOf(page: Page): Promise<string[]> {
         .toSorted((a, b) => a - b)
         .filter((top, index, all) => index === 0 || top - (all[index - 1] ?? 0) > 6).length;
     };
+    /** Whether a part of a text is behind the edge of an element around it. */
+    const isCut = (range: Range, parent: Element): boolean => {
+      const { left, right } = range.getBoundingClientRect();
+      for (let around: Element | null = parent; around !== null; around = around.parentElement) {
+        if (!/hidden|clip/.test(getComputedStyle(around).overflowX)) continue;
+        const box = around.getBoundingClientRect();
+        if (left < box.left - 1 || right > box.right + 1) return true;
+      }
+      return false;
+    };
     const range = document.createRange();
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -214,6 +225,8 @@ async function defectsOf(page: Page): Promise<string[]> {
         range.setStart(text, match.index);
         range.setEnd(text, match.index + match[0].length);
         if (lines(range) > 1) defects.push(`${match[0]} in ${name(parent)} is broken`);
+        if (match[0].includes(':') && isCut(range, parent))
+          defects.push(`${match[0]} in ${name(parent)} is cut off`);
       }
     }
 

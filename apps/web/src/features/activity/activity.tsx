@@ -74,7 +74,7 @@ const columns: readonly Column<NumberedRecord>[] = [
   {
     id: 'time',
     head: 'Time',
-    width: 12,
+    width: 15,
     order: ({ id }) => id,
     cell: ({ record }) => dateTime(record.logged_at),
   },

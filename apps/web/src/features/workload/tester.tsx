@@ -432,7 +432,7 @@ function CallHistory({
       <Table
         label="Calls in this tab"
         columns={[
-          { id: 'time', head: 'Time', width: 12, order: ({ at }) => at, cell: ({ at }) => dateTime(at) },
+          { id: 'time', head: 'Time', width: 15, order: ({ at }) => at, cell: ({ at }) => dateTime(at) },
           {
             id: 'arguments',
             head: 'Arguments',

@@ -146,7 +146,7 @@ function columns(show: (entry: TrafficEntry) => void): readonly Column<TrafficEn
     {
       id: 'time',
       head: 'Time',
-      width: 6,
+      width: 7.5,
       order: ({ id }) => id,
       cell: (entry) => (
         <button
@@ -162,7 +162,7 @@ function columns(show: (entry: TrafficEntry) => void): readonly Column<TrafficEn
     {
       id: 'client',
       head: 'Client',
-      width: 7,
+      width: 10,
       grow: 1,
       order: ({ client: caller }) => caller?.name,
       cell: ({ client: caller, source }) => (
