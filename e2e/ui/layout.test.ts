@@ -149,6 +149,11 @@ test.each([
   ['button', '<button style="width: 3rem; white-space: normal">Two words</button>', /is broken/],
   ['time', '<p style="width: 2rem; overflow-wrap: anywhere">12:34:56</p>', /is broken/],
   ['cut time', '<p style="width: 2rem; overflow: hidden; white-space: nowrap">12:34:56</p>', /is cut off/],
+  [
+    'beginning',
+    '<table class="list"><tr><td><div class="cell" style="width: 4rem"><button style="width: 4rem">Many letters in a row</button></div></td></tr></table>',
+    /the beginning of .* is cut off/,
+  ],
   ['action', '<button style="position: absolute; left: 340px">Beyond</button>', /is cut off/],
   ['row', '<table class="list"><tr style="height: 60px"><td>x</td></tr></table>', /px high/],
   ['overlap', '<div><button style="margin-bottom: -20px">A</button></div><button>B</button>', /overlaps/],
@@ -197,13 +202,13 @@ async function defectsOf(page: Page): Promise<string[]> {
         .toSorted((a, b) => a - b)
         .filter((top, index, all) => index === 0 || top - (all[index - 1] ?? 0) > 6).length;
     };
-    /** Whether a part of a text is behind the edge of an element around it. */
-    const isCut = (range: Range, parent: Element): boolean => {
+    /** Whether a part of a text is behind the edge of an element around it, or with `isStart` its beginning. */
+    const isCut = (range: Range, parent: Element, isStart = false): boolean => {
       const { left, right } = range.getBoundingClientRect();
       for (let around: Element | null = parent; around !== null; around = around.parentElement) {
         if (!/hidden|clip/.test(getComputedStyle(around).overflowX)) continue;
         const box = around.getBoundingClientRect();
-        if (left < box.left - 1 || right > box.right + 1) return true;
+        if (left < box.left - 1 || (!isStart && right > box.right + 1)) return true;
       }
       return false;
     };
@@ -219,6 +224,8 @@ async function defectsOf(page: Page): Promise<string[]> {
         (parent.closest('.list .cell') !== null && parent.closest('.as-cards fieldset') === null);
       range.selectNodeContents(text);
       if (isWhole && lines(range) > 1) defects.push(`${name(parent)} is broken`);
+      if (parent.closest('.list .cell') !== null && isCut(range, parent, true))
+        defects.push(`the beginning of ${name(parent)} is cut off`);
       for (const match of content.matchAll(/\d{1,2}:\d\d(?::\d\d)?|\d+(?:[.,]\d+)*/g)) {
         if (match[0].length > 20) continue; // a long identifier has to break somewhere
         if (parent.closest('pre, code, bdi, textarea') !== null && !match[0].includes(':')) continue;
