@@ -427,13 +427,14 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     socket,
     events,
     paths.workloads,
+    paths.history,
     paths.packages,
     paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.workloads, paths.packages, paths.audit].flatMap((path) => [
+    ...[events, paths.workloads, paths.history, paths.packages, paths.audit].flatMap((path) => [
       `${path}-wal`,
       `${path}-shm`,
     ]),
@@ -452,17 +453,25 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
 
 /** Rows of workloads that do not exist, which a later workload could inherit. */
 async function strangeRows(home: string): Promise<unknown[]> {
-  const { runConfigs, workloads } = statePaths({ HOME: home });
+  const { runConfigs, workloads, history } = statePaths({ HOME: home });
   const files = (await filesUnder(runConfigs)).filter((file) => file.endsWith('.json'));
   const ids = await Promise.all(
     files.map(async (file) => (JSON.parse(await readFile(file, 'utf8')) as RunConfig)['workload_id']),
   );
-  const database = new DatabaseSync(workloads, { readOnly: true });
+  const rows = [
+    ...workloadsIn(workloads, ['kinds', 'versions', 'listings', 'decisions']),
+    ...workloadsIn(history, ['names', 'calls']),
+  ];
+  return rows.filter((id) => !ids.includes(id as string));
+}
+
+/** The workloads that have rows in these tables of a database. */
+function workloadsIn(path: string, tables: readonly string[]): unknown[] {
+  const database = new DatabaseSync(path, { readOnly: true });
   try {
-    return ['kinds', 'versions', 'listings', 'decisions']
+    return tables
       .flatMap((name) => database.prepare(`SELECT DISTINCT workload FROM ${name}`).all())
-      .map(({ workload }) => workload)
-      .filter((id) => !ids.includes(id));
+      .map(({ workload }) => workload);
   } finally {
     database.close();
   }
