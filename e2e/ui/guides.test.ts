@@ -202,6 +202,7 @@ async function textOf({ page, home }: Guest): Promise<string> {
     text
       .replaceAll(home, '/home/you')
       .replaceAll(/\d[\d.,]*/g, '0')
+      .replaceAll(/\s[AP]M\b/g, '')
       .replaceAll(/\s+/g, ' ')
       .trim(),
   );
