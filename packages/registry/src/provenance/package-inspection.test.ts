@@ -14,6 +14,7 @@ import { makeHome, openTestCore } from '@toolhive/core/testing';
 import type { TestHome } from '@toolhive/core/testing';
 import { createWorkload } from '@toolhive/core/create';
 import { getWorkload } from '@toolhive/core/describe';
+import { stopWorkload } from '@toolhive/core/operate';
 import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { PackageInspection } from './package-inspection.ts';
 import { PackageRecords } from './package-records.ts';
@@ -143,6 +144,8 @@ describe('a package of npm', () => {
 
   test('whose version has changed since it was installed is not installed again', async () => {
     await create('one');
+    // Its server would be installed again at the same time as the other one.
+    await (await stopWorkload(core, 'one')).follow(call.report, call.signal);
     await registry.republish(await publish('1.0.0', { description: 'replaced' }));
     await rm(join(core.paths.cache, 'packages'), { recursive: true, maxRetries: 5 }); // an installation may still clean up
 
