@@ -2,6 +2,7 @@ import { createApi } from '@toolhive/api/api';
 import { aWorkload, openTestApi } from '@toolhive/api/testing';
 import type { TestApi } from '@toolhive/api/testing';
 import { mcpCaller } from '@toolhive/api/testing/mcp-caller';
+import type { ThvError } from '@toolhive/contract/failure';
 import type { HistoryGrouping } from '@toolhive/contract/history';
 import { expect, test } from 'vitest';
 import type { Core } from '../open-core.ts';
@@ -53,6 +54,22 @@ test('calls are counted by workload, client, and tool', async () => {
   await expect(api.client.getHistory({ query: { workload: 'none' } })).rejects.toMatchObject({
     kind: 'not-found',
   });
+});
+
+test('a workload that a caller may not see looks like one that does not exist', async () => {
+  await using api = await openTestApi();
+  await api.run('echo');
+  const failureOf = async (workload: string): Promise<unknown> =>
+    (async () => getHistory(api.core, { by: 'workload', workload }, () => false))().catch(
+      (thrown: ThvError) => ({
+        message: thrown.message.replace(workload, 'NAME'),
+        hint: thrown.hint,
+        fixes: thrown.fixes,
+      }),
+    );
+
+  expect(await failureOf('echo')).toEqual(await failureOf('none'));
+  expect(await failureOf('echo')).toMatchObject({ message: 'workload NAME not found' });
 });
 
 test('what ToolHive and the web UI read on their own does not count, unlike what users call there', async () => {

@@ -12,6 +12,7 @@ import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
 import type { GovernanceWing } from '../wings/governance.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
+import { workloadNotFound } from '../workloads/workloads.ts';
 import type { CallQuery } from '@toolhive/history/call-store';
 import type { History, HistoryGrouping } from '@toolhive/contract/history';
 
@@ -71,9 +72,10 @@ export function getHistory(
   },
   isVisible: (name: string) => boolean,
 ): Promise<History> {
-  const meant = workload === undefined ? core.workloads.all() : [core.workloads.require(workload)];
-  const visible = meant.filter(({ runConfig }) => isVisible(runConfig.name));
-  if (workload !== undefined && visible.length === 0) throw notFound(`workload ${workload} not found`);
+  const visible = core.workloads
+    .all()
+    .filter(({ runConfig: { name } }) => (workload === undefined || name === workload) && isVisible(name));
+  if (workload !== undefined && visible.length === 0) throw workloadNotFound(workload);
   return core.history.read(new Map(visible.map(({ id, runConfig }) => [id, runConfig.name])), request);
 }
 

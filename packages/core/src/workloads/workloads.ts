@@ -1,4 +1,5 @@
 import { conflict, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -110,12 +111,7 @@ export class Workloads implements AsyncDisposable {
 
   require(name: string): Supervisor {
     const supervisor = this.find(name);
-    if (supervisor === undefined) {
-      throw notFound(
-        `workload ${name} not found`,
-        advice('run thv list --all to see all workloads', fixes.showWorkloads),
-      );
-    }
+    if (supervisor === undefined) throw workloadNotFound(name);
     return supervisor;
   }
 
@@ -289,4 +285,12 @@ export class Workloads implements AsyncDisposable {
 /** A workload that failed gives its name to the next one. */
 function isReplaceable({ condition, isBeingRemoved }: Supervisor): boolean {
   return condition.status === 'error' && !isBeingRemoved;
+}
+
+/** The failure for a workload that does not exist, or that the caller may not see, which must not differ. */
+export function workloadNotFound(name: string): ThvError {
+  return notFound(
+    `workload ${name} not found`,
+    advice('run thv list --all to see all workloads', fixes.showWorkloads),
+  );
 }
