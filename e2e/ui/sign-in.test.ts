@@ -55,6 +55,30 @@ test('without a sign-in, the page says what to do', async () => {
   await visited.page.getByText('Sign in to use this page').waitFor();
 });
 
+test('a code from a terminal signs in, and a tab that was open before continues by itself', async () => {
+  await using user = await makeUser();
+  const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
+  await using visited = await openPage(address.origin, '/ui/settings');
+  const { page } = visited;
+  await page.getByText('Sign in to use this page').waitFor();
+  const old = await page.context().newPage();
+  await old.goto(`${address.origin}/ui/`);
+  await old.getByText('Sign in to use this page').waitFor();
+  const field = page.getByLabel('Code, or the whole address');
+  const button = page.getByRole('button', { name: 'Sign in', exact: true });
+
+  await field.fill('no code at all');
+  expect(await button.isDisabled()).toBe(true);
+  await field.fill('a-code-that-nobody-made');
+  await button.click();
+  await page.getByText(/^Cannot sign in/).waitFor();
+  await field.fill(address.href);
+  await button.click();
+
+  await page.getByText('minimum-package-age').first().waitFor();
+  await old.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+});
+
 test('the page is served with a strict policy, and contains nothing of others', async () => {
   await using user = await makeUser();
   const { origin } = new URL((await user.mustThv('ui', '--no-browser')).trim());

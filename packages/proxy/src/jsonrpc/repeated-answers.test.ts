@@ -31,6 +31,12 @@ describe.each(Object.entries(forms))('an answer %s', (_name, written) => {
     expect(digestOf(second)).toBe(digestOf(readMessage(written(5, tools(200)))));
   });
 
+  test('with an ID that is no number in JSON is refused, also after it was read with another one', () => {
+    read(written(1, tools(205)));
+
+    expect(() => read(written(1, tools(205)).replace('"id":1', '"id":01'))).toThrow(MalformedMessage);
+  });
+
   test('is read again after a change', () => {
     read(written(1, tools(200)));
     const changed = read(written(2, tools(200, 'tooL')));

@@ -9,8 +9,8 @@ const maxAnswers = 64;
 const maxChars = 2 * 1024 * 1024;
 
 /** How the SDKs for servers begin or end an answer, with the ID in front of everything else or behind it. */
-const withIdFirst = /^\{"jsonrpc":"2\.0","id":(\d{1,15}),"result":/;
-const withIdLast = /,"jsonrpc":"2\.0","id":(\d{1,15})\}$/;
+const withIdFirst = /^\{"jsonrpc":"2\.0","id":(0|[1-9]\d{0,14}),"result":/;
+const withIdLast = /,"jsonrpc":"2\.0","id":(0|[1-9]\d{0,14})\}$/;
 const maxHead = 60;
 
 /** The latest long answers of all servers by their text without the ID. The least recently used one is first. */
