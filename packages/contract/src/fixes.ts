@@ -1,3 +1,5 @@
+import { notFound } from './failure.ts';
+import type { ThvError } from './failure.ts';
 import type { OperationId } from './operations/operations.ts';
 import type { Advice, Fix } from './schemas/fix.ts';
 
@@ -45,3 +47,11 @@ export const fixes = {
   showSecrets: fix('Show the secrets', 'listSecrets'),
   showRegistry: fix('Show the registry', 'listRegistries'),
 } as const;
+
+/** The failure for a workload that does not exist, or that the caller may not see, which must not differ. */
+export function workloadNotFound(name: string): ThvError {
+  return notFound(
+    `workload ${name} not found`,
+    advice('run thv list --all to see all workloads', fixes.showWorkloads),
+  );
+}

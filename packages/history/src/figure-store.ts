@@ -3,7 +3,7 @@ import type { WorkloadId } from '@toolhive/state/workload-id';
 import { addPacked, emptyHistogram, packed } from './histogram.ts';
 import type { Histogram } from './histogram.ts';
 import { hourMs, kinds, minuteMs } from './open-figures.ts';
-import type { Cell, Kind } from './open-figures.ts';
+import type { Cell, Figures, Kind } from './open-figures.ts';
 
 const dayMs = 24 * hourMs;
 /** For how long the figures of each step are kept, and how many rows. A row takes about 100 bytes. */
@@ -25,15 +25,9 @@ export interface Key {
   name: string | undefined;
 }
 
-/** The stored figures of one step. */
-export interface StoredFigures {
+/** The stored figures of one step, with the durations as `packed` writes them. */
+export interface StoredFigures extends Omit<Figures, 'durations'> {
   at: number;
-  calls: number;
-  errors: number;
-  denied: number;
-  blocked: number;
-  bytes: number;
-  totalMs: number;
   durations: unknown;
 }
 

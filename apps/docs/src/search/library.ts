@@ -161,8 +161,8 @@ interface Weight {
 }
 
 /**
- * A page before its parts, what explains before what lists, because there are many more lists and they are much alike,
- * and a heading of its own before one that many pages have.
+ * Prefers a page to its sections, explanations to reference lists, which are numerous and similar, and a unique heading
+ * to one that many pages share.
  */
 function weightsOf(entries: readonly Entry[]): Weight[] {
   const pages = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { conflict, notFound, unavailable } from '@toolhive/contract/failure';
-import { advice, fixes } from '@toolhive/contract/fixes';
+import { advice, fixes, workloadNotFound } from '@toolhive/contract/fixes';
 import type { Sent } from '@toolhive/contract/operation';
 import type {
   ClientSession,
@@ -12,7 +12,6 @@ import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
 import type { GovernanceWing } from '../wings/governance.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
-import { workloadNotFound } from '../workloads/workloads.ts';
 import type { CallQuery } from '@toolhive/history/call-store';
 import type { History, HistoryGrouping } from '@toolhive/contract/history';
 

@@ -1,6 +1,5 @@
-import { conflict, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
-import type { ThvError } from '@toolhive/contract/failure';
-import { advice, fixes } from '@toolhive/contract/fixes';
+import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
+import { advice, fixes, workloadNotFound } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -285,12 +284,4 @@ export class Workloads implements AsyncDisposable {
 /** A workload that failed gives its name to the next one. */
 function isReplaceable({ condition, isBeingRemoved }: Supervisor): boolean {
   return condition.status === 'error' && !isBeingRemoved;
-}
-
-/** The failure for a workload that does not exist, or that the caller may not see, which must not differ. */
-export function workloadNotFound(name: string): ThvError {
-  return notFound(
-    `workload ${name} not found`,
-    advice('run thv list --all to see all workloads', fixes.showWorkloads),
-  );
 }

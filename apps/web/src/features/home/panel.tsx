@@ -11,18 +11,10 @@ import { PermissionList } from '../../ui/permissions.tsx';
 import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { ForeignText } from '../../ui/text.tsx';
+import { tabs } from '../workload/tabs.ts';
 import { CallLine } from './columns.tsx';
 import type { Figures } from './figures.ts';
 import { RowActions } from './row-actions.tsx';
-
-const pages = [
-  ['', 'Overview'],
-  ['/tools', 'Tools'],
-  ['/traffic', 'Traffic'],
-  ['/network', 'Network'],
-  ['/logs', 'Logs'],
-  ['/edit', 'Edit'],
-] as const;
 
 /** The most tools with a bar. */
 const maxTools = 6;
@@ -61,7 +53,7 @@ export function Panel({
         </div>
       )}
       <nav aria-label={`Pages of ${name}`} className="panel-pages">
-        {pages.map(([page, label]) => (
+        {tabs.map(([page, label]) => (
           <Link key={page} href={`${path}${page}`}>
             {label}
           </Link>

@@ -16,15 +16,7 @@ import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-
-const tabs = [
-  ['', 'Overview'],
-  ['/tools', 'Tools'],
-  ['/traffic', 'Traffic'],
-  ['/network', 'Network'],
-  ['/logs', 'Logs'],
-  ['/edit', 'Edit'],
-] as const;
+import { tabs } from './tabs.ts';
 
 /** The name of the workload in the address. */
 export function useWorkloadName(): string {
