@@ -1,4 +1,5 @@
-import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { ask, askAndFollow, workloadsPath } from '../ask.ts';
 import type { Figure } from '../measurement.ts';
 import { imageWithTools, toolCount } from '../servers/tiny-servers.ts';
@@ -10,7 +11,7 @@ const servers = 20;
 const warmUp = 100;
 const requests = 1_000;
 
-/** How long the list of all tools of a group takes at its combined endpoint, received but not parsed. */
+/** How long the list of all tools of a group takes at its combined endpoint, received but neither decoded nor parsed. */
 export async function combined({ signal }: BenchmarkContext): Promise<Figure[]> {
   await using daemon = await startDaemon('memory');
   const { socketPath } = daemon.ready;
@@ -30,13 +31,15 @@ export async function combined({ signal }: BenchmarkContext): Promise<Figure[]> 
   const { proxy_url: url } = JSON.parse(text) as { proxy_url: string };
   using client = new ListingClient(url);
   await client.open();
-  while (client.toolsIn(await client.list()) < servers * toolCount) signal.throwIfAborted();
+  while (toolsIn(await client.list()) < servers * toolCount) signal.throwIfAborted();
+  const { length: expected } = await client.list();
   const latenciesMs: number[] = [];
   for (let at = 0; at < warmUp + requests; at++) {
     signal.throwIfAborted();
     const startedMs = performance.now();
-    await client.list();
+    const { length } = await client.list();
     if (at >= warmUp) latenciesMs.push(performance.now() - startedMs);
+    if (length !== expected) throw new Error(`a list of ${length} bytes instead of ${expected}`);
   }
   const what = `tools/list of ${servers} servers with ${servers * toolCount} tools`;
   return [
@@ -45,61 +48,88 @@ export async function combined({ signal }: BenchmarkContext): Promise<Figure[]> 
   ];
 }
 
-/** A client of one session that asks for lists, one after the other. */
+/**
+ * A client of one session that asks for lists, one after the other. It reads into one buffer, because otherwise its own
+ * garbage collection would take longer than most answers.
+ */
 class ListingClient implements Disposable {
-  readonly #url: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #session: string | undefined;
+  readonly #url: URL;
+  readonly #socket: Socket;
+  readonly #received = Buffer.alloc(4 * 1024 * 1024);
+  #bytes = 0;
+  #session = '';
+  #answered: (answer: Answer) => void = () => {};
+  #failed: (error: Error) => void = () => {};
 
   constructor(url: string) {
-    this.#url = url;
+    this.#url = new URL(url);
+    this.#socket = connect({
+      host: this.#url.hostname,
+      port: Number(this.#url.port),
+      noDelay: true,
+      onread: {
+        buffer: Buffer.alloc(256 * 1024),
+        callback: (count, buffer) => this.#read(buffer.subarray(0, count)),
+      },
+    });
+    this.#socket.on('error', (error) => this.#failed(error));
+    this.#socket.on('close', () => this.#failed(new Error('the endpoint closed the connection')));
   }
 
   async open(): Promise<void> {
     const clientInfo = { name: 'bench', version: '1' };
-    await this.#send('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+    const { head } = await this.#ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo,
+    });
+    this.#session = /^mcp-session-id: *\S+\r\n/im.exec(head)?.[0] ?? '';
   }
 
-  list(): Promise<string> {
-    return this.#send('tools/list', {});
-  }
-
-  toolsIn(list: string): number {
-    return list.split('"inputSchema"').length - 1;
+  /** Returns the body, which is only there until the next request. */
+  async list(): Promise<Buffer> {
+    return (await this.#ask('tools/list', {})).body;
   }
 
   [Symbol.dispose](): void {
-    this.#agent.destroy();
+    this.#failed = () => {};
+    this.#socket.destroy();
   }
 
-  #send(method: string, params: object): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const request = httpRequest(
-      this.#url,
-      {
-        method: 'POST',
-        agent: this.#agent,
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2025-11-25',
-          ...(this.#session === undefined ? {} : { 'mcp-session-id': this.#session }),
-        },
-      },
-      (response) => {
-        this.#session ??= response.headers['mcp-session-id']?.toString();
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk: string) => (text += chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          if (response.statusCode === 200) resolve(text);
-          else reject(new Error(`${method} was answered with ${response.statusCode}: ${text}`));
-        });
-      },
+  #ask(method: string, params: object): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#answered = resolve;
+    this.#failed = reject;
+    this.#bytes = 0;
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    this.#socket.write(
+      `POST ${this.#url.pathname} HTTP/1.1\r\nhost: ${this.#url.host}\r\ncontent-type: application/json\r\n` +
+        `accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-11-25\r\n${this.#session}` +
+        `content-length: ${body.length}\r\n\r\n${body}`,
     );
-    request.on('error', reject);
-    request.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
     return promise;
   }
+
+  #read(chunk: Uint8Array): boolean {
+    this.#received.set(chunk, this.#bytes);
+    this.#bytes += chunk.length;
+    const headEnd = this.#received.subarray(0, this.#bytes).indexOf('\r\n\r\n');
+    if (headEnd === -1) return true;
+    const head = this.#received.toString('latin1', 0, headEnd + 2);
+    const start = headEnd + 4;
+    const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1]);
+    if (!head.startsWith('HTTP/1.1 200') || Number.isNaN(length)) this.#failed(new Error(head));
+    else if (this.#bytes === start + length)
+      this.#answered({ head, body: this.#received.subarray(start, this.#bytes) });
+    return true;
+  }
+}
+
+interface Answer {
+  head: string;
+  body: Buffer;
+}
+
+function toolsIn(list: Buffer): number {
+  return list.toString().split('"inputSchema"').length - 1;
 }

@@ -28,8 +28,9 @@ export interface Route {
 
 /** One list for clients with the same rights. */
 export interface Listing {
-  /** The result of the request. */
+  /** The result of the request. Requests get the same object while nothing changes. */
   json: string;
+  isRepeated: true;
   routes: ReadonlyMap<string, Route>;
 }
 
@@ -120,7 +121,7 @@ export class Catalog implements AsyncDisposable {
       }
     const more = { ...cacheable, ...(leftOut.length === 0 ? {} : { _meta: { [leftOutKey]: leftOut } }) };
     const json = `{"resultType":"complete","${kinds[kind].member}":[${texts.join(',')}],${JSON.stringify(more).slice(1)}`;
-    const listing = { json, routes };
+    const listing: Listing = { json, isRepeated: true, routes };
     this.#listings.set(key, listing);
     const [oldest] = this.#listings.keys();
     if (this.#listings.size > maxListings && oldest !== undefined) this.#listings.delete(oldest);

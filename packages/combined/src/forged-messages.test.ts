@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { openCombinedServer } from './combined-server.ts';
@@ -67,11 +66,14 @@ test('a server cannot send notifications for other clients in the course of a ca
     note() {},
     onFault() {},
   });
-  const lines = createInterface({ input: combined.stdio.output })[Symbol.asyncIterator]();
+  const messages = combined.stdio.output[Symbol.asyncIterator]();
   const ask = (message: Said): void => {
     combined.stdio.input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   };
-  const read = async (): Promise<Said> => JSON.parse(String((await lines.next()).value)) as Said;
+  const read = async (): Promise<Said> => {
+    const { value } = (await messages.next()) as { value: string | { text: string } };
+    return JSON.parse(typeof value === 'string' ? value : value.text) as Said;
+  };
   ask({ id: 1, method: 'tools/list' });
   await read();
 

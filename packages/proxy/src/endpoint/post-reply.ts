@@ -3,7 +3,7 @@ import type { KeepAlive } from '../bridge/bridge.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
-import { replyJson } from '../http/reply.ts';
+import { replyMessage } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Responder } from '../connection/responder.ts';
@@ -59,14 +59,15 @@ export class SessionPostReply implements Responder, KeepAlive {
     return this.#stream === undefined ? this.#response.destroyed : !this.#stream.isConnected;
   }
 
-  answer({ text, value: { error }, http }: Message): void {
+  answer(message: Message): void {
+    const { value, http } = message;
     this.#pending.delete(this);
     if (http !== undefined && this.#stream === undefined)
-      return replyJson(this.#response, http.status, text, http.headers);
+      return replyMessage(this.#response, http.status, message, http.headers);
     // The headers name a session, which exists only if `initialize` succeeds.
-    const headers = error === undefined ? this.#headers?.() : undefined;
-    if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
-    this.#stream.send(text, true);
+    const headers = value.error === undefined ? this.#headers?.() : undefined;
+    if (this.#stream === undefined) return replyMessage(this.#response, 200, message, headers);
+    this.#stream.send(message.text, true);
     this.#stream.end();
   }
 
@@ -110,12 +111,13 @@ export class ModernPostReply implements Responder, KeepAlive {
     pending.add(this);
   }
 
-  answer({ text, value: { error }, http }: Message): void {
+  answer(message: Message): void {
+    const { value, http } = message;
     this.isAnswered = true;
     this.#pending.delete(this);
-    if (this.#stream !== undefined) this.#stream.end(encodeEvent('message', text));
-    else if (http !== undefined) replyJson(this.#response, http.status, text, http.headers);
-    else replyJson(this.#response, error === undefined ? 200 : statusOf(error.code), text);
+    if (this.#stream !== undefined) this.#stream.end(encodeEvent('message', message.text));
+    else if (http !== undefined) replyMessage(this.#response, http.status, message, http.headers);
+    else replyMessage(this.#response, value.error === undefined ? 200 : statusOf(value.error.code), message);
   }
 
   notify({ text }: Message): void {

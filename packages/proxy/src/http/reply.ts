@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { bytesOf, encodedAround } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import type { UnacceptableBody } from './body.ts';
 
 /** Answers with one line of plain text. */
@@ -38,4 +40,23 @@ export function replyJson(
   const own = { 'content-type': 'application/json', 'content-length': bytes };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
   response.end(text, bytes === text.length ? 'latin1' : 'utf8'); // ASCII is written faster as Latin-1
+}
+
+/** Answers with a message. The bytes of an answer that many requests get are shared by all of them. */
+export function replyMessage(
+  response: ServerResponse,
+  status: number,
+  message: Message,
+  headers?: Record<string, string>,
+): void {
+  const { text, repeated } = message;
+  if (repeated === undefined) return replyJson(response, status, text, headers);
+  if (response.headersSent) return;
+  const { before, after } = encodedAround(repeated.answer);
+  const own = { 'content-type': 'application/json', 'content-length': bytesOf(message) };
+  response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
+  response.cork(); // until the end: one system call writes all parts
+  response.write(before);
+  response.write(repeated.id);
+  response.end(after);
 }

@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
-import { errorCodes, isObject, ownMessage } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
+import { answerWith, errorCodes, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
+import type { Message, RepeatedAnswer } from '../jsonrpc/message.ts';
+import { repeatedOf } from '../jsonrpc/repeated-answers.ts';
 import { WorkloadInput } from '../input/workload-input.ts';
 import type { CallContext, Middleware, Outcome, Principal } from '../middleware/middleware.ts';
 import { meta, modernVersion } from '../protocol/protocol.ts';
@@ -29,8 +30,8 @@ export interface InProcessCall {
   notify: (method: string, params: Record<string, unknown>) => void;
 }
 
-/** A result as an object, or as the JSON text that another server has sent. */
-export type InProcessResult = object | { readonly json: string };
+/** A result as an object, or as JSON text. One that is the same object for many requests may be marked as repeated. */
+export type InProcessResult = object | { readonly json: string; readonly isRepeated?: boolean };
 
 export interface InProcessServerOptions {
   identity: { name: string; title: string; version: string };
@@ -73,8 +74,10 @@ export class InProcessServer implements AsyncDisposable {
   /** Ends when the proxy has closed the streams. */
   readonly ended: Promise<void>;
   readonly #options: InProcessServerOptions;
-  readonly #output = new PassThrough();
+  /** Messages and texts of messages: long lists need not become bytes and texts again. */
+  readonly #output = new PassThrough({ objectMode: true });
   readonly #calls = new Map<unknown, AbortController>();
+  readonly #repeated = new WeakMap<object, RepeatedAnswer>();
 
   constructor(options: InProcessServerOptions) {
     this.#options = options;
@@ -118,8 +121,7 @@ export class InProcessServer implements AsyncDisposable {
     this.#calls.set(id, call);
     try {
       const result = await this.#resultOf({ id, method, params }, call.signal);
-      const json = 'json' in result ? result.json : JSON.stringify(result);
-      this.#write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`);
+      this.#write(this.#answerWith(result, JSON.stringify(id)));
     } catch (error) {
       const told =
         error instanceof RequestError ? error : new RequestError(internalError, 'internal server error');
@@ -158,8 +160,20 @@ export class InProcessServer implements AsyncDisposable {
     );
   }
 
-  #write(line: string): void {
-    this.#output.write(`${line}\n`);
+  /** `id` is a JSON text. */
+  #answerWith(result: InProcessResult, id: string): Message | string {
+    const known = this.#repeated.get(result);
+    if (known !== undefined) return answerWith(known, id);
+    const json = 'json' in result ? result.json : JSON.stringify(result);
+    const text = `{"jsonrpc":"2.0","id":${id},"result":${json}}`;
+    if (!('isRepeated' in result && result.isRepeated === true)) return text;
+    const message = readMessage(text);
+    this.#repeated.set(result, repeatedOf(message));
+    return message;
+  }
+
+  #write(message: Message | string): void {
+    this.#output.write(message);
   }
 }
 

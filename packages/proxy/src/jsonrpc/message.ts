@@ -20,8 +20,8 @@ export interface Message {
   token?: Span;
   /** How the HTTP response that consists of this message differs from others. */
   http?: ResponseHead;
-  /** What this answer has in common with others of the server. Absent if the text is unusual or changes. */
-  repeated?: RepeatedAnswer;
+  /** What this answer has in common with others, and its own ID as JSON text. Absent if the text is unusual or changes. */
+  repeated?: { readonly answer: RepeatedAnswer; readonly id: string };
 }
 
 /** An answer without its ID, which several requests got. Its text is `before`, the ID, and `after`. */
@@ -200,6 +200,7 @@ export function restate(
   { newId, newToken }: { newId?: string; newToken?: string },
 ): Message {
   const { kind, id, token, repeated } = message;
+  if (repeated !== undefined) return newId === undefined ? message : answerWith(repeated.answer, newId);
   let { text, value } = message;
   const spans: { id?: Span; token?: Span } = {};
   if (id !== undefined) spans.id = id;
@@ -217,7 +218,37 @@ export function restate(
     spans.token = [from[0], from[0] + newToken.length];
     value = withTokenValue(kind, value, newToken);
   }
-  return { kind, text, value, ...spans, ...(repeated === undefined ? {} : { repeated }) };
+  return { kind, text, value, ...spans };
+}
+
+/** Returns a repeated answer with an ID, which is a JSON text. Its text is not copied before somebody reads it. */
+export function answerWith(answer: RepeatedAnswer, id: string): Message {
+  const { before, after, value } = answer;
+  return {
+    kind: 'response',
+    text: before + id + after,
+    value: { ...value, id: JSON.parse(id) as string | number },
+    id: [before.length, before.length + id.length],
+    repeated: { answer, id },
+  };
+}
+
+const encoded = new WeakMap<RepeatedAnswer, { before: Buffer; after: Buffer }>();
+
+/** Returns what surrounds the ID of a repeated answer in UTF-8. All requests share the buffers. */
+export function encodedAround(answer: RepeatedAnswer): { before: Buffer; after: Buffer } {
+  const known = encoded.get(answer);
+  if (known !== undefined) return known;
+  const parts = { before: Buffer.from(answer.before), after: Buffer.from(answer.after) };
+  encoded.set(answer, parts);
+  return parts;
+}
+
+/** Returns the size of a message in UTF-8. */
+export function bytesOf({ text, repeated }: Message): number {
+  if (repeated === undefined) return Buffer.byteLength(text);
+  const { before, after } = encodedAround(repeated.answer);
+  return before.length + Buffer.byteLength(repeated.id) + after.length;
 }
 
 /** Returns where `span` is after `changed` has grown by `growth` characters. */
@@ -420,5 +451,6 @@ export function withParams(request: Message): Message {
 
 /** Returns the ID of a request or a response as JSON text. Returns `null` without an ID. */
 export function idText(message: Message): string {
-  return message.id === undefined ? 'null' : written(message, message.id);
+  const { id, repeated } = message;
+  return repeated?.id ?? (id === undefined ? 'null' : written(message, id));
 }

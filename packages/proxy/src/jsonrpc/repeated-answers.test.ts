@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { EndedCall } from '../middleware/traffic.ts';
+import { openScriptedProxy } from '../testing/scripted-server.ts';
+import { RawSession } from '../testing/test-proxy.ts';
 import { MalformedMessage, readMessage, restate, withResult } from './message.ts';
 import type { Message } from './message.ts';
 import { digestOf, oncePerAnswer, readAnswer } from './repeated-answers.ts';
@@ -124,4 +127,26 @@ test('an answer that is not repeated is not kept', () => {
   const text = forms['with the ID first'](1, tools(204));
 
   expect(readAnswer(text, () => false).repeated).toBeUndefined();
+});
+
+test('clients get each byte of a repeated answer, with their own ID as they wrote it', async () => {
+  const result = tools(200, 'wörk 日本 😀 ');
+  const calls: EndedCall[] = [];
+  const traffic = { recordsBodies: false, record: (call: EndedCall) => void calls.push(call) };
+  await using test = await openScriptedProxy({ traffic, sessions: 'shared' }, { 'tools/list': () => result });
+  const session = await RawSession.open(test.url);
+  const texts = ['1', '"n\\u00e4chste 😀"', '1', '-5'].map(
+    (id) => `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`,
+  );
+
+  for (const text of texts) {
+    const id = text.slice('{"jsonrpc":"2.0","id":'.length, text.indexOf(',"result"'));
+    const response = await session.postText(`{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`);
+    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    expect(await response.text()).toBe(text);
+  }
+  const listed = calls.filter(({ method }) => method === 'tools/list');
+  expect(listed.map(({ responseBytes }) => responseBytes)).toEqual(
+    texts.map((text) => Buffer.byteLength(text)),
+  );
 });

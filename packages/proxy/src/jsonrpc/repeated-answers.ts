@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { idText, readMessage } from './message.ts';
+import { answerWith, idText, readMessage } from './message.ts';
 import type { Message, RepeatedAnswer } from './message.ts';
 
 /** Reading a shorter answer again costs less than looking it up. */
@@ -31,37 +31,25 @@ export function readAnswer(text: string, isRepeated: (id: number) => boolean): M
   if (known !== undefined) {
     answers.delete(key);
     answers.set(key, known);
-    return answerOf(known, text.slice(start, end), text);
+    return answerWith(known, text.slice(start, end));
   }
   const message = readMessage(text);
   if (message.kind !== 'response') return message;
   const repeated = repeatedOf(message);
   remember(key, repeated);
-  return answerOf(repeated, idText(message), text);
-}
-
-/** `id` and `text` are JSON texts. */
-function answerOf(repeated: RepeatedAnswer, id: string, text?: string): Message {
-  const { before, after, value } = repeated;
-  return {
-    kind: 'response',
-    text: text ?? before + id + after,
-    value: { ...value, id: JSON.parse(id) as string | number },
-    id: [before.length, before.length + id.length],
-    repeated,
-  };
+  return answerWith(repeated, idText(message));
 }
 
 /** Returns `transform` for answers, which is called once for an answer that is repeated. Only the answer may count. */
 export function oncePerAnswer(transform: (answer: Message) => Message): (answer: Message) => Message {
   const known = new WeakMap<RepeatedAnswer, RepeatedAnswer>();
   return (answer) => {
-    const { repeated } = answer;
-    if (repeated === undefined) return transform(answer);
+    if (answer.repeated === undefined) return transform(answer);
+    const { answer: repeated, id } = answer.repeated;
     const before = known.get(repeated);
-    if (before !== undefined) return answerOf(before, idText(answer));
+    if (before !== undefined) return answerWith(before, id);
     const outcome = transform(answer);
-    known.set(repeated, outcome.repeated ?? repeatedOf(outcome));
+    known.set(repeated, outcome.repeated?.answer ?? repeatedOf(outcome));
     return outcome;
   };
 }
@@ -70,11 +58,11 @@ const digests = new WeakMap<RepeatedAnswer, string>();
 
 /** Returns a SHA-256 hash of everything but the ID, which differs in each answer. */
 export function digestOf({ text, id, repeated }: Message): string {
-  const known = repeated && digests.get(repeated);
+  const known = repeated && digests.get(repeated.answer);
   if (known !== undefined) return known;
   const [start, end] = id ?? [0, 0];
   const digest = hash('sha256', `${text.slice(0, start)}\n${text.slice(end)}`);
-  if (repeated !== undefined) digests.set(repeated, digest);
+  if (repeated !== undefined) digests.set(repeated.answer, digest);
   return digest;
 }
 
@@ -89,7 +77,8 @@ function placeOf(text: string): [start: number, end: number] | undefined {
   return last === undefined ? undefined : [text.length - 1 - last.length, text.length - 1];
 }
 
-function repeatedOf({ text, value, id = [0, 0] }: Message): RepeatedAnswer {
+/** Returns what an answer has in common with the same answer to other requests. Its value cannot be changed any more. */
+export function repeatedOf({ text, value, id = [0, 0] }: Message): RepeatedAnswer {
   const { id: _id, ...others } = value;
   return freeze({ before: text.slice(0, id[0]), after: text.slice(id[1]), value: others });
 }

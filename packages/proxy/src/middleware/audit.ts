@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
-import { errorCodes, isObject } from '../jsonrpc/message.ts';
+import { bytesOf, errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { CallTracker, isDenial, isStream } from './call-tracker.ts';
 import type { CallListener } from './call-tracker.ts';
@@ -137,7 +137,7 @@ export class Audit implements Middleware {
     const extra: Record<string, unknown> = {};
     if (durationMs !== undefined) extra['duration_ms'] = Math.round(durationMs);
     if (reason !== undefined) extra['reason'] = reason.slice(0, maxText);
-    if (response !== undefined) extra['response_size_bytes'] = Buffer.byteLength(response.text);
+    if (response !== undefined) extra['response_size_bytes'] = bytesOf(response);
     extra['transport'] = transportOf(exchange?.path);
     const entry: AuditEntry = {
       ...this.#common(exchange, principal, client),

@@ -1,4 +1,4 @@
-import { isObject } from '../jsonrpc/message.ts';
+import { bytesOf, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { CallTracker, isStream } from './call-tracker.ts';
 import type { CallEnding, OpenCall } from './call-tracker.ts';
@@ -135,8 +135,8 @@ export class Traffic implements Middleware {
       kind: item?.kind,
       name: item?.name,
       durationMs: ending.durationMs,
-      requestBytes: Buffer.byteLength(about.text),
-      responseBytes: response === undefined ? undefined : Buffer.byteLength(response.text),
+      requestBytes: bytesOf(about),
+      responseBytes: response === undefined ? undefined : bytesOf(response),
       outcome,
       isOwnRead: isOwnRead(exchange, item),
       reason,

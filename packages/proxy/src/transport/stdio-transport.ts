@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { WorkloadInput } from '../input/workload-input.ts';
+import { maxMessageBytes } from '../input/byte-budget.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
@@ -11,6 +12,7 @@ interface StdioTransportOptions {
   input: Writable;
   /** The limits on server output. */
   limits: WorkloadInput;
+  /** One message per line. In object mode, each object is a message or its text. */
   output: Readable;
   /** Ends the process. */
   end?: () => Promise<void>;
@@ -38,14 +40,32 @@ export class StdioTransport implements Transport {
 
   open(listener: TransportListener): void {
     this.#listener = listener;
+    if (this.#options.output.readableObjectMode) this.#readObjects();
+    else this.#readLines();
+    const ended = this.#ended;
+    if (ended !== undefined) queueMicrotask(() => this.#listener?.closed(ended));
+  }
+
+  #readLines(): void {
     readLines(this.#options.output, {
       input: this.#options.limits,
       onLine: (line) => this.#listener?.message(line),
       onTooLong: (start) => this.#listener?.unreadable(start, 'the line is too long'),
       onExceeded: (reason) => this.#listener?.exceeded(reason),
     }).catch(raiseFault);
-    const ended = this.#ended;
-    if (ended !== undefined) queueMicrotask(() => this.#listener?.closed(ended));
+  }
+
+  /** A server in this process sends no bytes: a long list would be encoded and decoded for nothing. */
+  #readObjects(): void {
+    this.#options.output.on('data', (received: Message | string) => {
+      this.#options.limits.process(() => {
+        const text = typeof received === 'string' ? received : received.text;
+        if (text.length > maxMessageBytes)
+          this.#listener?.unreadable(text.slice(0, 200), 'the message is too long');
+        else this.#listener?.message(received);
+        return false;
+      });
+    });
   }
 
   agree(): void {}
