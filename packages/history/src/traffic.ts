@@ -5,12 +5,18 @@ import type { WorkloadId } from '@toolhive/state/workload-id';
 import { TrafficLog } from './traffic-log.ts';
 import type { TrafficLogOptions } from './traffic-log.ts';
 
+/** How many IDs of sessions are kept, because a session makes many calls. */
+const maxPublicIds = 1_000;
+/** Servers choose the IDs, and longer ones could take much memory. */
+const maxKeptLength = 256;
+
 /** The latest calls of all workloads, until the daemon ends. */
 export class TrafficOfAll implements Disposable {
   readonly title = 'the calls';
   readonly #options: Omit<TrafficLogOptions, 'publicId'>;
   /** Session IDs of servers may be so short that they could be guessed from a plain hash. */
   readonly #key = randomBytes(32);
+  readonly #publicIds = new Map<string, string>();
   readonly #logs = new Map<WorkloadId, TrafficLog>();
 
   constructor(options: Omit<TrafficLogOptions, 'publicId'>) {
@@ -19,7 +25,12 @@ export class TrafficOfAll implements Disposable {
 
   /** The ID of a session in the API, the same until the daemon ends. */
   publicId(session: string): string {
-    return createHmac('sha256', this.#key).update(session).digest('hex').slice(0, 16);
+    const known = this.#publicIds.get(session);
+    if (known !== undefined) return known;
+    const id = createHmac('sha256', this.#key).update(session).digest('hex').slice(0, 16);
+    if (this.#publicIds.size >= maxPublicIds) this.#publicIds.clear();
+    if (session.length <= maxKeptLength) this.#publicIds.set(session, id);
+    return id;
   }
 
   of(workload: WorkloadId): TrafficLog {

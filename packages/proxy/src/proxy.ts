@@ -18,6 +18,7 @@ import { OwnConnections } from './client/own-connections.ts';
 import { keepContext, serveConnections } from './http/connections.ts';
 import { OpenExchanges } from './http/open-exchanges.ts';
 import type { ConnectionLimits } from './http/connections.ts';
+import { onceClosed } from './http/closing.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import type { Authorizer } from './middleware/authorization.ts';
 import { Audit } from './middleware/audit.ts';
@@ -272,7 +273,7 @@ export class WorkloadProxy implements AsyncDisposable {
     response.on('error', () => {}); // the client has disconnected
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
     this.#relayed.add(response);
-    response.once('close', () => this.#relayed.delete(response));
+    onceClosed(response, () => this.#relayed.delete(response));
     const { localUser = anonymous } = this.#options;
     const exchange = { request, response, path: '/mcp', query: '', principal: localUser, relayed };
     this.#inContext(() => this.#handle(exchange));

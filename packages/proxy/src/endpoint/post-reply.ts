@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { KeepAlive } from '../bridge/bridge.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
+import { onceClosed } from '../http/closing.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyMessage } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
@@ -49,7 +50,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     this.#headers = headers;
     this.#requestId = requestId;
     pending.add(this);
-    response.once('close', () => {
+    onceClosed(response, () => {
       if (this.#stream === undefined) pending.delete(this);
     });
   }

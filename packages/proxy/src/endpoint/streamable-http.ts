@@ -8,6 +8,7 @@ import type { SharedStreams } from '../bridge/shared-streams.ts';
 import { encodeNumbered, parseEventId } from '../bridge/stream.ts';
 import type { Responder } from '../connection/responder.ts';
 import { EventStream } from '../http/event-stream.ts';
+import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { takesEvents } from '../http/accept.ts';
 import { errorCodes, ownMessage } from '../jsonrpc/message.ts';
@@ -154,7 +155,7 @@ function receiveModern(bridge: Bridge, received: Message, exchange: Exchange): v
   };
   const reply = new ModernPostReply(response, bridge.pending);
   const pending = bridge.acceptModern(modern, reply);
-  response.once('close', () => {
+  onceClosed(response, () => {
     reply.close();
     pending.cancel();
   });

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { openFiles } from '@toolhive/runtime/open-files';
+import { onceClosed } from './closing.ts';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 
 /** Time limits and the number of connections of a listener. */
@@ -76,7 +77,7 @@ export function serveConnections(
     if (answers === undefined) return; // its connection was replaced
     const before = answers.at(-1);
     answers.push(response);
-    response.on('close', () => {
+    onceClosed(response, () => {
       answers.splice(answers.indexOf(response), 1);
       if (answers.length === 0 && open.delete(socket)) open.set(socket, answers);
     });
@@ -84,7 +85,7 @@ export function serveConnections(
     else if (before === undefined) respond(request, response);
     // Only one response at a time may be in memory without being read.
     else {
-      before.once('close', () => {
+      onceClosed(before, () => {
         if (!socket.destroyed) respond(request, response);
       });
     }

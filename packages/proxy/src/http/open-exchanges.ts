@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onceClosed } from './closing.ts';
 
 /** The requests of clients that are not answered yet. */
 export class OpenExchanges {
@@ -11,7 +12,7 @@ export class OpenExchanges {
     if (this.#isDraining) response.shouldKeepAlive = false; // the next request of the client finds another proxy
     if (request.method === 'GET') return; // a stream of events, which the client opens again elsewhere
     this.#open.add(response);
-    response.once('close', () => {
+    onceClosed(response, () => {
       this.#open.delete(response);
       this.#changed();
     });

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
 import { bytesOf, errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { onceClosed } from '../http/closing.ts';
 import { CallTracker, isDenial, isStream } from './call-tracker.ts';
 import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
-import { whenClosed } from './middleware.ts';
 import { usesOfExtensions } from '../protocol/extensions.ts';
 
 /** One event, without the fields that the audit log adds. */
@@ -113,7 +113,7 @@ export class Audit implements Middleware {
       if (isDenial(response)) this.#recordHttp(exchange, undefined, response.statusCode);
     };
     if (this.#options.isAuthenticating) {
-      whenClosed(exchange, record);
+      onceClosed(response, record);
       return next();
     }
     next();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { takesEvents } from '../http/accept.ts';
+import { onceClosed } from '../http/closing.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { whenClosed } from './middleware.ts';
 import type { CallContext, Exchange, RefusedCall } from './middleware.ts';
 
 /** A request of a client that has not been answered. */
@@ -102,7 +102,7 @@ export class CallTracker {
     if (isStream(exchange)) {
       // A stream is reported when it starts, because it may last for days.
       onHead(response, (status) => this.#listener.unread(exchange, trace.startMs, status));
-    } else whenClosed(exchange, () => this.#closed(trace));
+    } else onceClosed(response, () => this.#closed(trace));
   }
 
   /** Sees a message that passes, in either direction. */

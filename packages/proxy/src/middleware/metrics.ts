@@ -4,6 +4,7 @@ import { tokensOfTool } from '@toolhive/contract/tokens';
 import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { takesEvents } from '../http/accept.ts';
+import { onceClosed } from '../http/closing.ts';
 import { replyText } from '../http/reply.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
 import type { CallContext, Exchange, Middleware, RefusedCall } from './middleware.ts';
@@ -107,7 +108,7 @@ class ProxyMetrics implements Metrics {
       requests.add(1, labels);
       if (!isStream) durations.record(durationMs / 1000, labels);
     };
-    response.once('close', () => {
+    onceClosed(response, () => {
       if (isStream) streams.add(-1, stream);
       const durationMs = performance.now() - start;
       // A message that was only accepted may be refused in a later turn of the event loop.

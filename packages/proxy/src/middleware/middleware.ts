@@ -64,21 +64,6 @@ export interface Exchange {
   pod?: string | undefined;
   /** Told of the messages in the body, as soon as they were read. */
   onMessages?: ((messages: readonly Message[]) => void) | undefined;
-  /** Told when the response or its connection has ended. Add listeners with `whenClosed`. */
-  closeListeners?: (() => void)[];
-}
-
-/** Calls back when the response or its connection has ended. All middlewares share one listener on the response. */
-export function whenClosed(exchange: Exchange, listener: () => void): void {
-  if (exchange.closeListeners !== undefined) {
-    exchange.closeListeners.push(listener);
-    return;
-  }
-  const listeners = [listener];
-  exchange.closeListeners = listeners;
-  exchange.response.once('close', () => {
-    for (const told of listeners) told();
-  });
 }
 
 /** Who a message comes from or goes to, the same for all messages of a conversation. */

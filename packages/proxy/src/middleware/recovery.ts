@@ -10,7 +10,7 @@ export function recovery({ onFault }: { onFault: (error: unknown) => void }): Mi
         if (!response.writableEnded) replyText(response, 500, 'internal server error');
       };
       // Code that runs after this call, such as the body reader, emits its exceptions.
-      request.once('fault', recover);
+      request.on('fault', recover);
       try {
         next();
       } catch (error) {

@@ -9,12 +9,12 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Attributes, Histogram, Link, Span, SpanContext, Tracer } from '@opentelemetry/api';
+import { onceClosed } from '../http/closing.ts';
 import { insertMembers, isObject, readMessage, replaceAt, spanOf } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
 import { openExport } from './telemetry-export.ts';
 import type { Exporting } from './telemetry-export.ts';
-import { whenClosed } from './middleware.ts';
 import type { CallContext, Exchange, Middleware } from './middleware.ts';
 
 /** What is sent about a workload, and to which collector. */
@@ -138,7 +138,7 @@ class ProxyTelemetry implements Telemetry {
       told?.(messages);
       if (response.closed) return;
       for (const message of messages) this.#exchanges.set(message, exchange);
-      whenClosed(exchange, () => this.#closed(messages));
+      onceClosed(response, () => this.#closed(messages));
     };
     const { request, response } = exchange;
     const session = request.method === 'DELETE' ? request.headers['mcp-session-id'] : undefined;

@@ -5,6 +5,7 @@ import { passInputResponses } from '../bridge/input-required.ts';
 import { batchVersion, readIncoming, refuseBatch } from '../endpoint/incoming.ts';
 import type { Incoming } from '../endpoint/incoming.ts';
 import { isModernRequest, modernClient, refusalOf } from '../endpoint/modern-headers.ts';
+import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -353,7 +354,7 @@ function isRefusedBatch(incoming: Incoming, { request, response }: Exchange): bo
 function openReply({ response }: Exchange, pending: Set<KeepAlive>, messages: number): ForwardedReply {
   const reply = new ForwardedReply(response, messages);
   pending.add(reply);
-  response.once('close', () => {
+  onceClosed(response, () => {
     pending.delete(reply);
     reply.disconnected();
   });
