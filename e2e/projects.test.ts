@@ -263,6 +263,9 @@ test('a group of a project gets its endpoint, and a group with other workloads s
   const tools = await client.tools();
   await user.mustThv('down', path, '--yes');
   const left = await json<Group[]>(user, 'group', 'list');
+  await user.mustThv('group', 'edit', 'team', '--endpoint', 'meta');
+  await user.mustThv('down', path, '--yes');
+  const later = await json<Group[]>(user, 'group', 'list');
 
   const problem = 'other workloads are in the group: own';
   expect(code).toBe(3);
@@ -282,7 +285,9 @@ test('a group of a project gets its endpoint, and a group with other workloads s
     ['mine', undefined],
     ['team', undefined],
   ]);
-  expect((await workloads(user)).map(({ name }) => name)).toEqual(['own']);
+  // The user has given it an endpoint after the project was removed.
+  expect(later.find(({ name }) => name === 'team')?.endpoint).toBe('meta');
+  expect((await workloads(user)).map(({ name }) => name)).toEqual(['meta-team', 'own']);
 });
 
 test('a name that no workload can have is changed, and says nothing about other workloads', async () => {

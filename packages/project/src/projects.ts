@@ -95,7 +95,9 @@ export class Projects {
       }
       const kept = Object.entries(project.servers).filter(([name]) => left.has(name));
       await clearGroups(this.#core, project.groups ?? [], call);
-      await this.#record.save(path, { ...project, servers: Object.fromEntries(kept) });
+      // A later endpoint of such a group is not the project's.
+      const groups = kept.length === 0 ? [] : project.groups;
+      await this.#record.save(path, { ...project, servers: Object.fromEntries(kept), groups });
       return { servers, kept_secrets: Object.values(project.secrets).toSorted() };
     });
   }
