@@ -10,8 +10,10 @@ import type { Watcher } from './pooled-connection.ts';
 
 /** How long a handshake may take. */
 const handshakeMs = 60_000;
-/** How long a process is kept that was started for the next client, as many clients often start at once. */
+/** How long a process is kept that was started for the next client. */
 const standbyMs = 60_000;
+/** A client that comes so soon after another one is probably followed by more. A single one needs no second process. */
+const rushMs = 10_000;
 /** How often to look for a connection that can make room because its client has disconnected, which nothing reports. */
 const recheckMs = 1_000;
 
@@ -82,6 +84,7 @@ export class ConnectionPool {
   /** Connections whose place is free, but whose process may not have ended. */
   #ending = 0;
   #waiting: (() => void)[] = [];
+  #lastTakenMs = -Infinity;
   #source: Source | undefined;
   /** Why there will be no further source. */
   #finalReason: string | undefined;
@@ -182,7 +185,9 @@ export class ConnectionPool {
       }
     } finally {
       this.#opening--;
-      if (!isForAll) this.#openStandby();
+      const nowMs = performance.now();
+      if (!isForAll && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
+      this.#lastTakenMs = nowMs;
       this.#wake();
     }
   }
