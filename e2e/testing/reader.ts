@@ -18,6 +18,16 @@ interface Reader extends AsyncDisposable {
   endBackground(): Promise<void>;
 }
 
+/** Ends a shell and what it has started. They may have ended, which nobody has noticed yet. */
+function endGroupOf({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** What is left running ends with the reader. */
 export async function openReader(user: User, page: Page): Promise<Reader> {
   const env = { ...user.env, PATH: `${await installThv(user)}:${user.env['PATH']}` };
@@ -25,7 +35,7 @@ export async function openReader(user: User, page: Page): Promise<Reader> {
   const background: Shell[] = [];
   const endBackground = async (): Promise<void> => {
     for (const { child, ended } of background.splice(0)) {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      endGroupOf(child);
       await ended;
     }
   };
