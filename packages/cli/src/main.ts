@@ -1,4 +1,4 @@
-import { program } from './commands/commands.ts';
+import { programFor } from './commands/topics.ts';
 import { formatOf } from './command.ts';
 import { processOut } from './out.ts';
 import type { OutputFormat } from './out.ts';
@@ -21,7 +21,7 @@ export async function main(words: readonly string[]): Promise<void> {
   let debug = words.includes('--debug');
   let format: OutputFormat = asksForJson(words) ? 'json' : 'text';
   try {
-    const understood = await understand(program, words);
+    const understood = await understand(await programFor(words), words);
     if ('help' in understood) process.stdout.write(understood.help);
     else {
       debug = understood.flags.has('debug');

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import original from '../../compatibility/cli-v0.4.2.json' with { type: 'json' };
 import { proves } from '@toolhive/testing/promises';
-import { flagsOf } from '../command.ts';
+import { flagsOf, namesOf } from '../command.ts';
 import type { Command, Flag, FlagKind } from '../command.ts';
 import { program } from './commands.ts';
+import { programFor, topics } from './topics.ts';
 
 /**
  * Compares our commands with those of the original: so its users find every command, argument and flag of it
@@ -199,3 +200,36 @@ function repeated(words: readonly string[]): string[] {
 function exclusiveOf({ exclusive = [] }: Command): string[] {
   return exclusive.flat();
 }
+
+describe('a command line', () => {
+  const firstWords = ({ path, ...command }: Command): readonly string[] =>
+    path.includes(' ') ? path.split(' ').slice(0, 1) : namesOf({ path, ...command });
+
+  test('loads the commands with its first word, and all topics together are the program', async () => {
+    const loaded = await Promise.all(
+      topics.map(async ({ words, load }) => ({ words, commands: await load() })),
+    );
+
+    for (const { words, commands } of loaded)
+      expect([...words]).toEqual([...new Set(commands.flatMap(firstWords))].toSorted());
+    expect(loaded.flatMap(({ commands }) => commands)).toEqual(program.commands);
+  });
+
+  test.each([
+    [['version'], 'version'],
+    [['--debug', 'ls'], 'list'],
+    [['config', 'otel', 'set-endpoint', 'x'], 'config otel set-endpoint'],
+  ])('%s needs only a part of the program', async (words, path) => {
+    const { commands } = await programFor(words);
+
+    expect(commands.map((command) => command.path)).toContain(path);
+    expect(commands.length).toBeLessThan(program.commands.length / 2);
+  });
+
+  test.each([[[]], [['--help']], [['help', 'run']], [['lst']]])(
+    '%s needs the whole program',
+    async (words) => {
+      expect(await programFor(words)).toBe(program);
+    },
+  );
+});
