@@ -221,7 +221,7 @@ export function restate(
   return { kind, text, value, ...spans };
 }
 
-/** Returns a repeated answer with an ID, which is a JSON text. Its text is not copied before somebody reads it. */
+/** Returns a repeated answer with an ID, which is a JSON text. Its text is copied only when it is read. */
 export function answerWith(answer: RepeatedAnswer, id: string): Message {
   const { before, after, value } = answer;
   return {
