@@ -30,6 +30,24 @@ const wheels: readonly Wheel[] = [
   { name: 'server', version: '1.0.0', files, scripts, requiresPython: '>=3.14', requires: ['middle'] },
   { name: 'middle', version: '1.0.0', files: {}, requiresPython: '>=3.15', requires: ['last'] },
   { name: 'last', version: '1.0.0', files: {}, requiresPython: '>=3.16' },
+  { name: 'aging', version: '1.0.0', files, scripts },
+  { name: 'aging', version: '2.0.0', files, scripts, requires: ['unbuilt'] },
+  { name: 'unbuilt', version: '1.0.0', files: { 'unbuilt.py': '' }, isSource: true },
+  { name: 'settled', version: '1.0.0', files, scripts },
+  { name: 'settled', version: '2.0.0', files, scripts, requires: ['unknown-to-this-index'] },
+  {
+    name: 'caller',
+    version: '1.0.0',
+    files: { 'caller.py': 'import subprocess\ndef main(): subprocess.run(["helper"], check=True)\n' },
+    scripts: ['caller = caller:main'],
+    requires: ['helping'],
+  },
+  {
+    name: 'helping',
+    version: '1.0.0',
+    files: { 'helping.py': 'def main(): print("helped")\n' },
+    scripts: ['helper = helping:main'],
+  },
 ];
 
 let folder: string;
@@ -138,4 +156,30 @@ test.for([
     message: expect.stringContaining(`no suitable Python ${version} is installed`),
     hint: expect.stringContaining(`install Python ${version} and add it to PATH`),
   });
+});
+
+test.for([
+  ['whose newest version depends on a package without a wheel', 'aging', '2.0.0'],
+  ['whose newest version depends on a package that no index has', 'settled', '1.0.0'],
+  ['of which only wheels are needed', 'caller', '1.0.0'],
+] as const)(
+  'a package %s is installed in the newest possible version',
+  async ([, name, version], { skip }) => {
+    if (!hasUv) skip('uv cannot be had here');
+    const runtime = openRuntime(`newest-${name}`);
+
+    const prepared = await runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
+
+    expect(prepared).toMatchObject({ name, version });
+  },
+);
+
+test('a server starts the programs of its dependencies by their names', async ({ skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('caller');
+
+  const prepared = await runtime.prepare(parseSource('uvx://caller'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(await text(server.stdio!.output)).toBe('helped\n');
 });

@@ -33,24 +33,14 @@ export const uvInstaller: Installer = {
   async resolve(source, context) {
     const locked = await resolvedLock(source, context);
     const own = locked?.find(({ name }) => normalized(name) === normalized(source.name));
-    if (own !== undefined && exactVersion.test(own.version)) return own.version;
-    const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
-    const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
-    const { result } = await withPython(source, context, (python) =>
-      fromWheels(source, context, (build) =>
-        uv([...args, '--python', python.path, ...build], context, {
-          python,
-          source,
-          files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
-        }),
-      ),
-    );
+    const wheels = own !== undefined && exactVersion.test(own.version) ? own.version : undefined;
+    if (wheels !== undefined && (await isNewest(source, wheels, context))) return wheels;
+    const { result, pin } = await compiled(source, context, wheels === undefined ? fromWheels : building);
+    if (wheels !== undefined && (pin === undefined || pin === wheels)) return wheels;
+    resolved.delete(context); // of another version
     if (result.code !== 0) throw uvFailure(source, result);
-    const pins = [...result.stdout.matchAll(/^([\w.-]+)(?:\[.*\])?==([^\s;]+)/gm)];
-    const version = pins.find(([, name = '']) => normalized(name) === normalized(source.name))?.[2];
-    if (version === undefined || !exactVersion.test(version))
-      throw notFound(`package ${source.name} not found`);
-    return version;
+    if (pin === undefined || !exactVersion.test(pin)) throw notFound(`package ${source.name} not found`);
+    return pin;
   },
 
   async newest(source, context) {
@@ -109,6 +99,46 @@ export const uvInstaller: Installer = {
     return { ...install, contents: recorded(contents) };
   },
 };
+
+/** The version that uv chooses together with all dependencies. */
+async function compiled(
+  source: PackageSource,
+  context: InstallContext,
+  building: typeof fromWheels,
+  options: readonly string[] = [],
+): Promise<{ result: ToolResult; pin: string | undefined }> {
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
+  const args = [
+    'pip',
+    'compile',
+    REQUIREMENTS,
+    '--no-annotate',
+    '--no-header',
+    '--no-emit-index-url',
+    ...options,
+  ];
+  const { result } = await withPython(source, context, (python) =>
+    building(source, context, (build) =>
+      uv([...args, '--python', python.path, ...build], context, {
+        python,
+        source,
+        files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
+      }),
+    ),
+  );
+  const pins = [...result.stdout.matchAll(/^([\w.-]+)(?:\[.*\])?==([^\s;]+)/gm)];
+  const pin = pins.find(([, name = '']) => normalized(name) === normalized(source.name))?.[2];
+  return { result, pin: result.code === 0 ? pin : undefined };
+}
+
+/**
+ * Whether no newer version exists for this Python. If a dependency of the newest version has no wheel, uv silently
+ * chooses the last version without this dependency, which can be years old.
+ */
+async function isNewest(source: PackageSource, version: string, context: InstallContext): Promise<boolean> {
+  const { pin } = await compiled(source, context, fromWheels, ['--no-deps']);
+  return pin === undefined || pin === version;
+}
 
 /** Whether the user starts a module of the package, as in `uvx --from PACKAGE python -m MODULE`. */
 const startsPython = ({ program }: PackageSource): boolean => /^python3?$/.test(program ?? '');
@@ -276,6 +306,9 @@ export async function fromWheels(
   report(`building ${name} from source, because the index has no wheel`);
   return run([]);
 }
+
+/** Runs uv with builds from the start. */
+const building: typeof fromWheels = (_source, _context, run) => run([]);
 
 const needsBuild = /no usable wheels|building (?:from )?source distributions? is disabled|no-build/i;
 
