@@ -33,6 +33,8 @@ const wheels: readonly Wheel[] = [
   { name: 'aging', version: '1.0.0', files, scripts },
   { name: 'aging', version: '2.0.0', files, scripts, requires: ['unbuilt'] },
   { name: 'unbuilt', version: '1.0.0', files: { 'unbuilt.py': '' }, isSource: true },
+  { name: 'early', version: '1.0.0', files, scripts },
+  { name: 'early', version: '2.0b1', files, scripts },
   { name: 'settled', version: '1.0.0', files, scripts },
   { name: 'settled', version: '2.0.0', files, scripts, requires: ['unknown-to-this-index'] },
   {
@@ -183,3 +185,20 @@ test('a server starts the programs of its dependencies by their names', async ({
 
   expect(await text(server.stdio!.output)).toBe('helped\n');
 });
+
+test.for([
+  [undefined, '1.0.0'],
+  ['allow', '2.0b1'],
+  ['disallow', '1.0.0'],
+] as const)(
+  'with the choice %s of pre-releases, version %s is the newest',
+  async ([prerelease, version], { skip }) => {
+    if (!hasUv) skip('uv cannot be had here');
+    const runtime = openRuntime('early');
+    const source = withOptions(parseSource('uvx://early'), prerelease === undefined ? {} : { prerelease });
+
+    const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+
+    expect(prepared).toMatchObject({ name: 'early', version });
+  },
+);

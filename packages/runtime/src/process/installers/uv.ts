@@ -388,7 +388,7 @@ export async function uv(
       env: {
         ...defaults,
         ...settings.env,
-        ...untilOf(source),
+        ...releasesOf(source),
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
         UV_CACHE_DIR: inside.downloads,
@@ -409,8 +409,11 @@ export async function uv(
 }
 
 /** What the user has chosen for this package precedes the settings of uv. */
-function untilOf({ options }: PackageSource): Record<string, string> {
-  return options?.excludeNewer === undefined ? {} : { UV_EXCLUDE_NEWER: options.excludeNewer };
+function releasesOf({ options }: PackageSource): Record<string, string> {
+  return {
+    ...(options?.excludeNewer === undefined ? {} : { UV_EXCLUDE_NEWER: options.excludeNewer }),
+    ...(options?.prerelease === undefined ? {} : { UV_PRERELEASE: options.prerelease }),
+  };
 }
 
 /** Limits of uv that are too short for slow networks, in seconds, and the number of simultaneous downloads. */
@@ -530,6 +533,8 @@ export function uvFailure(
   }
   if (hasNoProgram({ stderr })) return withoutProgram({ name }, []);
   const error = reasonOf(stderr);
+  if (/pre-releases weren't enabled/i.test(stderr))
+    return notFound(`${name} needs a pre-release: ${error}`, { hint: 'run it with --prerelease allow' });
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
   if (
