@@ -87,7 +87,7 @@ export const uvInstaller: Installer = {
       }),
     );
     if (result.code !== 0 && hasNoProgram(result))
-      throw withoutProgram(source, await modulesIn(join(context.downloads, CHECKED), source));
+      throw withoutProgram(source, await startsIn(join(context.downloads, CHECKED), source));
     if (result.code !== 0) throw uvFailure(source, result);
     const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
     if (contents !== undefined) await context.inspect(source, contents);
@@ -163,25 +163,34 @@ async function installForPython(
 const hasNoProgram = ({ stderr }: Pick<ToolResult, 'stderr'>): boolean =>
   /No executables are provided|Failed to install entrypoints/i.test(stderr);
 
-function withoutProgram({ name }: Pick<PackageSource, 'name'>, modules: readonly string[]): ThvError {
-  const [module] = modules;
+function withoutProgram({ name }: Pick<PackageSource, 'name'>, starts: readonly string[]): ThvError {
+  const [start] = starts;
   return unsupported(`package ${name} has no program to run`, {
     hint:
-      module === undefined
+      start === undefined
         ? 'the package is a library rather than a server'
-        : `start its module instead: thv run uvx --from ${name} python -m ${module}`,
+        : `start ${start.startsWith('-m') ? 'its module' : 'its main function'} instead: thv run uvx --from ${name} python ${start}`,
   });
 }
 
-/** The modules of a package that Python can start, from the list of its files. */
-async function modulesIn(folder: string, { name }: PackageSource): Promise<string[]> {
+/** How Python can start a package: its modules, or else its main function, from the list of its files. */
+async function startsIn(folder: string, { name }: PackageSource): Promise<string[]> {
   const infos = (await readdir(folder).catch(() => [])).filter((info) => info.endsWith('.dist-info'));
   const own = infos.find((info) => normalized(info.split('-')[0] ?? '') === normalized(name));
   if (own === undefined) return [];
   const files = (await readPackageFile(folder, join(own, 'RECORD')))?.toString() ?? '';
   const modules = [...files.matchAll(/^([A-Za-z_]\w{0,100})\/__main__\.py,/gm)];
-  return modules.map(([, module = '']) => module);
+  if (modules.length > 0) return modules.map(([, module = '']) => `-m ${module}`);
+  const candidates = [...files.matchAll(/^([A-Za-z_]\w{0,100}\/(?:__init__|server|main|cli)\.py),/gm)];
+  for (const [, file = ''] of candidates) {
+    const content = (await readPackageFile(folder, file, LONGEST_MODULE))?.toString() ?? '';
+    const module = file.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.');
+    if (/^def main\(\)/m.test(content)) return [`-c 'import ${module} as server; server.main()'`];
+  }
+  return [];
 }
+
+const LONGEST_MODULE = 256 * 1024;
 
 const LOCK = 'pylock.toml';
 const CHECKED = 'checked';
