@@ -199,6 +199,7 @@ describe('a mistake in a flag of thv run', () => {
     with: 'a b',
     python: 'three',
     'exclude-newer': 'soon',
+    prerelease: 'perhaps',
     config: 'none',
     'allow-scripts': '--all',
     'url-variable': 'tenant',

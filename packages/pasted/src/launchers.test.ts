@@ -43,6 +43,7 @@ describe('a pasted command', () => {
     ],
     ['uvx --from mcp-server-time==1.0 mcp-server-time', 'uvx://mcp-server-time@1.0', []],
     ['uv tool run mcp_server', 'uvx://mcp_server', []],
+    ['uvx --prerelease=allow server mcp', 'uvx://server', ['mcp']],
     ['pipx run mcp-server', 'uvx://mcp-server', []],
     ['go run example.com/server@latest -v', 'go://example.com/server@latest', ['-v']],
   ])('%s', async (text, image, args) => {
@@ -73,6 +74,24 @@ describe('a pasted command', () => {
 
     expect(request).toMatchObject({ image: 'uvx://server', cmd_arguments: [], python_version });
     expect(request.python_with).toEqual(python_with);
+  });
+
+  test.each([
+    ['uvx --prerelease=allow --with rich server mcp', 'allow'],
+    ['uvx --prerelease if-necessary server mcp', 'if-necessary'],
+    ['uv tool run --pre server mcp', 'allow'],
+    ['uv run --prerelease=allow --exclude-newer 2026-01-31 --with server server mcp', 'allow'],
+  ])('keeps the choice of pre-releases of %s', async (text, python_prerelease) => {
+    const { request } = await read(text);
+
+    expect(request).toMatchObject({ image: 'uvx://server', cmd_arguments: ['mcp'], python_prerelease });
+  });
+
+  test('names the values of --prerelease', async () => {
+    await expect(read('uvx --prerelease=maybe server')).rejects.toMatchObject({
+      message: '"maybe" is not a value of --prerelease',
+      hint: expect.stringContaining('allow, disallow'),
+    });
   });
 
   test.each([

@@ -190,7 +190,16 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
 function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
   const { given, words } = readOtherFlags('uvx', all, {
     ...switches('-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--no-config'),
-    ...switches('--isolated', '--refresh', '--reinstall', '-U', '--upgrade', '--native-tls', '--offline'),
+    ...switches(
+      '--pre',
+      '--isolated',
+      '--refresh',
+      '--reinstall',
+      '-U',
+      '--upgrade',
+      '--native-tls',
+      '--offline',
+    ),
     ...withValues(
       '--from',
       '--spec',
@@ -199,6 +208,7 @@ function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
       '-p',
       '--python',
       '--exclude-newer',
+      '--prerelease',
       '--color',
       '--cache-dir',
       '--link-mode',

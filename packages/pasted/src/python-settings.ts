@@ -1,18 +1,24 @@
 import { invalid } from '@toolhive/contract/failure';
+import { PrereleaseMode } from '@toolhive/contract/prerelease';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
 
-export type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version' | 'python_exclude_newer'>;
+export type PythonSettings = Pick<
+  CreateWorkload,
+  'python_with' | 'python_version' | 'python_exclude_newer' | 'python_prerelease'
+>;
 
 /** What the flags of uv say about packages and Python. */
 export function pythonSettings(given: OtherFlags['given']): PythonSettings {
   const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
   const python = valuesOf(given, '-p', '--python').at(-1);
   const until = valuesOf(given, '--exclude-newer').at(-1);
+  const prerelease = prereleaseOf(given);
   return {
     ...(others.length === 0 ? {} : { python_with: others }),
     ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
     ...(until === undefined ? {} : { python_exclude_newer: until }),
+    ...(prerelease === undefined ? {} : { python_prerelease: prerelease }),
   };
 }
 
@@ -27,6 +33,17 @@ function requirementsIn(text: string): string[] {
 /** The package in a requirement: `mcp` in `mcp[cli]>=1`. */
 export function requirementName(requirement: string): string {
   return /^[\w.-]+/.exec(requirement)?.[0] ?? requirement;
+}
+
+/** The old spelling `--pre` allows them all. */
+function prereleaseOf(given: OtherFlags['given']): PrereleaseMode | undefined {
+  const mode = given.findLast(([flag]) => flag === '--prerelease' || flag === '--pre');
+  if (mode === undefined) return undefined;
+  const read = PrereleaseMode.safeParse(mode[0] === '--pre' ? 'allow' : mode[1]);
+  if (read.success) return read.data;
+  throw invalid(`${JSON.stringify(mode[1])} is not a value of --prerelease`, {
+    hint: `use one of ${PrereleaseMode.options.join(', ')}`,
+  });
 }
 
 /**

@@ -40,7 +40,17 @@ const runFlags = {
     '-m',
     '--module',
   ),
-  ...withValues('-w', '--with', '-p', '--python', '--exclude-newer', '--env-file', '--link-mode'),
+  ...withValues(
+    '-w',
+    '--with',
+    '-p',
+    '--python',
+    '--exclude-newer',
+    '--prerelease',
+    '--env-file',
+    '--link-mode',
+  ),
+  ...switches('--pre'),
 };
 
 async function readUvRun(
@@ -59,7 +69,8 @@ async function readUvRun(
     settings,
     from,
   );
-  const others = (settings.python_with ?? []).filter((requirement) => requirement !== source);
+  const { python_with: given_with = [], ...chosen } = settings;
+  const others = (given_with ?? []).filter((requirement) => requirement !== source);
   const python_with = [...(found.request.python_with ?? []), ...others];
   const env_vars = { ...env, ...found.request.env_vars };
   return {
@@ -67,10 +78,7 @@ async function readUvRun(
     request: {
       ...found.request,
       ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }),
-      ...(settings.python_version === undefined ? {} : { python_version: settings.python_version }),
-      ...(settings.python_exclude_newer === undefined
-        ? {}
-        : { python_exclude_newer: settings.python_exclude_newer }),
+      ...chosen,
       ...(python_with.length === 0 ? {} : { python_with: [...new Set(python_with)] }),
     },
   };

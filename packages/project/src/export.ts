@@ -137,6 +137,7 @@ async function serverOf(
     python_with: runConfig.python_with?.length ? runConfig.python_with : undefined,
     python_version: runConfig.python_version || undefined,
     python_exclude_newer: runConfig.python_exclude_newer || undefined,
+    python_prerelease: runConfig.python_prerelease,
     allow_scripts: runConfig.allow_scripts?.length ? runConfig.allow_scripts : undefined,
     ephemeral: runConfig.ephemeral === true ? true : undefined,
     resources: absentIfEmpty(runConfig.resources),

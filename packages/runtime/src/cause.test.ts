@@ -347,3 +347,86 @@ test.each([
   expect(causeOf(line)?.fix ?? '').not.toContain('--volume FILE:/usr');
   expect(causeOf(line)?.fix ?? '').not.toContain('/opt/');
 });
+
+const popen = `  File "/usr/lib/python3.11/subprocess.py", line 1026, in __init__
+    self._execute_child(args, executable, preexec_fn, close_fds,`;
+
+test.each([
+  [`${popen}\nFileNotFoundError: [Errno 2] No such file or directory: 'deno'`, 'deno'],
+  [
+    'Error: spawn pandoc ENOENT\n    at ChildProcess._handle.onexit (node:internal/child_process:285:19)',
+    'pandoc',
+  ],
+  ['exec: "kubectl": executable file not found in $PATH', 'kubectl'],
+  ['/bin/sh: 1: ffmpeg: not found', 'ffmpeg'],
+  ['bash: line 1: git: command not found', 'git'],
+  ['[stdout] Error: uvx command not found. Please install uv first.', 'uvx'],
+])('names the program that the server cannot start in %j', (output, program) => {
+  expect(causeOf(output)?.fix).toBe(
+    `install ${program} below /usr on this machine, or in the image of a container: the server starts this program`,
+  );
+});
+
+test.each([
+  ["FileNotFoundError: [Errno 2] No such file or directory: 'deno'", 'deno'],
+  ['Error: uvx command not found. Please install uv first.', 'uv'],
+])('adds the package of a missing program to a Python server: %j', (line, added) => {
+  const fix = causeOf(`${popen}\n${line}`, { isPython: true })?.fix;
+
+  expect(fix).toContain(`run it with --with ${added},`);
+});
+
+test.each([
+  ["FileNotFoundError: [Errno 2] No such file or directory: 'config.json'"],
+  ['ModuleNotFound Error: a part is missing'],
+  ['The command not found in the list'],
+])('takes neither a file, nor a word, for a program or a host: %j', (output) => {
+  expect(causeOf(output)).toEqual({ line: output });
+});
+
+test('mounts the directories that the user has named', () => {
+  const output =
+    'Warning: Cannot access directory /home/me/a, skipping\nWarning: Cannot access directory /home/me/b, skipping\nError: None of the specified directories are accessible';
+  const given = ['--flag', '/home/me/a', '/home/me/b', '/home/me/other', '/usr/lib'];
+
+  expect(causeOf(output, { given })?.fix).toBe(
+    'mount them with --volume /home/me/a:/home/me/a --volume /home/me/b:/home/me/b',
+  );
+  expect(causeOf(output, { given: ['/home/me/b'] })?.fix).toBe(
+    'mount it with --volume /home/me/b:/home/me/b',
+  );
+});
+
+test.each([
+  'Error: unable to create kubernetes target provider: no current-context is set and no contexts are defined in kubeconfig.',
+  'Error: no kubeconfig',
+])('reads no reason in the descriptions of flags: %j', (error) => {
+  const help = `Usage:
+  server [flags]
+
+Flags:
+      --cluster-provider string   Strategy (one of: disabled, kubeconfig). If not set, the server will detect it
+  -h, --help                      help for server
+      --log-file string           Defines the log file. Required for stdio: API_KEY`;
+  const cause = causeOf(`${error}\n${help}`);
+
+  expect(cause?.line).toBe(error);
+});
+
+test.each([
+  ['21st MCP endpoint unreachable (https://api.service.com/mcp): fetch failed'],
+  ['TypeError: fetch failed for https://api.service.com'],
+])('names the host of a request that failed: %j', (output) => {
+  expect(complaintIn(output)?.fix).toBe(
+    'check that its network rules allow api.service.com, and that this machine can resolve the name',
+  );
+});
+
+test('asks for a network only if the server has none', () => {
+  const output = 'ERROR: Could not download the model: [Errno -2] Name or service not known';
+
+  expect(causeOf(output)?.fix).toContain('--permission-profile network');
+  expect(causeOf(output, { hasNetwork: true })?.fix).toBe(
+    'check that this machine can resolve the names of the hosts that the server needs',
+  );
+});

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { installing, missingInPython, missingProgram, startsProgram } from './missing-programs.ts';
 import { fileFlags, missingVariables, settingThem } from './missing-variables.ts';
 
 /** Why a server ended, as far as its output tells. */
@@ -28,6 +29,10 @@ export interface KnownServer {
   given?: readonly string[];
   /** The day whose Python packages the user has chosen. */
   pythonExcludeNewer?: string | null | undefined;
+  /** Whether it comes from the Python package index, so that further packages can be installed with it. */
+  isPython?: boolean;
+  /** Whether its permissions allow it to reach any host at all. */
+  hasNetwork?: boolean;
 }
 
 /** The dependencies of the day after the server was published, which its author has used. */
@@ -123,8 +128,18 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern:
-      /(?:unable to load|no|invalid|cannot load|could not load|failed to load) (?:the )?(?:in-cluster |cluster |kube(?:rnetes)? ?)(?:configuration|config)|no configuration has been provided|kubeconfig.*(?:not found|not set|no such file|required)|Unable to load kubeconfig/i,
+      /(?:unable to load|no|invalid|cannot load|could not load|failed to load) (?:the )?(?:in-cluster |cluster |kube(?:rnetes)? ?)(?:configuration|config)|no configuration has been provided|no current-context is set|kubeconfig.*(?:not found|not set|no such file|required)|Unable to load kubeconfig/i,
     fix: () => `run it with a kubeconfig file: ${fileFlags('KUBECONFIG')}`,
+  },
+  {
+    pattern: missingProgram,
+    fix: (names, _output, { isPython = false }) =>
+      installing(names.find((name) => name !== undefined) ?? '', isPython),
+  },
+  {
+    pattern: missingInPython,
+    fix: ([name = ''], output, { isPython = false }) =>
+      startsProgram(output) ? installing(name, isPython) : undefined,
   },
   variables,
   {
@@ -147,7 +162,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: /(?:specified|allowed)[ -]director(?:y|ies)|directory path|\[?<?directory>?\]?(?:\.\.\.)?$/i,
-    fix: () => 'mount a directory and name it after --, for example --volume DIR:/projects -- /projects',
+    fix: mountNamed,
   },
   {
     pattern: new RegExp(
@@ -167,18 +182,25 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
+      String.raw`\b(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
       'i',
     ),
-    fix: ([name = '']) =>
-      isExampleHost(name)
-        ? `replace the example host ${name} in the settings of the server by a real one`
-        : `check that its network rules allow ${name}, and that this machine can resolve the name`,
+    fix: ([name = '']) => reaching(name),
   },
   {
     pattern:
       /ENOTFOUND|EAI_AGAIN|getaddrinfo|Name or service not known|Temporary failure in name resolution|no such host/,
-    fix: () => 'check that its permission profile allows a network (--permission-profile network)',
+    fix: (_groups, _output, { hasNetwork = false }) =>
+      hasNetwork
+        ? 'check that this machine can resolve the names of the hosts that the server needs'
+        : 'check that its permission profile allows a network (--permission-profile network)',
+  },
+  {
+    pattern: new RegExp(
+      String.raw`https?:\/\/${host}(?::\d{1,5})?(?:\/\S{0,200})?\s.{0,40}\bfetch failed|\bfetch failed\b.{0,80}?https?:\/\/${host}`,
+      'i',
+    ),
+    fix: (names) => reaching(names.find((name) => name !== undefined) ?? ''),
   },
   {
     pattern: /EMFILE|too many open files/i,
@@ -257,6 +279,12 @@ function knownCause(lines: readonly string[], server: KnownServer): Cause | unde
   return undefined;
 }
 
+function reaching(name: string): string {
+  return isExampleHost(name)
+    ? `replace the example host ${name} in the settings of the server by a real one`
+    : `check that its network rules allow ${name}, and that this machine can resolve the name`;
+}
+
 /** A host of documentation, or a name that only the author's network knows. */
 function isExampleHost(name: string): boolean {
   return (
@@ -266,9 +294,10 @@ function isExampleHost(name: string): boolean {
   );
 }
 
-/** Lines of stack traces, of programs, and of the properties of an error. */
+/** Lines of stack traces, of programs, of the properties of an error, and of flags that a help text describes. */
 const isSource = (line: string): boolean =>
-  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(line);
+  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(line) ||
+  /^\s+(?:-\w,? )?--[\w-]{1,60}(?:[ =]\S{1,60})? {2,}\S/.test(line);
 
 function plainCause(lines: readonly string[]): string | undefined {
   const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));
@@ -314,6 +343,20 @@ function mount([place = '']: string[], output: string, { given = [] }: KnownServ
   if (given.some((value) => value === place || value.endsWith(`=${place}`)))
     return `mount it with --volume ${place}:${place}`;
   return `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`;
+}
+
+/** The most directories that one answer names. */
+const maxMounts = 8;
+
+/** The directories of this machine that the user has named and the server cannot see. */
+function mountNamed(_groups: string[], output: string, { given = [] }: KnownServer): string {
+  const named = given.filter(
+    (value) => /^\/[\w./@+-]{1,200}$/.test(value) && !ownPlaces.test(value) && output.includes(value),
+  );
+  if (named.length === 0)
+    return 'mount a directory and name it after --, for example --volume DIR:/projects -- /projects';
+  const flags = [...new Set(named)].slice(0, maxMounts).map((place) => `--volume ${place}:${place}`);
+  return `mount ${flags.length === 1 ? 'it' : 'them'} with ${flags.join(' ')}`;
 }
 
 const shortened = (line: string): string => line.trim().slice(0, 400);

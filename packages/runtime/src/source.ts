@@ -1,4 +1,5 @@
 import { invalid, invalidField } from '@toolhive/contract/failure';
+import type { PrereleaseMode } from '@toolhive/contract/prerelease';
 import { type GitPlace, formatGit, fragmentText, isGitSpec, parseGit } from '@toolhive/contract/git-source';
 
 /** Package ecosystems that a server can be started from without a container image, by their URL scheme. */
@@ -47,6 +48,8 @@ export interface PackageOptions {
   python?: string;
   /** Only Python packages from before the end of this day, or before this time: `2025-01-31`. */
   excludeNewer?: string;
+  /** Which pre-releases of Python packages uv accepts. */
+  prerelease?: PrereleaseMode;
   /** The npm packages whose install scripts run. */
   allowScripts?: readonly string[];
 }
@@ -256,11 +259,12 @@ const day = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}
 
 /** Adds options to a source. Throws `invalid` if they are wrong, or for another kind of package. */
 export function withOptions(source: ServerSource, options: PackageOptions): ServerSource {
-  const { with: others = [], python, excludeNewer, allowScripts = [] } = options;
-  const isPython = others.length > 0 || python !== undefined || excludeNewer !== undefined;
+  const { with: others = [], python, excludeNewer, prerelease, allowScripts = [] } = options;
+  const isFurther = others.length > 0 || excludeNewer !== undefined || prerelease !== undefined;
+  const isPython = isFurther || python !== undefined;
   if (!isPython && allowScripts.length === 0) return source;
   const scheme = source.kind === 'package' ? source.scheme : undefined;
-  const isOnlyPython = others.length === 0 && excludeNewer === undefined && allowScripts.length === 0;
+  const isOnlyPython = !isFurther && allowScripts.length === 0;
   if (source.kind === 'bundle' && python !== undefined && isOnlyPython)
     return { ...source, options: { python: pythonVersion(python) } };
   if (
@@ -269,7 +273,7 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
     (allowScripts.length > 0 && scheme !== 'npx')
   ) {
     const [flags, kind] = isPython
-      ? ['--with, --python, and --exclude-newer', 'uvx://']
+      ? ['--with, --python, --exclude-newer, and --prerelease', 'uvx://']
       : ['--allow-scripts', 'npx://'];
     throw invalid(`${formatSource(source)} is not a package for ${flags}`, {
       hint: `use them with ${kind} packages`,

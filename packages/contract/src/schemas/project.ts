@@ -66,6 +66,7 @@ export const ProjectServer = z
       python_with: true,
       python_version: true,
       python_exclude_newer: true,
+      python_prerelease: true,
       allow_scripts: true,
       ephemeral: true,
       resources: true,

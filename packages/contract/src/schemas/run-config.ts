@@ -11,6 +11,7 @@ import {
 } from './names.ts';
 import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { PrereleaseMode } from './prerelease.ts';
 import { ImageVerification } from './provenance.ts';
 import { AuthzConfig, TokenExchangeConfig } from './authorization.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
@@ -151,6 +152,9 @@ export const RunConfig = z
     python_with: texts('Additional Python packages.'),
     python_version: text('The Python version.'),
     python_exclude_newer: text('The date of the newest Python packages.'),
+    python_prerelease: PrereleaseMode.optional().meta({
+      description: 'Which pre-releases of Python packages to accept.',
+    }),
     allow_scripts: texts('The npm packages whose install scripts can run.'),
     image_verification: ImageVerification.optional().meta({
       description: 'The effect of a missing or wrong image signature. warn by default.',

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { PrereleaseMode } from './prerelease.ts';
 import { ImageVerification, Provenance } from './provenance.ts';
 import { RegistryHeader } from './registry.ts';
 import { Risk } from './risk.ts';
@@ -252,6 +253,9 @@ export const CreateWorkload = z
           'Only Python packages from before the end of this day, so that a uvx:// package gets the dependencies of its time.',
         examples: ['2025-01-31'],
       }),
+    python_prerelease: PrereleaseMode.optional().meta({
+      description: 'Which pre-releases of Python packages a uvx:// package can have, as uv names them.',
+    }),
     allow_scripts: z
       .array(z.string().max(256))
       .max(100)

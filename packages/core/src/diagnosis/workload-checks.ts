@@ -18,6 +18,7 @@ import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
 import { complaintIn } from '@toolhive/runtime/cause';
 import { packageSourceOf } from '../supervision/launch.ts';
+import { knownServer } from '../supervision/run-workload.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
@@ -311,7 +312,10 @@ async function listingOf(
     ];
   }
   if (tools.length > 0) return [ok(`the server offers ${count}`), ...doubts];
-  const complaint = complaintIn(await core.logs.read(runConfig.name, 'server', { lines: searchedLines }));
+  const complaint = complaintIn(
+    await core.logs.read(runConfig.name, 'server', { lines: searchedLines }),
+    knownServer(runConfig),
+  );
   return [
     complaint?.fix === undefined
       ? warning('the server offers no tools')

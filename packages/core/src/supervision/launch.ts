@@ -33,12 +33,14 @@ export function packageSourceOf({
   python_with,
   python_version,
   python_exclude_newer,
+  python_prerelease,
   allow_scripts,
 }: RunConfig): ServerSource {
   return withOptions(parseSource(image), {
     ...(python_with?.length ? { with: python_with } : {}),
     ...(python_version ? { python: python_version } : {}),
     ...(python_exclude_newer ? { excludeNewer: python_exclude_newer } : {}),
+    ...(python_prerelease === undefined ? {} : { prerelease: python_prerelease }),
     ...(allow_scripts?.length ? { allowScripts: allow_scripts } : {}),
   });
 }

@@ -1,11 +1,13 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '@toolhive/state/logs';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { SignInPace } from '@toolhive/remote/sign-in-pace';
 import { causeOf, complaintIn } from '@toolhive/runtime/cause';
 import type { KnownServer } from '@toolhive/runtime/cause';
+import { networkOf } from '../permissions/network.ts';
 import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
 import type { BuiltInServerOptions } from './built-in-server.ts';
@@ -131,18 +133,34 @@ export function failureFields({ failure, retryInMs }: Failed): Record<string, un
   return { ...(isBug ? { err: error } : {}), reason, retryInMs };
 }
 
+/** What a run config says about its server, for the reasons of failures. */
+export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownServer {
+  const { image = '', python_with, python_exclude_newer, cmd_args, env_vars } = runConfig;
+  return {
+    publishedAt,
+    pythonWith: python_with,
+    pythonExcludeNewer: python_exclude_newer,
+    given: [...(cmd_args ?? []), ...Object.values(env_vars ?? {})],
+    isPython: image.startsWith('uvx://'),
+    hasNetwork: networkOf(runConfig).kind !== 'none',
+  };
+}
+
 /** A failure in a sentence, with the cause from the output of the server and the time until the next attempt. */
 export async function describeFailure(
   { failure, retryInMs }: Failed,
-  logs: Logs,
+  logs: Pick<Logs, 'read'>,
   name: string,
   server: KnownServer,
 ): Promise<string> {
   const output = await logs.read(name, 'server', { lines: 60 });
   // A server that still runs may have written why it does not answer.
   const cause = failure.hasEnded ? causeOf(output, server) : complaintIn(output, server);
-  const fix = cause?.fix === undefined ? '' : `; to fix it, ${cause.fix}`;
-  const wrote = cause === undefined ? '' : `; last output: ${cause.line}${fix}`;
+  // Other reasons, such as those of an installation, are not about what the server misses.
+  const isAnswer = failure.reason.startsWith('the server refused ');
+  const found = cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : undefined);
+  const fix = found === undefined ? '' : `; to fix it, ${found}`;
+  const wrote = `${cause === undefined ? '' : `; last output: ${cause.line}`}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
   return `${failure.reason}${wrote}${next}`;
 }

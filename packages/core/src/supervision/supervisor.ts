@@ -13,7 +13,7 @@ import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { LiveParts } from './live-parts.ts';
 import { RecordedState } from './recorded-state.ts';
 import type { RunEvent } from './run-loop.ts';
-import { describeFailure, failureFields, runWorkload } from './run-workload.ts';
+import { describeFailure, failureFields, knownServer, runWorkload } from './run-workload.ts';
 import type { RunWorkloadOptions } from './run-workload.ts';
 import { isActive, isWorking, stateAfter } from './state.ts';
 import type { Condition } from './state.ts';
@@ -345,12 +345,8 @@ export class Supervisor implements AsyncDisposable {
     if (event.kind === 'starting') return `attempt ${event.attempt}`;
     if (event.kind === 'running') return undefined;
     const { name, image } = this.#runConfig;
-    const context = await describeFailure(event, this.#options.logs, name, {
-      publishedAt: this.#options.publishedAt?.(this.#runConfig),
-      pythonWith: this.#runConfig.python_with,
-      given: [...(this.#runConfig.cmd_args ?? []), ...Object.values(this.#runConfig.env_vars ?? {})],
-      pythonExcludeNewer: this.#runConfig.python_exclude_newer,
-    });
+    const server = knownServer(this.#runConfig, this.#options.publishedAt?.(this.#runConfig));
+    const context = await describeFailure(event, this.#options.logs, name, server);
     this.#log.note('warn', { image, ...failureFields(event) }, 'workload failed');
     return context;
   }

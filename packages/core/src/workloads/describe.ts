@@ -72,6 +72,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.python_with?.length ? { python_with: runConfig.python_with } : {}),
     ...(runConfig.python_version ? { python_version: runConfig.python_version } : {}),
     ...(runConfig.python_exclude_newer ? { python_exclude_newer: runConfig.python_exclude_newer } : {}),
+    ...(runConfig.python_prerelease === undefined ? {} : { python_prerelease: runConfig.python_prerelease }),
     ...(runConfig.allow_scripts?.length ? { allow_scripts: runConfig.allow_scripts } : {}),
     ...(runConfig.image_verification === undefined
       ? {}

@@ -12,7 +12,7 @@ import {
   run,
   serverStage,
   trustSteps,
-  untilOf,
+  releasesOf,
   withGo,
   withNpm,
   withUv,
@@ -57,12 +57,12 @@ const steps: Record<PackageScheme, Steps> = {
   uvx: {
     toolchain: (allowed) => withUv(allowed, FACTS_PATH),
     download: (source) => [
-      ...untilOf(source),
+      ...releasesOf(source),
       run('python3', '-I', '-c', downloadPython, pythonRequirement(source), ...(source.options?.with ?? [])),
     ],
     finish: (source) => [run('sh', '-ec', linkPythonScript, 'sh', ...pythonProgram(source))],
     lookUp: (source) => [
-      ...untilOf(source),
+      ...releasesOf(source),
       run('python3', '-I', '-c', lookUpPython, pythonRequirement(source), ...(source.options?.with ?? [])),
     ],
   },

@@ -59,7 +59,7 @@ const recipes: Record<PackageScheme, Recipe> = {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
     build: (source, allowed) => [
       ...withUv(allowed),
-      ...untilOf(source),
+      ...releasesOf(source),
       ...installTool(source, pythonRequirement(source), source.name),
     ],
     run: [
@@ -93,9 +93,11 @@ export const withUv = (allowed: readonly string[], ...directories: string[]): st
   ...unprivileged('/app', '/opt/uv-tools', ...directories),
 ];
 
-/** `withOptions` has checked the date. */
-export const untilOf = ({ options }: PackageSource): string[] =>
-  options?.excludeNewer === undefined ? [] : [`ENV UV_EXCLUDE_NEWER=${options.excludeNewer}`];
+/** Which releases uv accepts. `withOptions` has checked the date, and the contract the mode. */
+export const releasesOf = ({ options }: PackageSource): string[] => [
+  ...(options?.excludeNewer === undefined ? [] : [`ENV UV_EXCLUDE_NEWER=${options.excludeNewer}`]),
+  ...(options?.prerelease === undefined ? [] : [`ENV UV_PRERELEASE=${options.prerelease}`]),
+];
 
 export const withGo = (allowed: readonly string[], ...directories: string[]): string[] => [
   run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
@@ -159,7 +161,7 @@ const buildLocal: Record<PackageScheme, Recipe['build']> = {
     };
     return [
       ...withUv(allowed, LOCAL_PATH),
-      ...untilOf(source),
+      ...releasesOf(source),
       ...copyLocal,
       ...steps[fileKindOf(source) ?? 'directory'],
     ];

@@ -43,7 +43,7 @@ describe('a server in the sandbox', () => {
     expect(environment).toEqual({
       GIVEN: 'yes',
       HOME: '/home/server',
-      PATH: '/opt/toolhive/bin:/usr/local/bin:/usr/bin:/bin',
+      PATH: '/opt/toolhive/bin:/opt/toolhive/package/node_modules/.bin:/usr/local/bin:/usr/bin:/bin',
       PWD: '/home/server',
     });
   });

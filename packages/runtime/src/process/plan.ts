@@ -64,6 +64,8 @@ export interface Confinement {
   /** Directories and sockets of ToolHive's own that may be written, by their place inside. */
   writable?: Readonly<Record<string, string>>;
   node?: Binary;
+  /** Further directories with programs that the server can start by their names. */
+  programFolders?: readonly string[];
   /** Further parts of the machine that the package needs to start, at the same path inside. */
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
@@ -251,11 +253,18 @@ function programs({ packageFolder, layers, writable, node, readOnlyPaths }: Conf
 
 const bindReadOnly = (path: string) => ['--ro-bind', path, path];
 
-function environment({ env, channel }: Confinement): string[] {
+function environment({ env, channel, programFolders = [] }: Confinement): string[] {
+  const folders = [
+    inside.node.replace(/\/node$/, ''),
+    ...programFolders,
+    '/usr/local/bin',
+    '/usr/bin',
+    '/bin',
+  ];
   const all = {
     // Node removes this variable from its environment before starting anything.
     ...(channel ? { NODE_CHANNEL_FD: String(descriptors.channel) } : {}),
-    PATH: `${inside.node.replace(/\/node$/, '')}:/usr/local/bin:/usr/bin:/bin`,
+    PATH: folders.join(':'),
     HOME: inside.home,
     ...env,
   };

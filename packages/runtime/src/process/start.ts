@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { filled } from '@toolhive/bundles/template';
 import { invalid, unavailable } from '@toolhive/contract/failure';
 import { allowMore } from '@toolhive/contract/resources';
@@ -17,6 +18,7 @@ import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
+import type { Install } from './installers/install.ts';
 import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from '../egress/user-network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
@@ -236,9 +238,14 @@ async function planLaunch(
     temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: embeddedProgram('sandbox-forwarder.ts') } : {},
     channel: forwarded,
+    programFolders: [ownPrograms(install)],
     ...(node === undefined ? {} : { node }),
   });
 }
+
+/** The programs of the package and its dependencies, which npx and uvx put on PATH, too. */
+const ownPrograms = ({ command }: Install): string =>
+  `${inside.package}/${command === 'node' ? 'node_modules/.bin' : dirname(command)}`;
 
 /**
  * The server's environment. If a forwarder exists, it receives the environment with its socket and passes it on. The

@@ -330,6 +330,7 @@ function optionsMark(source: InstallableSource): string {
     ref: git?.ref,
     subdirectory: git?.subdirectory,
     until: options?.excludeNewer,
+    prerelease: options?.prerelease,
   });
   const chosen = parts.filter(([, value]) => value !== undefined);
   if (options === undefined && chosen.length === 0) return '';

@@ -14,11 +14,17 @@ export interface Wheel {
   requires?: readonly string[];
   /** Programs as `NAME = MODULE:FUNCTION`. */
   scripts?: readonly string[];
+  /** Whether the index has only its source, from which the wheel must be built. */
+  isSource?: boolean;
 }
 
 /** A small Python index (PEP 503) on loopback. */
 export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
-  const files = wheels.map((wheel) => ({ wheel, file: fileName(wheel), content: wheelOf(wheel) }));
+  const files = wheels.map((wheel) => ({
+    wheel,
+    file: fileName(wheel),
+    content: wheel.isSource === true ? sourceOf(wheel) : wheelOf(wheel),
+  }));
   return openWebServer((origin) => {
     const projects = Map.groupBy(files, ({ wheel }) => wheel.name);
     return new Map<string, string | Buffer>([
@@ -36,7 +42,27 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
   });
 }
 
-const fileName = ({ name, version }: Wheel) => `${name.replaceAll('-', '_')}-${version}-py3-none-any.whl`;
+const fileName = (wheel: Wheel) => (wheel.isSource === true ? `${stem(wheel)}.zip` : wheelName(wheel));
+const wheelName = (wheel: Wheel) => `${stem(wheel)}-py3-none-any.whl`;
+const stem = ({ name, version }: Wheel) => `${name.replaceAll('-', '_')}-${version}`;
+
+/** The archive of a source, whose build backend writes the wheel. */
+function sourceOf(wheel: Wheel): Buffer {
+  const { name, version } = wheel;
+  const folder = stem(wheel);
+  const backend = `import base64, os
+def build_wheel(directory, settings=None, metadata=None):
+    with open(os.path.join(directory, '${wheelName(wheel)}'), 'wb') as file:
+        file.write(base64.b64decode('${wheelOf(wheel).toString('base64')}'))
+    return '${wheelName(wheel)}'
+`;
+  return zip({
+    [`${folder}/PKG-INFO`]: `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`,
+    [`${folder}/pyproject.toml`]:
+      '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+    [`${folder}/backend.py`]: backend,
+  });
+}
 
 /** The archive of a wheel. */
 export function wheelOf({

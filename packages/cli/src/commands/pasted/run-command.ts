@@ -17,6 +17,7 @@ export function commandText(request: CreateWorkload): string {
     ...(request.python_with ?? []).map((requirement) => flag('--with', requirement)),
     ['--python', request.python_version],
     ['--exclude-newer', request.python_exclude_newer],
+    ['--prerelease', request.python_prerelease],
   ];
   const args = request.cmd_arguments ?? [];
   return [

@@ -1,40 +1,47 @@
-import { createClient } from '@toolhive/contract/client';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { askedFor } from './asked.ts';
+import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { unreachablePaths } from './asked.ts';
 
-/** A link is read without the daemon. */
-const daemon = createClient(() => Promise.reject(new Error('there is no daemon')));
-const signal = new AbortController().signal;
-const linkTo = (entry: object): string =>
-  `https://cursor.com/install-mcp?name=one&config=${Buffer.from(JSON.stringify(entry)).toString('base64')}`;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'thv-asked-'));
+  await mkdir(join(folder, 'notes'));
+  await writeFile(join(folder, 'notes/known.db'), '');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a link shows the command in it', async () => {
-  const link = linkTo({ command: 'npx', args: ['-y', 'server'] });
+const noteFor = (...args: string[]) =>
+  unreachablePaths({ image: 'npx://server', cmd_arguments: args.map((arg) => arg.replace('FOLDER', folder)) })
+    .join()
+    .replaceAll(folder, 'FOLDER');
 
-  const { notes } = await askedFor({ arguments: [link], rest: [], signal }, daemon);
+test.each([
+  ['FOLDER/notes', 'FOLDER/notes'],
+  ['FOLDER/notes/known.db', 'FOLDER/notes/known.db'],
+  ['FOLDER/notes/new.db', 'FOLDER/notes'],
+  ['--db-path=FOLDER/notes/new.sqlite3', 'FOLDER/notes'],
+  ['--root=FOLDER/notes', 'FOLDER/notes'],
+])('the note about %s grants access to %s', (arg, granted) => {
+  const note = noteFor(arg);
 
-  expect(notes[0]).toContain('thv run --name one npx://server');
+  expect(note).toContain(`the server has no access to ${granted}.`);
+  expect(note).toContain(`--volume ${granted}:${granted} npx://server -- ${arg}`);
 });
 
 test.each([
-  ['a variable', { command: 'npx', args: ['server'], env: { KEY: `$\{env:PRIVATE_WORD}` } }, 'asks for'],
-  ['a variable in an argument', { command: 'npx', args: ['server', `$\{PRIVATE_WORD}`] }, 'asks for'],
-  ['a variable for docker', { command: 'docker', args: ['run', '-e', 'PRIVATE_WORD', 'a/b'] }, ''],
-  ['a file', { command: 'npx', args: ['server'], envFile: '/etc/hostname' }, 'file of this machine'],
-  [
-    'a file for docker',
-    { command: 'docker', args: ['run', '--env-file', '/etc/hostname', 'a/b'] },
-    'file of this machine',
-  ],
-  ['a mount', { command: 'docker', args: ['run', '-v', '/:/host', 'a/b'] }, 'access to this machine'],
-])('a link does not get %s of the user', async (_, entry, message) => {
-  vi.stubEnv('PRIVATE_WORD', 'not-a-real-word');
-  onTestFinished(() => void vi.unstubAllEnvs());
+  ['a new file beside everything of the user', join(homedir(), 'no-such-file.db')],
+  ['a new file in the temporary directory, which every sandbox has', join(tmpdir(), 'no-such-file.db')],
+  ['a directory that does not exist', 'FOLDER/none/new.db'],
+  ['a path of an API', '--base-path=/v1/items'],
+  ['a flag without a path', '--name=value'],
+])('there is no note about %s', (_what, arg) => {
+  expect(noteFor(arg)).toBe('');
+});
 
-  const outcome = await askedFor({ arguments: [linkTo(entry)], rest: [], signal }, daemon).catch(
-    (error: Error) => error.message,
-  );
+test('there is no note about a path in a mount', () => {
+  const request = { image: 'npx://server', volumes: [`${folder}:${folder}`] };
 
-  expect(JSON.stringify(outcome)).not.toContain('not-a-real-word');
-  expect(JSON.stringify(outcome)).toContain(message);
+  expect(unreachablePaths({ ...request, cmd_arguments: [`--db=${folder}/notes/new.db`] })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { ThvError, conflict, invalid, notFound } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
@@ -118,21 +118,45 @@ export function unreachablePaths(request: CreateWorkload): string[] {
   const isMounted = (path: string) =>
     targets.some((target) => path === target || path.startsWith(`${target}/`));
   const found = (args ?? []).flatMap((arg) => {
-    if (!/^(~?\/.|\.{1,2}(\/|$))/.test(arg) || isMounted(arg)) return [];
-    const path = expanded(arg);
-    return existsSync(path) && !isMounted(path) ? [{ arg, path }] : [];
+    const [, flag = '', text = ''] = /^(--?[\w-]+=)?((?:~?\/.|\.{1,2}(?:\/|$)).*)$/s.exec(arg) ?? [];
+    if (text === '' || isMounted(text)) return [];
+    const path = expanded(text);
+    const granted = existsSync(path) ? path : folderOfNewFile(path);
+    return granted === undefined || isMounted(path) ? [] : [{ arg, inner: flag + path, granted }];
   });
   if (found.length === 0) return [];
-  const inner = new Map(found.map(({ arg, path }) => [arg, path]));
+  const inner = new Map(found.map((one) => [one.arg, one.inner]));
+  const places = [...new Set(found.map(({ granted }) => granted))];
   const granted = withReferences({
     ...request,
     cmd_arguments: (args ?? []).map((arg) => inner.get(arg) ?? arg),
-    volumes: [...(volumes ?? []), ...new Set(found.map(({ path }) => `${path}:${path}`))],
+    volumes: [...(volumes ?? []), ...places.map((place) => `${place}:${place}`)],
   });
-  const paths = [...new Set(inner.values())].join(', ');
+  const paths = places.join(', ');
   return [
     `the server has no access to ${paths}. To grant access (with :ro after a path for read-only access), run: ${commandText(granted)}`,
   ];
+}
+
+/**
+ * The directory in which a server would create a file, such as a database. Not one that holds everything of the user or
+ * that every sandbox has of its own.
+ */
+function folderOfNewFile(path: string): string | undefined {
+  const folder = dirname(path);
+  const isShared = [
+    '/',
+    '/home',
+    '/root',
+    '/Users',
+    homedir(),
+    tmpdir(),
+    '/tmp',
+    '/data',
+    '/dev',
+    '/opt',
+  ].includes(folder);
+  return !isShared && /\.[A-Za-z]\w{0,9}$/.test(path) && existsSync(folder) ? folder : undefined;
 }
 
 /** The failure to find a bare name, with the commands for packages of that name. */

@@ -58,6 +58,7 @@ const mappings: readonly FlagMapping[] = [
   local(plain('python_with', 'with', asList)),
   local(plain('python_version', 'python')),
   local(plain('python_exclude_newer', 'exclude-newer')),
+  local(plain('python_prerelease', 'prerelease')),
   local(plain('allow_scripts', 'allow-scripts', asList)),
   local(plain('ephemeral', 'ephemeral')),
   local(plain('volumes', 'volume', (texts) => asList(texts).map(withAbsoluteSource))),

@@ -151,6 +151,13 @@ export const runFlags: readonly Flag[] = [
       description: 'Only Python packages from before the end of this day, for an older uvx:// server',
     },
     {
+      name: 'prerelease',
+      kind: 'string',
+      value: 'MODE',
+      choices: ['allow', 'disallow', 'if-necessary', 'explicit', 'if-necessary-or-explicit'],
+      description: 'Which pre-releases of Python packages a uvx:// server can have',
+    },
+    {
       name: 'allow-scripts',
       kind: 'list',
       value: 'PACKAGE',

@@ -57,6 +57,9 @@ test('the help of run says what it takes, by what it is about', () => {
                                          3.12
           --exclude-newer DATE           Only Python packages from before the end of this day, for an
                                          older uvx:// server
+          --prerelease MODE              Which pre-releases of Python packages a uvx:// server can have
+                                         (one of allow, disallow, if-necessary, explicit,
+                                         if-necessary-or-explicit)
           --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
                                          reaches only the package registry (can be repeated)
           --image-verification MODE      What to do about a registry image with a missing or invalid

@@ -17,6 +17,7 @@ const foreign: Readonly<Record<string, string>> = {
   python_with: '--with',
   python_version: '--python',
   python_exclude_newer: '--exclude-newer',
+  python_prerelease: '--prerelease',
   allow_scripts: '--allow-scripts',
   ca_certificate: '--ca-cert',
   registry_group: '--registry-group',

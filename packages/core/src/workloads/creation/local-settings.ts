@@ -43,6 +43,7 @@ export function localSettings(
     ...(request.python_with?.length ? { python_with: request.python_with } : {}),
     ...(request.python_version ? { python_version: request.python_version } : {}),
     ...(request.python_exclude_newer ? { python_exclude_newer: request.python_exclude_newer } : {}),
+    ...(request.python_prerelease === undefined ? {} : { python_prerelease: request.python_prerelease }),
     ...scriptsOf(request, resolved),
     ...(request.image_verification === undefined ? {} : { image_verification: request.image_verification }),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),

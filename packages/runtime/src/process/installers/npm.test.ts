@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PackageSource } from '../../source.ts';
-import { chooseBin, npmFailure, npmInstaller } from './npm.ts';
+import { chooseBin, npmFailure, npmInstaller, scriptFailure, scriptHint } from './npm.ts';
 
 const source: PackageSource = { kind: 'package', scheme: 'npx', name: '@scope/server', version: '^9' };
 
@@ -109,4 +109,18 @@ test.each([
   const asked = version === undefined ? rest : { ...rest, version };
 
   expect(npmInstaller.isPinned(asked)).toBe(expected);
+});
+
+test.each([
+  [
+    'Package libsecret-1 was not found in the pkg-config search path.\nPerhaps you should add the directory\ngyp ERR! configure error',
+    'libsecret-1',
+  ],
+  ["Package 'pixman-1', required by 'virtual:world', not found\ngyp ERR! configure error", 'pixman-1'],
+  ['compiling\nPackage vips-cpp was not found in the pkg-config search path.\nnpm error code 1', 'vips-cpp'],
+])('a script names the library that it did not find in %j', async (stderr, library) => {
+  const result = { code: 1, stdout: '', stderr };
+
+  expect(scriptFailure(result)).toContain(library);
+  expect(await scriptHint(result, undefined)).toContain(`contains ${library}.pc`);
 });

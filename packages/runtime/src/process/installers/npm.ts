@@ -177,7 +177,11 @@ async function installHeaders(source: PackageSource, context: InstallContext): P
 }
 
 /** The fix for an install script that failed. */
-async function scriptHint(result: ToolResult, headers: string | undefined): Promise<string> {
+export async function scriptHint(result: ToolResult, headers: string | undefined): Promise<string> {
+  const library = missingLibrary.exec(`${result.stdout}\n${result.stderr}`)?.[1];
+  if (library !== undefined) {
+    return `install the development files of this library on this machine: the package of your system that contains ${library}.pc, often named ${library}-dev or ${library}-devel`;
+  }
   const compiles = /node-gyp|gyp ERR|prebuild-install|node-pre-gyp|cmake-js/.test(
     `${result.stdout}${result.stderr}`,
   );
@@ -191,10 +195,14 @@ async function scriptHint(result: ToolResult, headers: string | undefined): Prom
   return 'install the compiler or library that they need on this machine, or run the package with a container engine';
 }
 
+/** The library of the system that a compilation asked pkg-config for. */
+const missingLibrary = /^Package '?([A-Za-z][\w.+-]{0,100})'?,? .*\bnot found\b/m;
+
 /** The last line in which a script names an error. */
 export function scriptFailure({ stdout, stderr }: ToolResult): string {
   const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
   const found =
+    lines.find((line) => missingLibrary.test(line)) ??
     lines.findLast((line) => /error/i.test(line) && !/^npm |^gyp ERR! (?:stack|not ok)|"/.test(line)) ??
     lines.findLast((line) => /^npm (?:error|ERR!) (?!code |errno |path |command |A complete log)/.test(line));
   return found?.slice(0, 300) ?? 'they gave no reason';

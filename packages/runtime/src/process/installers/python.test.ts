@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Instance } from '../../runtime.ts';
 import { parseSource, withOptions } from '../../source.ts';
 import { aLaunch } from '../../testing/conformance.ts';
 import { type Wheel, openPythonIndex } from '../../testing/python-index.ts';
@@ -23,13 +24,50 @@ const wheels: readonly Wheel[] = [
   {
     name: 'bare',
     version: '1.0.0',
-    files: { 'bare_tools/__init__.py': '', 'bare_tools/__main__.py': 'print("a module")\n' },
+    files: {
+      'bare_tools/__init__.py': '',
+      'bare_tools/__main__.py': 'print("a module", flush=True)\ninput()\n',
+    },
+  },
+  {
+    name: 'functional',
+    version: '1.0.0',
+    files: {
+      'functions/__init__.py': 'from . import server\n',
+      'functions/server.py':
+        'async def run(): pass\n\ndef main():\n    print("a function", flush=True)\n    input()\n',
+    },
+  },
+  {
+    name: 'asynchronous',
+    version: '1.0.0',
+    files: { 'tasks/__init__.py': '', 'tasks/server.py': 'async def main(): pass\n' },
   },
   { name: 'library', version: '1.0.0', files: { 'library.py': '' } },
   { name: 'direct', version: '1.0.0', files, scripts, requiresPython: '>=3.15' },
   { name: 'server', version: '1.0.0', files, scripts, requiresPython: '>=3.14', requires: ['middle'] },
   { name: 'middle', version: '1.0.0', files: {}, requiresPython: '>=3.15', requires: ['last'] },
   { name: 'last', version: '1.0.0', files: {}, requiresPython: '>=3.16' },
+  { name: 'aging', version: '1.0.0', files, scripts },
+  { name: 'aging', version: '2.0.0', files, scripts, requires: ['unbuilt'] },
+  { name: 'unbuilt', version: '1.0.0', files: { 'unbuilt.py': '' }, isSource: true },
+  { name: 'early', version: '1.0.0', files, scripts },
+  { name: 'early', version: '2.0b1', files, scripts },
+  { name: 'settled', version: '1.0.0', files, scripts },
+  { name: 'settled', version: '2.0.0', files, scripts, requires: ['unknown-to-this-index'] },
+  {
+    name: 'caller',
+    version: '1.0.0',
+    files: { 'caller.py': 'import subprocess\ndef main(): subprocess.run(["helper"], check=True)\n' },
+    scripts: ['caller = caller:main'],
+    requires: ['helping'],
+  },
+  {
+    name: 'helping',
+    version: '1.0.0',
+    files: { 'helping.py': 'def main():\n    print("helped", flush=True)\n    input()\n' },
+    scripts: ['helper = helping:main'],
+  },
 ];
 
 let folder: string;
@@ -49,6 +87,12 @@ afterAll(async () => {
   await index[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** The program waits for input afterwards, so that its end cannot come before its output. */
+async function firstOutput({ stdio }: Instance): Promise<string> {
+  const [chunk] = (await once(stdio!.output, 'data')) as [Buffer];
+  return chunk.toString();
+}
 
 function openRuntime(
   name: string,
@@ -100,6 +144,11 @@ test.for([
 
 test.for([
   ['bare', 'start its module instead: thv run uvx --from bare python -m bare_tools'],
+  [
+    'functional',
+    "start its main function instead: thv run uvx --from functional python -c 'import functions.server as server; server.main()'",
+  ],
+  ['asynchronous', 'the package is a library rather than a server'],
   ['library', 'the package is a library rather than a server'],
 ])('%s, which has no program, says what can be started', async ([name, hint], { skip }) => {
   if (!hasUv) skip('uv cannot be had here');
@@ -121,7 +170,19 @@ test('a module of a package without a program is started', async ({ skip }) => {
   const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
   await using server = await runtime.start(aLaunch(prepared, { args: ['-m', 'bare_tools'] }), never);
 
-  expect(await text(server.stdio!.output)).toBe('a module\n');
+  expect(await firstOutput(server)).toBe('a module\n');
+});
+
+test('the main function of a package without a program is started', async ({ skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('function');
+  const source = parseSource('uvx://functional#program=python');
+
+  const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+  const args = ['-c', 'import functions.server as server; server.main()'];
+  await using server = await runtime.start(aLaunch(prepared, { args }), never);
+
+  expect(await firstOutput(server)).toBe('a function\n');
 });
 
 test.for([
@@ -139,3 +200,46 @@ test.for([
     hint: expect.stringContaining(`install Python ${version} and add it to PATH`),
   });
 });
+
+test.for([
+  ['whose newest version depends on a package without a wheel', 'aging', '2.0.0'],
+  ['whose newest version depends on a package that no index has', 'settled', '1.0.0'],
+  ['of which only wheels are needed', 'caller', '1.0.0'],
+] as const)(
+  'a package %s is installed in the newest possible version',
+  async ([, name, version], { skip }) => {
+    if (!hasUv) skip('uv cannot be had here');
+    const runtime = openRuntime(`newest-${name}`);
+
+    const prepared = await runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
+
+    expect(prepared).toMatchObject({ name, version });
+  },
+);
+
+test('a server starts the programs of its dependencies by their names', async ({ skip }) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('caller');
+
+  const prepared = await runtime.prepare(parseSource('uvx://caller'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(await firstOutput(server)).toBe('helped\n');
+});
+
+test.for([
+  [undefined, '1.0.0'],
+  ['allow', '2.0b1'],
+  ['disallow', '1.0.0'],
+] as const)(
+  'with the choice %s of pre-releases, version %s is the newest',
+  async ([prerelease, version], { skip }) => {
+    if (!hasUv) skip('uv cannot be had here');
+    const runtime = openRuntime('early');
+    const source = withOptions(parseSource('uvx://early'), prerelease === undefined ? {} : { prerelease });
+
+    const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
+
+    expect(prepared).toMatchObject({ name: 'early', version });
+  },
+);

@@ -62,6 +62,11 @@ test.each([
     'cannot reach the package registry: Failed to fetch: https://index/x/: dns error',
   ],
   ['error: Failed to install entrypoints for `x`', 'unsupported', 'package x has no program to run'],
+  [
+    "error: No solution found\nhint: `y` was requested with a pre-release marker, but pre-releases weren't enabled (try: `--prerelease=allow`)",
+    'not-found',
+    'x needs a pre-release: No solution found',
+  ],
   ['error: disk full\n  cause: more', 'unavailable', 'uv could not install x: disk full: more'],
 ])('%j is %s: %s', (stderr, kind, message) => {
   const failure = uvFailure({ kind: 'package', scheme: 'uvx', name: 'x', version: '9' }, { stderr });

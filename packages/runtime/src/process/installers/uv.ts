@@ -33,24 +33,14 @@ export const uvInstaller: Installer = {
   async resolve(source, context) {
     const locked = await resolvedLock(source, context);
     const own = locked?.find(({ name }) => normalized(name) === normalized(source.name));
-    if (own !== undefined && exactVersion.test(own.version)) return own.version;
-    const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
-    const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
-    const { result } = await withPython(source, context, (python) =>
-      fromWheels(source, context, (build) =>
-        uv([...args, '--python', python.path, ...build], context, {
-          python,
-          source,
-          files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
-        }),
-      ),
-    );
+    const wheels = own !== undefined && exactVersion.test(own.version) ? own.version : undefined;
+    if (wheels !== undefined && (await isNewest(source, wheels, context))) return wheels;
+    const { result, pin } = await compiled(source, context, wheels === undefined ? fromWheels : building);
+    if (wheels !== undefined && (pin === undefined || pin === wheels)) return wheels;
+    resolved.delete(context); // of another version
     if (result.code !== 0) throw uvFailure(source, result);
-    const pins = [...result.stdout.matchAll(/^([\w.-]+)(?:\[.*\])?==([^\s;]+)/gm)];
-    const version = pins.find(([, name = '']) => normalized(name) === normalized(source.name))?.[2];
-    if (version === undefined || !exactVersion.test(version))
-      throw notFound(`package ${source.name} not found`);
-    return version;
+    if (pin === undefined || !exactVersion.test(pin)) throw notFound(`package ${source.name} not found`);
+    return pin;
   },
 
   async newest(source, context) {
@@ -97,7 +87,7 @@ export const uvInstaller: Installer = {
       }),
     );
     if (result.code !== 0 && hasNoProgram(result))
-      throw withoutProgram(source, await modulesIn(join(context.downloads, CHECKED), source));
+      throw withoutProgram(source, await startsIn(join(context.downloads, CHECKED), source));
     if (result.code !== 0) throw uvFailure(source, result);
     const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
     if (contents !== undefined) await context.inspect(source, contents);
@@ -109,6 +99,46 @@ export const uvInstaller: Installer = {
     return { ...install, contents: recorded(contents) };
   },
 };
+
+/** The version that uv chooses together with all dependencies. */
+async function compiled(
+  source: PackageSource,
+  context: InstallContext,
+  building: typeof fromWheels,
+  options: readonly string[] = [],
+): Promise<{ result: ToolResult; pin: string | undefined }> {
+  const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
+  const args = [
+    'pip',
+    'compile',
+    REQUIREMENTS,
+    '--no-annotate',
+    '--no-header',
+    '--no-emit-index-url',
+    ...options,
+  ];
+  const { result } = await withPython(source, context, (python) =>
+    building(source, context, (build) =>
+      uv([...args, '--python', python.path, ...build], context, {
+        python,
+        source,
+        files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
+      }),
+    ),
+  );
+  const pins = [...result.stdout.matchAll(/^([\w.-]+)(?:\[.*\])?==([^\s;]+)/gm)];
+  const pin = pins.find(([, name = '']) => normalized(name) === normalized(source.name))?.[2];
+  return { result, pin: result.code === 0 ? pin : undefined };
+}
+
+/**
+ * Whether no newer version exists for this Python. If a dependency of the newest version has no wheel, uv silently
+ * chooses the last version without this dependency, which can be years old.
+ */
+async function isNewest(source: PackageSource, version: string, context: InstallContext): Promise<boolean> {
+  const { pin } = await compiled(source, context, fromWheels, ['--no-deps']);
+  return pin === undefined || pin === version;
+}
 
 /** Whether the user starts a module of the package, as in `uvx --from PACKAGE python -m MODULE`. */
 const startsPython = ({ program }: PackageSource): boolean => /^python3?$/.test(program ?? '');
@@ -133,25 +163,34 @@ async function installForPython(
 const hasNoProgram = ({ stderr }: Pick<ToolResult, 'stderr'>): boolean =>
   /No executables are provided|Failed to install entrypoints/i.test(stderr);
 
-function withoutProgram({ name }: Pick<PackageSource, 'name'>, modules: readonly string[]): ThvError {
-  const [module] = modules;
+function withoutProgram({ name }: Pick<PackageSource, 'name'>, starts: readonly string[]): ThvError {
+  const [start] = starts;
   return unsupported(`package ${name} has no program to run`, {
     hint:
-      module === undefined
+      start === undefined
         ? 'the package is a library rather than a server'
-        : `start its module instead: thv run uvx --from ${name} python -m ${module}`,
+        : `start ${start.startsWith('-m') ? 'its module' : 'its main function'} instead: thv run uvx --from ${name} python ${start}`,
   });
 }
 
-/** The modules of a package that Python can start, from the list of its files. */
-async function modulesIn(folder: string, { name }: PackageSource): Promise<string[]> {
+/** How Python can start a package: its modules, or else its main function, from the list of its files. */
+async function startsIn(folder: string, { name }: PackageSource): Promise<string[]> {
   const infos = (await readdir(folder).catch(() => [])).filter((info) => info.endsWith('.dist-info'));
   const own = infos.find((info) => normalized(info.split('-')[0] ?? '') === normalized(name));
   if (own === undefined) return [];
   const files = (await readPackageFile(folder, join(own, 'RECORD')))?.toString() ?? '';
   const modules = [...files.matchAll(/^([A-Za-z_]\w{0,100})\/__main__\.py,/gm)];
-  return modules.map(([, module = '']) => module);
+  if (modules.length > 0) return modules.map(([, module = '']) => `-m ${module}`);
+  const candidates = [...files.matchAll(/^([A-Za-z_]\w{0,100}\/(?:__init__|server|main|cli)\.py),/gm)];
+  for (const [, file = ''] of candidates) {
+    const content = (await readPackageFile(folder, file, LONGEST_MODULE))?.toString() ?? '';
+    const module = file.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.');
+    if (/^def main\(\)/m.test(content)) return [`-c 'import ${module} as server; server.main()'`];
+  }
+  return [];
 }
+
+const LONGEST_MODULE = 256 * 1024;
 
 const LOCK = 'pylock.toml';
 const CHECKED = 'checked';
@@ -277,6 +316,9 @@ export async function fromWheels(
   return run([]);
 }
 
+/** Runs uv with builds from the start. */
+const building: typeof fromWheels = (_source, _context, run) => run([]);
+
 const needsBuild = /no usable wheels|building (?:from )?source distributions? is disabled|no-build/i;
 
 const REQUIREMENTS = `${inside.home}/requirements.in`;
@@ -355,7 +397,7 @@ export async function uv(
       env: {
         ...defaults,
         ...settings.env,
-        ...untilOf(source),
+        ...releasesOf(source),
         UV_TOOL_DIR: `${inside.package}/tools`,
         UV_TOOL_BIN_DIR: `${inside.package}/bin`,
         UV_CACHE_DIR: inside.downloads,
@@ -376,8 +418,11 @@ export async function uv(
 }
 
 /** What the user has chosen for this package precedes the settings of uv. */
-function untilOf({ options }: PackageSource): Record<string, string> {
-  return options?.excludeNewer === undefined ? {} : { UV_EXCLUDE_NEWER: options.excludeNewer };
+function releasesOf({ options }: PackageSource): Record<string, string> {
+  return {
+    ...(options?.excludeNewer === undefined ? {} : { UV_EXCLUDE_NEWER: options.excludeNewer }),
+    ...(options?.prerelease === undefined ? {} : { UV_PRERELEASE: options.prerelease }),
+  };
 }
 
 /** Limits of uv that are too short for slow networks, in seconds, and the number of simultaneous downloads. */
@@ -497,6 +542,8 @@ export function uvFailure(
   }
   if (hasNoProgram({ stderr })) return withoutProgram({ name }, []);
   const error = reasonOf(stderr);
+  if (/pre-releases weren't enabled/i.test(stderr))
+    return notFound(`${name} needs a pre-release: ${error}`, { hint: 'run it with --prerelease allow' });
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
   if (
