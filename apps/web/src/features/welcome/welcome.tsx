@@ -173,10 +173,10 @@ function ConnectClient(): ReactNode {
                 </p>
               )}
               <ul className="rows">
-                {installed.map(({ client_type: name, registered, problem }) => (
+                {installed.map(({ client_type: name, product, registered, problem }) => (
                   <li key={name} className="row">
                     <span className="row-main">
-                      <strong>{name}</strong>
+                      <strong>{product}</strong>
                       {problem !== undefined && (
                         <span className="problem">
                           <ForeignText>{problem}</ForeignText>
@@ -184,9 +184,9 @@ function ConnectClient(): ReactNode {
                       )}
                     </span>
                     {registered ? (
-                      <span className="good">✓ connected</span>
+                      <span className="good">✓ registered</span>
                     ) : (
-                      <Action aria-label={`Connect ${name}`} onClick={() => void connect(name)}>
+                      <Action aria-label={`Connect ${product}`} onClick={() => void connect(name)}>
                         Connect
                       </Action>
                     )}
@@ -196,8 +196,8 @@ function ConnectClient(): ReactNode {
               {failure !== undefined && <Failure failure={failure} title="Cannot connect the client" />}
               {(connected.length > 0 || installed.length === 0) && (
                 <p>
-                  You are done. <Link href="/">See your workloads</Link> or{' '}
-                  <Link href="/add">add another server</Link>.
+                  You are done. ToolHive has written the file of the client, which may need a restart.{' '}
+                  <Link href="/">See your workloads</Link> or <Link href="/add">add another server</Link>.
                 </p>
               )}
             </>
