@@ -46,12 +46,12 @@ test('a switch turns notifications on, and one of several tabs tells of a failur
   const toggle = page.getByRole('switch', { name: /^Notify about failures/ });
   const before = await toggle.isChecked();
 
-  await world.user.thv('run', '--name', 'quiet', testServer, '--', 'no-such-role');
+  await world.user.thv('run', '--name', 'quiet', testServer, '--', 'exit-at-once');
   await other.getByRole('rowheader', { name: 'quiet' }).waitFor();
   const unasked = await shownOn(page);
   await toggle.click();
   await page.getByText('For this browser, while a tab').waitFor();
-  await world.user.thv('run', '--name', 'broken', testServer, '--', 'no-such-role');
+  await world.user.thv('run', '--name', 'broken', testServer, '--', 'exit-at-once');
   await expect.poll(() => shownOn(page), { timeout: 30_000 }).toHaveLength(1);
 
   expect([before, unasked]).toEqual([false, []]);
@@ -64,7 +64,7 @@ test('a switch turns notifications on, and one of several tabs tells of a failur
   );
   await page.waitForURL(/\/ui\/w\/broken$/);
   await page.close();
-  await world.user.thv('run', '--name', 'next', testServer, '--', 'no-such-role');
+  await world.user.thv('run', '--name', 'next', testServer, '--', 'exit-at-once');
   await expect.poll(() => shownOn(other), { timeout: 30_000 }).toMatchObject([{ body: /^next: / }]);
 });
 
