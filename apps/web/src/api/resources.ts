@@ -191,6 +191,8 @@ export const workloadDiagnosis = (name: string) =>
 
 export const audit = (query: {
   workload?: string;
+  search?: string;
+  since?: string;
   outcome?: 'success' | 'failure' | 'denied' | 'error';
   limit?: number;
 }) =>

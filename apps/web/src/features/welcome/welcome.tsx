@@ -106,7 +106,9 @@ function Steps(): ReactNode {
           files or the network.
         </p>
         {isRunning ? (
-          <p className="good">✓ {firstServer} is running</p>
+          <p className="good">
+            ✓ The server <strong>{firstServer}</strong> is running
+          </p>
         ) : (
           <Action className="primary" disabled={progress !== undefined} onClick={() => void run()}>
             Run {firstServer}
