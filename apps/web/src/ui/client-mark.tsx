@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 /** The number of colors of marks in the styles. */
 const colors = 6;
 
-/** The initials of a client's product in a color of its own, beside the name of the product. */
+/** A client's initials in a color of its own, beside its name. */
 export function ClientMark({ id, product }: { id: string; product: string }): ReactNode {
   const [first = '', second = ''] = product.split(' ');
   const sum = Array.from(id).reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0);

@@ -91,7 +91,7 @@ export const DaemonEvent = z
       type: z.literal('update.found'),
       at,
       name: z.string().meta({ description: 'The workload.' }),
-      version: z.string().meta({ description: 'The newer version of its package.' }),
+      version: z.string().meta({ description: 'Its newer package version.' }),
     }),
     z.object({ type: z.literal('reset'), at }),
   ])

@@ -34,12 +34,10 @@ export function listWorkloads(
 ): Workload[] {
   const costs = core.listings.costs();
   const workloads = [
-    ...core.workloads
-      .all()
-      .map((supervisor): Workload => ({
-        ...describe(core, supervisor),
-        ...listedParts(supervisor, costs.get(supervisor.id)),
-      })),
+    ...core.workloads.all().map((supervisor): Workload => ({
+      ...describe(core, supervisor),
+      ...listedParts(supervisor, costs.get(supervisor.id)),
+    })),
     ...core.workloads.setAside.map(describeSetAside),
   ];
   if (group !== undefined) core.groups.require(group);

@@ -198,7 +198,7 @@ function ConnectClient(): ReactNode {
               {failure !== undefined && <Failure failure={failure} title="Cannot connect the client" />}
               {(connected.length > 0 || installed.length === 0) && (
                 <p>
-                  You are done. ToolHive has written the file of the client, which may need a restart.{' '}
+                  You are done. The client may need a restart to read its changed file.{' '}
                   <Link href="/">See your workloads</Link> or <Link href="/add">add another server</Link>.
                 </p>
               )}
