@@ -24,11 +24,16 @@ test('tells which applications are installed and registered', async () => {
   const text = await user.mustThv('client', 'status');
   const json = JSON.parse(await user.mustThv('client', 'status', '--format', 'json')) as object[];
 
-  expect(text).toMatch(/^CLIENT TYPE +INSTALLED +REGISTERED\n/);
-  expect(text).toMatch(/^cursor +yes +no$/m);
-  expect(text).toMatch(/^goose +no +no$/m);
+  expect(text).toMatch(/^CLIENT TYPE +INSTALLED +REGISTERED +PRODUCT\n/);
+  expect(text).toMatch(/^cursor +yes +no +Cursor editor$/m);
+  expect(text).toMatch(/^goose +no +no +Goose AI agent$/m);
   expect(json).toHaveLength(ClientName.options.length);
-  expect(json).toContainEqual({ client_type: 'cursor', installed: true, registered: false });
+  expect(json).toContainEqual({
+    client_type: 'cursor',
+    product: 'Cursor editor',
+    installed: true,
+    registered: false,
+  });
 });
 
 test('says that none is registered', async () => {

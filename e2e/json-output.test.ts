@@ -99,7 +99,9 @@ describe('one document tells', () => {
     ],
     [
       'client status',
-      expect.arrayContaining([{ client_type: 'cursor', installed: true, registered: false }]),
+      expect.arrayContaining([
+        { client_type: 'cursor', product: 'Cursor editor', installed: true, registered: false },
+      ]),
     ],
     ['client register cursor', { name: 'cursor', registered: true, groups: ['default'] }],
     [

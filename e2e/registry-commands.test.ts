@@ -93,8 +93,7 @@ test('tells all about a local server', async () => {
     Target port: 9000
     Provenance: yes
     Permissions:
-      - reaches api.weather.example
-      - reaches port 443
+      - reaches api.weather.example on port 443
     Repository: https://code.example/weather
     Popularity: 7 stars, 19 pulls
     Last updated: 2026-01-01T00:00:00Z

@@ -97,6 +97,7 @@ test('a client application sees what its groups have', async () => {
   expect((await client.listUnmanagedServers({})).problems).toEqual([]);
   expect((await client.discoverClients({})).clients).toContainEqual({
     client_type: 'cursor',
+    product: 'Cursor editor',
     installed: true,
     registered: true,
   });

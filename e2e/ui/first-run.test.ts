@@ -32,8 +32,8 @@ test('leads from an empty daemon to a tool call and a connected client with the 
   await page.getByRole('button', { name: 'Call the tool echo' }).waitFor();
   await press('Call the tool echo');
   await page.getByText('The server answered').waitFor();
-  await press('Connect cursor');
-  await page.getByText('✓ connected').waitFor();
+  await press('Connect Cursor editor');
+  await page.getByText('✓ registered').waitFor();
 
   expect(clicks).toBeLessThanOrEqual(maxClicks);
   expect(await page.locator('.foreign').innerText()).toContain('Hello from ToolHive');

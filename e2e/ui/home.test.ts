@@ -61,6 +61,29 @@ test('a row has the calls, the median, and the access of its server, and the sam
   expect(await table.innerText()).toMatch(/curious\s+refused\.example/);
 });
 
+test('the list shows access and tokens of all rows without a request for each', async () => {
+  await using world = await openWorld();
+  for (const name of ['one', 'two']) await world.run(name);
+  await world.api('GET', '/workloads/one/capabilities'); // lists its tools
+  await using visited = await world.open('/ui/settings', { viewport: { width: 1920, height: 900 } });
+  const { page } = visited;
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+
+  await page.goto(`${world.base}/ui/`);
+  await page.getByRole('button', { name: 'Tokens' }).click();
+
+  await page
+    .getByRole('row', { name: /one/ })
+    .getByText(/^[\d,]+$/)
+    .waitFor();
+  await page
+    .getByRole('row', { name: /two/ })
+    .getByRole('img', { name: /no files/ })
+    .waitFor();
+  expect(asked.filter((path) => /workloads\/(?:one|two)/.test(path))).toEqual([]);
+});
+
 test('filter, order, and the selected workload are in the address, and are the same after Back', async () => {
   await using world = await openWorld();
   for (const name of ['server-2', 'server-10', 'other']) await world.run(name);

@@ -370,7 +370,7 @@ describe('client applications', () => {
     expect(written).toMatch(new RegExp(`"url": ?"http://localhost:${port}/mcp"`));
     expect(clients.map(({ client_type: type }) => type)).toEqual(ClientName.options);
     expect(clients.filter(({ registered: is }) => is)).toEqual([
-      { client_type: 'cursor', installed: true, registered: true },
+      { client_type: 'cursor', product: 'Cursor editor', installed: true, registered: true },
     ]);
     expect(listed).toEqual([{ name: 'cursor', groups: ['default'] }]);
     expect(await readFile(join(api.home, cursor), 'utf8')).toBe(before);

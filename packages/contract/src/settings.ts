@@ -14,6 +14,8 @@ export type SettingKind =
 export interface SettingDefinition {
   /** The setting name, the same as the name of the `thv run` flag with the same meaning. */
   name: string;
+  /** The name for people. */
+  title: string;
   kind: SettingKind;
   /** The meaning of the setting, as a noun phrase. */
   summary: string;
@@ -30,6 +32,7 @@ export interface SettingDefinition {
 export const settings = [
   {
     name: 'ca-cert',
+    title: 'Certificate authority',
     kind: 'certificate',
     summary: 'the certificate authority to trust during the installation of packages',
     at: ['ca_certificate_path'],
@@ -37,6 +40,7 @@ export const settings = [
   },
   {
     name: 'package-sources',
+    title: 'Sources of packages',
     kind: 'sources',
     summary: 'the allowed sources of package dependencies, besides package registries',
     at: ['package_sources'],
@@ -44,6 +48,7 @@ export const settings = [
   },
   {
     name: 'default-network',
+    title: 'Default network',
     kind: 'network',
     summary: 'the network of servers without a registry entry and without a profile: public, none, or ask',
     at: ['default_network'],
@@ -51,6 +56,7 @@ export const settings = [
   },
   {
     name: 'minimum-package-age',
+    title: 'Minimum age of packages',
     kind: 'hours',
     summary:
       'the minimum age of a package version in hours, below which ToolHive warns before a run or an upgrade (24 by default)',
@@ -59,6 +65,7 @@ export const settings = [
   },
   {
     name: 'registry',
+    title: 'Registry',
     kind: 'registry',
     summary: 'the URL or the path of the registry, instead of the built-in registry',
     at: ['registry_url'],
@@ -66,6 +73,7 @@ export const settings = [
   },
   {
     name: 'otel-endpoint',
+    title: 'OpenTelemetry collector',
     kind: 'endpoint',
     summary: 'the OpenTelemetry collector for traces and metrics (OTLP over HTTP)',
     at: ['otel', 'endpoint'],
@@ -73,6 +81,7 @@ export const settings = [
   },
   {
     name: 'otel-metrics-enabled',
+    title: 'Metrics',
     kind: 'boolean',
     summary: 'whether metrics are sent',
     at: ['otel', 'metrics-enabled'],
@@ -80,6 +89,7 @@ export const settings = [
   },
   {
     name: 'otel-tracing-enabled',
+    title: 'Traces',
     kind: 'boolean',
     summary: 'whether traces are sent',
     at: ['otel', 'tracing-enabled'],
@@ -87,6 +97,7 @@ export const settings = [
   },
   {
     name: 'otel-sampling-rate',
+    title: 'Sampling rate of traces',
     kind: 'rate',
     summary: 'the trace sampling rate, from 0.0 to 1.0',
     at: ['otel', 'sampling-rate'],
@@ -94,6 +105,7 @@ export const settings = [
   },
   {
     name: 'otel-env-vars',
+    title: 'Variables in traces',
     kind: 'variables',
     summary: 'the environment variables to include in traces',
     at: ['otel', 'env-vars'],
@@ -101,6 +113,7 @@ export const settings = [
   },
   {
     name: 'otel-insecure',
+    title: 'Unencrypted telemetry',
     kind: 'boolean',
     summary: 'whether traces and metrics are sent over plain http',
     at: ['otel', 'insecure'],
@@ -108,12 +121,19 @@ export const settings = [
   },
   {
     name: 'otel-enable-prometheus-metrics-path',
+    title: 'Prometheus metrics',
     kind: 'boolean',
     summary: 'whether Prometheus can fetch metrics from /metrics of every proxy',
     at: ['otel', 'enable-prometheus-metrics-path'],
     example: 'true',
   },
 ] as const satisfies readonly SettingDefinition[];
+
+/** The values of settings that have only a few. */
+export const settingChoices: Partial<Record<SettingKind, readonly string[]>> = {
+  boolean: ['true', 'false'],
+  network: ['public', 'none', 'ask'],
+};
 
 /** The command for a setting. Telemetry settings have their own subcommand. */
 export function settingCommand(verb: 'get' | 'set' | 'unset', name: string): string {

@@ -1,5 +1,6 @@
 import { defaultRegistry, WorkloadName } from '@toolhive/contract/names';
 import { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import { inOrder } from '@toolhive/contract/registry-order';
 import { SecretKeys, SecretName } from '@toolhive/contract/secrets';
 import { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import { ThvError } from '@toolhive/contract/failure';
@@ -50,13 +51,12 @@ export const tools: readonly AnyTool[] = [
     annotations: { readOnlyHint: true, openWorldHint: false },
     async run({ query }, { daemon, signal }) {
       const params = { name: defaultRegistry };
-      const {
-        servers,
-        remote_servers: remote,
-        total,
-      } = await daemon.listRegistryServers({ params, query: { search: query, limit: maxFound } }, { signal });
-      const found = [...servers, ...remote].map(foundFrom);
-      return { servers: found, more: total - found.length };
+      const page = await daemon.listRegistryServers(
+        { params, query: { search: query, limit: maxFound } },
+        { signal },
+      );
+      const found = inOrder(page).map(foundFrom);
+      return { servers: found, more: page.total - found.length };
     },
   }),
   tool({

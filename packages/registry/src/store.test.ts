@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Registry } from '@toolhive/contract/registry';
+import { inOrder } from '@toolhive/contract/registry-order';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import * as fc from 'fast-check';
 import { pino } from 'pino';
@@ -115,6 +116,36 @@ describe('the registry', () => {
     expect((await names({ search: 'notion', limit: 1 })).total).toBe(2);
     expect(await names({ search: 'no such words' })).toEqual({ names: [], total: 0 });
     expect((await names({ offset: 1000 })).names).toEqual([]);
+  });
+
+  test('ranks what a search finds, also across pages and in spite of a typing error', async () => {
+    await using store = await openStore();
+    const ranking = async (query: Parameters<typeof store.servers>[0]) =>
+      (await store.servers(query)).ranking;
+
+    const all = (await ranking({ search: 'search' })) ?? [];
+
+    expect(all[0]).toMatch(/search/);
+    expect([
+      ...((await ranking({ search: 'search', limit: 2 })) ?? []),
+      ...((await ranking({ search: 'search', offset: 2 })) ?? []),
+    ]).toEqual(all);
+    expect((await ranking({ search: 'githb' }))?.[0]).toBe('github');
+    expect(await ranking({})).toBeUndefined();
+    expect(inOrder(await store.servers({ search: 'notion remote' })).map(({ name }) => name)[0]).toBe(
+      'notion-remote',
+    );
+  });
+
+  test('searches the entries of a new source', async () => {
+    await using source = await openSource(saying(registryWith('weather')));
+    await using store = await openStore();
+    const before = await store.servers({ search: 'github' });
+
+    await store.update({ url: source.url, allow_private_ip: true });
+
+    expect(before.total).toBeGreaterThan(0);
+    expect((await store.servers({ search: 'github' })).total).toBe(0);
   });
 
   test('gives its entries by name', async () => {

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { ThvError, cancelled, invalid, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { defaultRegistry } from '@toolhive/contract/names';
-import { isAbout } from '@toolhive/contract/registry';
 import type {
   Registry,
   RegistryDetails,
@@ -23,6 +22,8 @@ import { FileSource } from './file-source.ts';
 import type { FileSourceOptions } from './file-source.ts';
 import { descriptionOf, resolveSource } from './registry.ts';
 import type { Resolved } from './registry.ts';
+import { LatestIndex } from './search.ts';
+import type { FoundEntry } from './search.ts';
 import type { Source } from './source.ts';
 import { UrlSource } from './url-source.ts';
 import type { UrlSourceOptions } from './url-source.ts';
@@ -60,6 +61,7 @@ export class RegistryStore implements AsyncDisposable {
   readonly #closing = new AbortController();
   #source: Source = openBuiltIn();
   readonly #updates = new SerialQueue();
+  readonly #index = new LatestIndex();
 
   private constructor(options: RegistryStoreOptions) {
     this.#options = options;
@@ -133,25 +135,19 @@ export class RegistryStore implements AsyncDisposable {
     return { ...(await this.info()), registry: this.current };
   }
 
-  /** The entries that match a search, or one page of them, sorted by name. */
+  /** The entries by name, or the best matches of a search first. All, or one page of them. */
   async servers({ search = '', limit, offset = 0 }: ServersQuery = {}): Promise<RegistryServers> {
     await this.#source.read();
-    const { servers, remote_servers } = this.current;
-    const found = [
-      ...sorted(servers).map((entry) => ({ entry, server: [entry], remote: [] })),
-      ...sorted(remote_servers).map((entry) => ({ entry, server: [], remote: [entry] })),
-    ].filter(({ entry }) => isAbout(entry, search));
-    // A page goes across both kinds, and nothing needs that order without one.
-    const page =
-      limit === undefined && offset === 0
-        ? found
-        : found
-            .toSorted((one, other) => compareNames(one.entry, other.entry))
-            .slice(offset, limit === undefined ? undefined : offset + limit);
+    const { current: registry } = this;
+    const { servers, remote_servers: remote } = registry;
+    const isSearch = search.trim() !== '';
+    const all = isSearch ? (await this.#index.of(registry)).search(search) : byName(registry);
+    const page = all.slice(offset, limit === undefined ? undefined : offset + limit);
     return {
-      servers: page.flatMap(({ server }) => server),
-      remote_servers: page.flatMap(({ remote }) => remote),
-      total: found.length,
+      servers: page.flatMap(({ name, isRemote }) => (isRemote ? [] : (servers[name] ?? []))),
+      remote_servers: page.flatMap(({ name, isRemote }) => (isRemote ? (remote[name] ?? []) : [])),
+      total: all.length,
+      ...(isSearch ? { ranking: [...new Set(page.map(({ name }) => name))] } : {}),
     };
   }
 
@@ -276,16 +272,9 @@ function hintOf(error: unknown): string | undefined {
   return error instanceof ThvError ? error.hint : undefined;
 }
 
-function compareNames({ name: one = '' }: Named, { name: other = '' }: Named): number {
-  return one < other ? -1 : 1;
-}
-
-interface Named {
-  name?: string | undefined;
-}
-
-function sorted<T>(entries: Record<string, T>): T[] {
-  return Object.keys(entries)
-    .toSorted()
-    .flatMap((name) => entries[name] ?? []);
+function byName({ servers, remote_servers: remote }: Registry): FoundEntry[] {
+  return [
+    ...Object.keys(servers).map((name) => ({ name, isRemote: false })),
+    ...Object.keys(remote).map((name) => ({ name, isRemote: true })),
+  ].toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
 }

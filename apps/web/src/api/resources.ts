@@ -14,7 +14,7 @@ const isAbout = (prefix: string, name?: string) => (event: DaemonEvent) =>
 export const workloads = resource<Workload[]>({
   key: 'workloads',
   load: async (signal) => (await client.listWorkloads({ query: { all: 'true' } }, { signal })).workloads,
-  isChangedBy: isAbout('workload'),
+  isChangedBy: (event) => isAbout('workload')(event) || isAbout('update')(event),
   apply: (list, event) => {
     if (event.type === 'workload.removed') return list.filter(({ name }) => name !== event.name);
     if (event.type !== 'workload.changed') return list;
@@ -191,6 +191,8 @@ export const workloadDiagnosis = (name: string) =>
 
 export const audit = (query: {
   workload?: string;
+  search?: string;
+  since?: string;
   outcome?: 'success' | 'failure' | 'denied' | 'error';
   limit?: number;
 }) =>

@@ -179,12 +179,15 @@ export function startStore(): void {
   });
 }
 
+/** Calls back for each event until the result is called. */
+export function onEvent(listener: (event: DaemonEvent) => void): () => void {
+  eventListeners.add(listener);
+  return () => void eventListeners.delete(listener);
+}
+
 /** Calls back for each event while the component is mounted. */
-export function useEvents(onEvent: (event: DaemonEvent) => void): void {
-  useEffect(() => {
-    eventListeners.add(onEvent);
-    return () => void eventListeners.delete(onEvent);
-  }, [onEvent]);
+export function useEvents(listener: (event: DaemonEvent) => void): void {
+  useEffect(() => onEvent(listener), [listener]);
 }
 
 /** Whether events arrive, and since when they do not. */

@@ -33,6 +33,14 @@ export const timeFlags = (items: string): readonly Flag[] => [
   },
 ];
 
+/** The flag that limits a list to a text. `items` says which items contain the text, in the plural. */
+export const searchFlag = (items: string): Flag => ({
+  name: 'search',
+  kind: 'string',
+  value: 'TEXT',
+  description: `Only ${items} this text, in any letter case`,
+});
+
 /** Whose tokens callers have to send. `serve`, `run` and `proxy` take them. */
 export const oidcFlags: readonly Flag[] = inSection('Client authentication', [
   {

@@ -88,7 +88,8 @@ export const registryOperations = {
     params: byName,
     query: z.object({
       search: z.string().max(200).optional().meta({
-        description: 'Only servers with all these words in their name, description, tags, or tools.',
+        description:
+          'Only servers with all these words in their name, description, tags, or tools. Allows for typing errors if no server has them.',
       }),
       limit: z.coerce.number().int().min(1).max(10_000).optional().meta({ description: 'The page size.' }),
       offset: z.coerce
@@ -98,7 +99,11 @@ export const registryOperations = {
         .optional()
         .meta({ description: 'The number of servers before the page.' }),
     }),
-    success: { status: 200, description: 'The servers, sorted by name.', body: RegistryServers },
+    success: {
+      status: 200,
+      description: 'The servers, sorted by name, or with a search by relevance.',
+      body: RegistryServers,
+    },
     failures: ['not-found'],
   }),
   getRegistryServer: operation({

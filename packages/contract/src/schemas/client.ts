@@ -681,6 +681,7 @@ export type RegisteredClient = z.infer<typeof RegisteredClient>;
 export const ClientStatus = z
   .object({
     client_type: ClientName,
+    product: z.string().meta({ description: 'The name of the product.', examples: ['Visual Studio Code'] }),
     installed: z.boolean().meta({ description: 'Whether the client is installed on this machine.' }),
     registered: z
       .boolean()

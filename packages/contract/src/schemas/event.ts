@@ -87,6 +87,12 @@ export const DaemonEvent = z
         .int()
         .meta({ description: 'The number of items that are blocked until the user approves them.' }),
     }),
+    z.object({
+      type: z.literal('update.found'),
+      at,
+      name: z.string().meta({ description: 'The workload.' }),
+      version: z.string().meta({ description: 'Its newer package version.' }),
+    }),
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({

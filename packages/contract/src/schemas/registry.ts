@@ -416,18 +416,6 @@ export type RegistryServer = z.infer<typeof RegistryServer>;
 export const RegistryRemoteServer = reading.RemoteServer;
 export type RegistryRemoteServer = z.infer<typeof RegistryRemoteServer>;
 
-/** Whether the name, the description, a tag, or a tool of a server contains each word of a search. */
-export function isAbout(
-  { name, description, tags, tools }: RegistryServer | RegistryRemoteServer,
-  query: string,
-): boolean {
-  const texts = [name, description, ...(tags ?? []), ...(tools ?? [])].map(
-    (text) => text?.toLowerCase() ?? '',
-  );
-  const words = query.toLowerCase().split(/\s+/);
-  return words.every((word) => texts.some((text) => text.includes(word)));
-}
-
 /** Servers for one purpose. */
 export const RegistryGroup = reading.Group;
 export type RegistryGroup = z.infer<typeof RegistryGroup>;
@@ -536,6 +524,9 @@ export const RegistryServers = z
     servers: z.array(RegistryServer),
     remote_servers: z.array(RegistryRemoteServer),
     total: z.int().meta({ description: 'The number of entries on all pages.' }),
+    ranking: z.array(z.string()).optional().meta({
+      description: 'With a search, the names of the servers on this page, the best match first.',
+    }),
   })
   .meta({ id: 'RegistryServers', description: 'Registry entries with their names.' });
 export type RegistryServers = z.infer<typeof RegistryServers>;

@@ -24,6 +24,10 @@ export type SettingValue = z.infer<typeof SettingValue>;
 export const Setting = z
   .object({
     name: SettingName,
+    title: z.string().meta({ description: 'The name for people.' }),
+    choices: z.array(z.string()).optional().meta({
+      description: 'All values, as texts. Absent if there are many.',
+    }),
     summary: z.string().meta({ description: 'The meaning of the setting.' }),
     value: SettingValue.nullable().meta({ description: 'The value, or null if the setting is not set.' }),
     problem: z.string().optional().meta({
@@ -34,7 +38,12 @@ export const Setting = z
     id: 'Setting',
     description: 'A daemon setting.',
     examples: [
-      { name: 'otel-endpoint', summary: 'who collects traces', value: 'collector.example.com:4318' },
+      {
+        name: 'otel-endpoint',
+        title: 'OpenTelemetry collector',
+        summary: 'who collects traces',
+        value: 'collector.example.com:4318',
+      },
     ],
   });
 export type Setting = z.infer<typeof Setting>;

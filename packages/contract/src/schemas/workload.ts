@@ -370,6 +370,20 @@ export const RequiredSignIn = z
   .meta({ id: 'RequiredSignIn', description: 'The sign-in that a remote server requires.' });
 export type RequiredSignIn = z.infer<typeof RequiredSignIn>;
 
+/** What a local server may use, in brief. */
+export const WorkloadAccess = z
+  .object({
+    files: z.enum(['none', 'read', 'write']).meta({ description: 'The access to mounted files.' }),
+    network: z.enum(['none', 'hosts', 'public', 'any']).meta({
+      description:
+        '`none`: no network. `hosts`: only listed hosts. `public`: every public host. `any`: also private addresses, or rules that the runtime does not enforce.',
+    }),
+    hosts: z.int().optional().meta({ description: 'With `hosts`, the number of listed hosts.' }),
+    secrets: z.int().meta({ description: 'The number of secrets that the server receives.' }),
+  })
+  .meta({ id: 'WorkloadAccess', description: 'What a local server may use, in brief.' });
+export type WorkloadAccess = z.infer<typeof WorkloadAccess>;
+
 /** A workload with its current status. */
 export const Workload = z
   .object({
@@ -409,6 +423,17 @@ export const Workload = z
     limits: z.array(z.string()).optional().meta({
       description: 'Warnings that apply to all such workloads on this machine. A client can show them once.',
     }),
+    access: WorkloadAccess.optional().meta({
+      description: 'Only in lists. Absent for remote servers, and if the permissions cannot be read.',
+    }),
+    tool_tokens: z.int().optional().meta({
+      description:
+        'The estimated tokens of the tools that clients get, as the server describes them. Only in lists, and after the server has listed its tools.',
+    }),
+    newer_version: z.string().optional().meta({
+      description:
+        'A newer version that a lookup has found since the start of the daemon. Only in lists, which look up nothing.',
+    }),
   })
   .meta({ id: 'Workload', description: 'A workload with its current status.' });
 export type Workload = z.infer<typeof Workload>;
@@ -427,7 +452,7 @@ const WorkloadHome = z
 /** A workload with all settings of its request. */
 export const WorkloadDetails = z
   .object({
-    ...Workload.omit({ url: true, tools: true }).shape,
+    ...Workload.omit({ url: true, tools: true, access: true, tool_tokens: true, newer_version: true }).shape,
     proxy_url: Workload.shape.url,
     revision: z.string().meta({
       description:

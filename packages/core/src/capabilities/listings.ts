@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { messageOf } from '@toolhive/contract/failure';
+import { tokensOfTool } from '@toolhive/contract/tokens';
 import type { Greeting, ListingSink } from '@toolhive/proxy/listing-capture';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
@@ -56,7 +57,12 @@ const keys: Readonly<Record<PinnedKind, string>> = {
 };
 
 const greetingKind = 'greeting';
-type Part = PinnedKind | typeof greetingKind;
+/** Derived from the tools, so that a list of all workloads reads no schemas. */
+const costKind = 'cost';
+type Part = PinnedKind | typeof greetingKind | typeof costKind;
+
+/** The estimated tokens of each tool, by the server's name of the tool. */
+export type ToolCosts = Readonly<Record<string, number>>;
 
 /** A part that has not been saved. Without content, only its time has changed. */
 interface Unsaved {
@@ -75,6 +81,7 @@ export class Listings implements Disposable {
   readonly #put: StatementSync;
   readonly #touch: StatementSync;
   readonly #read: StatementSync;
+  readonly #readCosts: StatementSync;
   readonly #unsaved = new Map<WorkloadId, Map<Part, Unsaved>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -95,6 +102,9 @@ export class Listings implements Disposable {
     this.#touch = this.#stored.prepare('UPDATE listings SET at = ? WHERE workload = ? AND part = ?');
     this.#read = this.#stored.prepare(
       'SELECT part, at, is_complete, content FROM listings WHERE workload = ?',
+    );
+    this.#readCosts = this.#stored.prepare(
+      `SELECT workload, content FROM listings WHERE part = '${costKind}'`,
     );
   }
 
@@ -127,10 +137,21 @@ export class Listings implements Disposable {
     for (const { part, at, isComplete, content } of rows) {
       if (at > listing.at) listing.at = at;
       // Written by `#save`.
+      if (part === costKind) continue;
       if (part === greetingKind) listing.greeting = JSON.parse(content) as Greeting;
       else listing.lists[part] = { items: JSON.parse(content) as Item[], isComplete };
     }
     return listing;
+  }
+
+  /** What the tools of each server cost, in one query for all of them. */
+  costs(): ReadonlyMap<WorkloadId, ToolCosts> {
+    this.#save();
+    const rows = this.#orLogged(() => this.#readCosts.all()) ?? [];
+    return new Map(
+      // Written by `#saveParts`.
+      rows.map((row) => [row['workload'] as WorkloadId, JSON.parse(String(row['content'])) as ToolCosts]),
+    );
   }
 
   proxyOptions({ id }: StoredRunConfig, { serverVersion }: PartRun): Partial<ProxyOptions> {
@@ -179,9 +200,12 @@ export class Listings implements Disposable {
         continue;
       }
       const text = JSON.stringify(content.value);
-      this.#put.run(workload, part, at, content.isComplete ? 1 : 0, text);
+      const isComplete = content.isComplete ? 1 : 0;
+      this.#put.run(workload, part, at, isComplete, text);
+      if (part === 'tool')
+        this.#put.run(workload, costKind, at, isComplete, costsOf(content.value as Item[]));
       const known = before.get(part);
-      if (part !== greetingKind && known !== undefined && known !== text) {
+      if (part !== greetingKind && part !== costKind && known !== undefined && known !== text) {
         changes.push(...changesOf(part, JSON.parse(known) as Item[], content.value as readonly Item[]));
       }
     }
@@ -232,6 +256,10 @@ function changesOf(kind: PinnedKind, before: readonly Item[], after: readonly It
     }),
     ...[...old.keys()].filter((name) => !present.has(name)).map((name) => told(name, 'removed')),
   ];
+}
+
+function costsOf(tools: readonly Item[]): string {
+  return JSON.stringify(Object.fromEntries(tools.map((tool) => [nameOf('tool', tool), tokensOfTool(tool)])));
 }
 
 const maxName = 256;

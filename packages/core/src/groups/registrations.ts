@@ -98,8 +98,9 @@ export class Registrations implements AsyncDisposable {
   async discover(): Promise<ClientStatus[]> {
     const installed = await this.#options.files.installed();
     const registered = new Set(this.list().map(({ name }) => name));
-    return clientApplications.map(({ id }) => ({
+    return clientApplications.map(({ id, product }) => ({
       client_type: id,
+      product,
       installed: installed.has(id),
       registered: registered.has(id),
       ...this.#problemOf(id),

@@ -1,6 +1,6 @@
 import { messageOf } from '@toolhive/contract/failure';
 import type { Setting, SettingName, SettingValue } from '@toolhive/contract/setting';
-import { settings } from '@toolhive/contract/settings';
+import { settingChoices, settings } from '@toolhive/contract/settings';
 import type { StateWing } from '../wings/state.ts';
 import type { SupplyWing } from '../wings/supply.ts';
 import { readCertificates, readers } from '@toolhive/state/kinds';
@@ -13,11 +13,13 @@ export function listSettings(core: StateWing): Setting[] {
 
 /** One setting with its current value. */
 export function getSetting({ settings: file }: StateWing, name: SettingName): Setting {
-  const { summary } = definitionOf(name);
+  const { title, kind, summary } = definitionOf(name);
+  const choices = settingChoices[kind];
+  const about = { name, title, ...(choices === undefined ? {} : { choices: [...choices] }), summary };
   try {
-    return { name, summary, value: readSetting(file.current, name) ?? null };
+    return { ...about, value: readSetting(file.current, name) ?? null };
   } catch (thrown) {
-    return { name, summary, value: null, problem: messageOf(thrown) };
+    return { ...about, value: null, problem: messageOf(thrown) };
   }
 }
 

@@ -17,6 +17,7 @@ import { parseReference } from '@toolhive/secrets/reference';
 import { isIsolated } from '../permissions/network.ts';
 import { isLocal, isRemote, packageOf, proxyModeOf, urlOf } from '../run-config/kinds.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
+import { listedParts } from './listed.ts';
 import { revisionOf } from './revision.ts';
 import { describeSignIn } from './sign-in.ts';
 import { authzText, requestedExchange } from './creation/access-settings.ts';
@@ -31,8 +32,12 @@ export function listWorkloads(
   core: GovernanceWing & WorkloadsWing,
   { all, group }: { all?: boolean | undefined; group?: string | undefined },
 ): Workload[] {
+  const costs = core.listings.costs();
   const workloads = [
-    ...core.workloads.all().map((supervisor) => describe(core, supervisor)),
+    ...core.workloads.all().map((supervisor): Workload => ({
+      ...describe(core, supervisor),
+      ...listedParts(supervisor, costs.get(supervisor.id)),
+    })),
     ...core.workloads.setAside.map(describeSetAside),
   ];
   if (group !== undefined) core.groups.require(group);

@@ -21,6 +21,7 @@ const causes: Record<DaemonEvent['type'], string> = {
   'pins.changed': 'A server changed a tool, prompt, or resource since you approved it.',
   'tool.changed': 'The tools, prompts, or resources of a server changed.',
   'approval.requested': 'Changed items of a server wait for your approval.',
+  'update.found': 'A lookup found a newer package version for a workload.',
   reset: 'Events are missing before this one. Read the lists again.',
 };
 

@@ -1,3 +1,4 @@
+import { useDeferredValue, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
 import { audit } from '../../api/resources.ts';
@@ -15,8 +16,14 @@ import { download } from '../../ui/download.ts';
 export function Activity(): ReactNode {
   const [workload, setWorkload] = useQuery('workload');
   const [outcome, setOutcome] = useQuery('outcome');
+  const [search, setSearch] = useQuery('q');
+  const [age, setAge] = useQuery('age');
+  const text = useDeferredValue(search.trim());
+  const since = useMemo(() => sinceOf(age), [age]);
   const resource = audit({
-    limit: 500,
+    limit: maxRecords,
+    ...(text === '' ? {} : { search: text }),
+    ...(since === undefined ? {} : { since }),
     ...(workload === '' ? {} : { workload }),
     ...(outcome === '' ? {} : { outcome: outcome as AuditOutcome }), // one of the options below
   });
@@ -26,6 +33,13 @@ export function Activity(): ReactNode {
       <div className="toolbar">
         <input
           type="search"
+          value={search}
+          maxLength={256}
+          aria-label="Search all records"
+          placeholder="Search all records"
+          onChange={({ target }) => setSearch(target.value)}
+        />
+        <input
           value={workload}
           aria-label="Filter by workload"
           placeholder="Workload"
@@ -35,6 +49,14 @@ export function Activity(): ReactNode {
           <option value="">Every outcome</option>
           {['success', 'failure', 'denied', 'error'].map((each) => (
             <option key={each}>{each}</option>
+          ))}
+        </select>
+        <select value={age} aria-label="Time" onChange={({ target }) => setAge(target.value)}>
+          <option value="">Any time</option>
+          {Object.entries(ages).map(([each, { label }]) => (
+            <option key={each} value={each}>
+              {label}
+            </option>
           ))}
         </select>
         <button
@@ -60,7 +82,11 @@ export function Activity(): ReactNode {
             </p>
           ) : (
             <>
-              <p className="quiet">{count(records.length, 'record')}, the latest first</p>
+              <p className="quiet">
+                {records.length === maxRecords
+                  ? `The latest ${maxRecords} records that match`
+                  : `${count(records.length, 'record')}, the latest first`}
+              </p>
               <Table label="Records" columns={columns} rows={records} keyOf={({ id }) => String(id)} />
             </>
           )
@@ -68,6 +94,20 @@ export function Activity(): ReactNode {
       </Shown>
     </Page>
   );
+}
+
+/** The most records that the page reads. The daemon searches all of them. */
+const maxRecords = 500;
+
+const ages: Readonly<Record<string, { label: string; ms: number }>> = {
+  hour: { label: 'Last hour', ms: 3_600_000 },
+  day: { label: 'Last 24 hours', ms: 86_400_000 },
+  week: { label: 'Last 7 days', ms: 604_800_000 },
+};
+
+function sinceOf(age: string): string | undefined {
+  const ms = Object.hasOwn(ages, age) ? ages[age]?.ms : undefined;
+  return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
 }
 
 const columns: readonly Column<NumberedRecord>[] = [

@@ -2,6 +2,7 @@ import { useDeferredValue, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import { inOrder } from '@toolhive/contract/registry-order';
 import { Link, useLocation, useSearch } from 'wouter';
 import { registries, registryServers, workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
@@ -146,10 +147,9 @@ function Catalog(): ReactNode {
         ))}
       </div>
       <Shown loaded={loaded} name={resource.key} what="the registry">
-        {({ servers, remote_servers: remote, total }) => {
-          const entries = [...servers, ...remote]
-            .toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''))
-            .filter((entry) => [...needs].every((need) => !hasNeed(entry, need)));
+        {(page) => {
+          const { total } = page;
+          const entries = inOrder(page).filter((entry) => [...needs].every((need) => !hasNeed(entry, need)));
           return (
             <>
               <p className="quiet" role="status">

@@ -109,9 +109,7 @@ function EntryForm({
             )}
             {local?.provenance !== undefined && (
               <Pair term="Signed by">
-                <ForeignText>
-                  {local.provenance.signer_identity ?? local.provenance.repository_uri ?? 'not stated'}
-                </ForeignText>
+                <ForeignText>{signerOf(local.provenance)}</ForeignText>
               </Pair>
             )}
           </dl>
@@ -127,6 +125,16 @@ function EntryForm({
       </div>
     </>
   );
+}
+
+/** A workflow is named by its path inside the repository, which says nothing alone. */
+function signerOf({
+  repository_uri: repository,
+  signer_identity: signer,
+}: NonNullable<RegistryServer['provenance']>): string {
+  const isPath = signer?.startsWith('/') === true;
+  if (repository === undefined || (signer !== undefined && !isPath)) return signer ?? 'not stated';
+  return isPath ? `${repository} (${signer.slice(1)})` : repository;
 }
 
 function Pair({ term, children }: { term: string; children: ReactNode }): ReactNode {

@@ -6,12 +6,12 @@ import { client } from '../../api/client.ts';
 import { clients, groups } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
+import { ClientMark } from '../../ui/client-mark.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Findings } from '../../ui/findings.tsx';
+import { count } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table/columns.ts';
-import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
 import { AdoptionSection } from './adoption.tsx';
@@ -22,7 +22,9 @@ export function Clients(): ReactNode {
   const loaded = useResource(clients);
   const { data: allGroups = [] } = useResource(groups);
   const [diagnosis, setDiagnosis] = useState<Diagnosis | undefined>();
-  const [previewed, setPreviewed] = useState<{ name: ClientName; group: string } | undefined>();
+  const [previewed, setPreviewed] = useState<
+    { name: ClientName; product: string; group: string } | undefined
+  >();
   const names = allGroups.map(({ name }) => name);
   const toggle = (name: ClientName, group: string, isOn: boolean): Promise<boolean> =>
     attempt('Cannot change the client', async () => {
@@ -35,70 +37,47 @@ export function Clients(): ReactNode {
     void attempt('Cannot check the client', async () =>
       setDiagnosis(await client.diagnoseClient({ params: { name } })),
     );
-  const columns: readonly Column<Client>[] = [
-    {
-      id: 'name',
-      head: 'Client',
-      width: 8,
-      grow: 1,
-      order: ({ client_type: name }) => name,
-      cell: ({ client_type: name }) => name,
-    },
-    {
-      id: 'state',
-      head: 'State',
-      width: 7.5,
-      grow: 2,
-      order: stateOf,
-      cell: (row) => <State client={row} />,
-    },
-    {
-      id: 'groups',
-      head: 'Groups',
-      width: 9,
-      grow: 3,
-      cell: (row) =>
-        isUsable(row) && (
-          <GroupChoice
-            client={row}
-            groups={names}
-            onChange={(group, isOn) =>
-              isOn
-                ? setPreviewed({ name: row.client_type, group })
-                : void toggle(row.client_type, group, false)
-            }
-          />
-        ),
-    },
-    {
-      id: 'actions',
-      head: 'Actions',
-      kind: 'actions',
-      width: 4.5,
-      cell: (row) =>
-        isUsable(row) && (
-          <Action aria-label={`Check ${row.client_type}`} onClick={() => check(row.client_type)}>
-            Check
-          </Action>
-        ),
-    },
-  ];
   return (
     <Page title="Clients" help="/toolhive/guides-ui/client-configuration">
       <p>
-        ToolHive adds the URLs of running workloads to a client’s configuration file and keeps the URLs up to
-        date. ToolHive changes nothing else in the file.
+        ToolHive adds the URLs of running workloads to a client’s configuration file, keeps them up to date,
+        and changes nothing else in the file.
       </p>
       <AdoptionSection />
       <Shown loaded={loaded} name={clients.key} what="the clients">
-        {(list) => (
-          <Table
-            label="Clients"
-            columns={columns}
-            rows={list.toSorted((a, b) => Number(b.installed) - Number(a.installed))}
-            keyOf={({ client_type: name }) => name}
-          />
-        )}
+        {(list) => {
+          const [found, others] = [list.filter(isUsable), list.filter((each) => !isUsable(each))];
+          return (
+            <>
+              {found.length === 0 && <p>No supported client was found on this machine.</p>}
+              <ul className="cards" aria-label="Clients on this machine">
+                {found.map((each) => (
+                  <ClientCard
+                    key={each.client_type}
+                    client={each}
+                    groups={names}
+                    onCheck={() => check(each.client_type)}
+                    onChange={(group, isOn) =>
+                      isOn
+                        ? setPreviewed({ name: each.client_type, product: each.product, group })
+                        : void toggle(each.client_type, group, false)
+                    }
+                  />
+                ))}
+              </ul>
+              <details>
+                <summary>{count(others.length, 'other supported client')}, not found on this machine</summary>
+                <ul className="plain client-list">
+                  {others.map(({ client_type: id, product }) => (
+                    <li key={id}>
+                      <ClientMark id={id} product={product} /> {product} <span className="quiet">{id}</span>
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            </>
+          );
+        }}
       </Shown>
       {previewed !== undefined && (
         <Preview
@@ -126,29 +105,49 @@ type Client = ClientStatus & { groups: readonly string[] };
 
 const isUsable = ({ installed, registered }: Client): boolean => installed || registered;
 
-function stateOf({ installed, registered, problem }: Client): number {
-  return problem !== undefined ? 0 : registered ? 1 : installed ? 2 : 3;
-}
-
-function State({ client: { installed, registered, problem } }: { client: Client }): ReactNode {
+function ClientCard({
+  client: each,
+  groups: all,
+  onCheck,
+  onChange,
+}: {
+  client: Client;
+  groups: readonly string[];
+  onCheck: () => void;
+  onChange: (group: string, isOn: boolean) => void;
+}): ReactNode {
+  const { client_type: id, product, installed, registered, problem } = each;
   return (
-    <>
-      {registered && <span className="badge">connected</span>}{' '}
-      {!installed && <span className="quiet">not installed</span>}
-      {problem !== undefined && (
-        <span className="problem">
-          <ForeignText>{problem}</ForeignText>
-        </span>
+    <li className="card client-card">
+      <div className="client-head">
+        <ClientMark id={id} product={product} />
+        <h2>{product}</h2>
+        <Action aria-label={`Check ${product}`} onClick={onCheck}>
+          Check
+        </Action>
+      </div>
+      <p className="quiet">
+        {id}
+        {!installed && ', not found on this machine'}
+      </p>
+      {registered && (
+        <p>
+          <span className="badge">registered</span>{' '}
+          <span className="quiet">ToolHive has written its file. The client may need a restart.</span>
+        </p>
       )}
-    </>
+      {problem !== undefined && (
+        <p className="problem">
+          <ForeignText>{problem}</ForeignText>
+        </p>
+      )}
+      <GroupChoice client={each} groups={all} onChange={onChange} />
+    </li>
   );
 }
 
-/** The groups in a row. The dialog of the row has all of them. */
-const maxChoices = 3;
-
 function GroupChoice({
-  client: { client_type: name, groups: registeredIn },
+  client: { product, groups: registeredIn },
   groups: all,
   onChange,
 }: {
@@ -158,7 +157,7 @@ function GroupChoice({
 }): ReactNode {
   return (
     <fieldset>
-      <legend className="visually-hidden">Groups that {name} sees</legend>
+      <legend>Groups that {product} sees</legend>
       {all.map((group) => (
         <label key={group} className="choice">
           <input
@@ -169,7 +168,6 @@ function GroupChoice({
           <span>{group}</span>
         </label>
       ))}
-      {all.length > maxChoices && <span className="more quiet">and {all.length - maxChoices} more</span>}
     </fieldset>
   );
 }

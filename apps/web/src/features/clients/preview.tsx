@@ -11,11 +11,13 @@ import { ForeignText } from '../../ui/text.tsx';
 /** A preview of the changes to a client's configuration file. */
 export function Preview({
   name,
+  product,
   group,
   onClose,
   onAccept,
 }: {
   name: ClientName;
+  product: string;
   group: string;
   onClose: () => void;
   onAccept: () => void;
@@ -23,7 +25,7 @@ export function Preview({
   const resource = clientPreview(name, group);
   const loaded = useResource(resource);
   return (
-    <Dialog title={`Connect ${name} to the group ${group}`} onClose={onClose}>
+    <Dialog title={`Connect ${product} to the group ${group}`} onClose={onClose}>
       <Shown loaded={loaded} name={resource.key} what="the change">
         {({ path, exists, changes, diff, problem }) => (
           <>

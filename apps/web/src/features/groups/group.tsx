@@ -169,7 +169,7 @@ function Members({ group }: { group: Group }): ReactNode {
             <p className="quiet">No supported client was found on this machine.</p>
           ) : (
             <ul>
-              {shown.map(({ client_type: type }) => (
+              {shown.map(({ client_type: type, product }) => (
                 <li key={type}>
                   <label className="choice">
                     <input
@@ -177,7 +177,7 @@ function Members({ group }: { group: Group }): ReactNode {
                       checked={group.registered_clients.includes(type)}
                       onChange={({ target }) => void toggle(type, target.checked)}
                     />
-                    {type}
+                    {product}
                   </label>
                 </li>
               ))}

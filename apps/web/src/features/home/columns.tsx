@@ -1,11 +1,7 @@
-import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Group } from '@toolhive/contract/group';
-import type { Permissions } from '@toolhive/contract/network';
-import type { Workload } from '@toolhive/contract/workload';
+import type { Workload, WorkloadAccess } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
-import { permissions, workload } from '../../api/resources.ts';
-import { useResource } from '../../api/store.ts';
 import { isActive } from '../../ui/actions.ts';
 import { Icon } from '../../ui/drawing/icon.tsx';
 import type { IconName } from '../../ui/drawing/icon.tsx';
@@ -116,7 +112,30 @@ export const homeColumns: readonly Column<HomeRow>[] = [
     head: 'Access',
     width: 4.5,
     rank: 5,
-    cell: ({ workload: { name, remote } }) => (remote ? null : <Doors name={name} />),
+    order: ({ workload: { access } }) => access && openness(access),
+    cell: ({ workload: { access } }) => access && <Doors access={access} />,
+  },
+  {
+    id: 'tokens',
+    head: 'Tokens',
+    kind: 'number',
+    width: 5,
+    rank: 7.5,
+    order: ({ workload: { tool_tokens: tokens } }) => tokens,
+    cell: ({ workload: { tool_tokens: tokens } }) => tokens?.toLocaleString('en'),
+  },
+  {
+    id: 'update',
+    head: 'Update',
+    width: 5.5,
+    rank: 10,
+    order: ({ workload: { newer_version: newer } }) => newer,
+    cell: ({ workload: { name, newer_version: newer } }) =>
+      newer && (
+        <Link href={`/w/${encodeURIComponent(name)}`}>
+          <ForeignText>{newer}</ForeignText>
+        </Link>
+      ),
   },
   {
     id: 'actions',
@@ -197,24 +216,9 @@ export function CallLine({ figures }: { figures: Figures | undefined }): ReactNo
   );
 }
 
-/** A row that is scrolled past needs no request. */
-const restMs = 150;
-
 /** The access of a server as three doors. */
-function Doors({ name }: { name: string }): ReactNode {
-  const [isResting, setResting] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setResting(true), restMs);
-    return () => clearTimeout(timer);
-  }, []);
-  return isResting ? <LoadedDoors name={name} /> : null;
-}
-
-function LoadedDoors({ name }: { name: string }): ReactNode {
-  const { data } = useResource(permissions(name));
-  const { data: details } = useResource(workload(name));
-  if (data === undefined) return null;
-  const doors = doorsOf(data, details?.secrets?.length ?? 0);
+function Doors({ access }: { access: WorkloadAccess }): ReactNode {
+  const doors = doorsOf(access);
   const label = doors.map(({ says }) => says).join(', ');
   return (
     <span className="doors" role="img" aria-label={label} title={label}>
@@ -234,26 +238,34 @@ interface Door {
   says: string;
 }
 
-function doorsOf({ network, mounts, privileged }: Permissions, secrets: number): Door[] {
-  const isWritable = mounts.some(({ read_only: isReadOnly }) => !isReadOnly);
-  const files: Door =
-    privileged || isWritable
-      ? { icon: 'files', state: 'open', says: 'changes files' }
-      : mounts.length > 0
-        ? { icon: 'files', state: 'ajar', says: 'reads files' }
-        : { icon: 'files', state: 'shut', says: 'no files' };
-  const isListed = network.kind === 'rules' && network.hosts !== undefined && network.enforced;
-  const connections: Door =
-    network.kind === 'none' && network.enforced
-      ? { icon: 'network', state: 'shut', says: 'no network' }
-      : isListed
-        ? { icon: 'network', state: 'ajar', says: `only ${count(network.hosts?.length ?? 0, 'host')}` }
-        : { icon: 'network', state: 'open', says: 'every public host' };
-  const keys: Door =
-    secrets > 0
-      ? { icon: 'secrets', state: 'ajar', says: count(secrets, 'secret') }
-      : { icon: 'secrets', state: 'shut', says: 'no secrets' };
-  return [files, connections, keys];
+const files: Record<WorkloadAccess['files'], Omit<Door, 'icon'>> = {
+  none: { state: 'shut', says: 'no files' },
+  read: { state: 'ajar', says: 'reads files' },
+  write: { state: 'open', says: 'changes files' },
+};
+
+const networks: Record<WorkloadAccess['network'], Omit<Door, 'icon'>> = {
+  none: { state: 'shut', says: 'no network' },
+  hosts: { state: 'ajar', says: 'only some hosts' },
+  public: { state: 'open', says: 'every public host' },
+  any: { state: 'open', says: 'every host' },
+};
+
+function doorsOf(access: WorkloadAccess): Door[] {
+  const says = access.hosts === undefined ? {} : { says: `only ${count(access.hosts, 'host')}` };
+  return [
+    { icon: 'files', ...files[access.files] },
+    { icon: 'network', ...networks[access.network], ...says },
+    access.secrets > 0
+      ? { icon: 'secrets', state: 'ajar', says: count(access.secrets, 'secret') }
+      : { icon: 'secrets', state: 'shut', says: 'no secrets' },
+  ];
+}
+
+/** The more doors are open, the higher. */
+function openness(access: WorkloadAccess): number {
+  const weights = { shut: 0, ajar: 1, open: 10 };
+  return doorsOf(access).reduce((sum, { state }) => sum + weights[state], 0);
 }
 
 /** Whether a filter finds a workload: each word in its name, group, status, source, or labels. */

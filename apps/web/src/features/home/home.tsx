@@ -27,6 +27,7 @@ import { useFigures } from './figures.ts';
 import { Installations } from './installations.tsx';
 import { Panel } from './panel.tsx';
 import { Picture } from './picture.tsx';
+import { UpdateAction } from './update-action.tsx';
 
 /** All workloads: a picture of their connections, a list, and the selected one. */
 export function Home(): ReactNode {
@@ -133,6 +134,7 @@ function SelectionActions({ names, onClear }: { names: readonly string[]; onClea
       <Action onClick={() => void startWorkloads(names)}>Start</Action>
       <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
       <Action onClick={() => void restartWorkloads(names)}>Restart</Action>
+      <UpdateAction names={names} />
       <Action
         className="dangerous"
         onClick={() => {

@@ -58,7 +58,7 @@ export function Registries(): ReactNode {
                 <div>
                   <dt>Content</dt>
                   <dd>
-                    {count(registry.server_count, 'server')}, last updated{' '}
+                    {count(registry.server_count, 'local server')}, last updated{' '}
                     {registry.last_updated === '' ? 'at an unknown time' : dateTime(registry.last_updated)}
                   </dd>
                 </div>

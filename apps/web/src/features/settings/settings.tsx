@@ -1,9 +1,11 @@
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Setting } from '@toolhive/contract/setting';
 import { client } from '../../api/client.ts';
 import { daemon, settings, version } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
+import { notificationState, switchNotifications } from '../../notifications/notifications.ts';
+import type { NotificationState } from '../../notifications/notifications.ts';
 import { Action } from '../../ui/action.tsx';
 import { dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
@@ -38,6 +40,7 @@ export function Settings(): ReactNode {
           </label>
         ))}
       </fieldset>
+      <NotificationSwitch />
       <h2>Daemon</h2>
       <dl className="pairs">
         <div>
@@ -66,13 +69,61 @@ export function Settings(): ReactNode {
   );
 }
 
+const notificationTexts: Record<NotificationState, string> = {
+  unsupported: 'This browser cannot show notifications.',
+  refused: 'The browser refuses notifications of this page. Its site settings allow them again.',
+  off: 'For this browser. It asks for your permission.',
+  on: 'For this browser, while a tab or the installed app is open.',
+};
+
+function NotificationSwitch(): ReactNode {
+  const [state, setState] = useState(notificationState);
+  const id = useId();
+  return (
+    <fieldset>
+      <legend>Notifications</legend>
+      <label className="choice">
+        <input
+          type="checkbox"
+          role="switch"
+          aria-describedby={id}
+          checked={state === 'on'}
+          disabled={state === 'unsupported' || state === 'refused'}
+          onChange={({ target }) =>
+            void attempt('Cannot change notifications', async () =>
+              setState(await switchNotifications(target.checked)),
+            )
+          }
+        />
+        Notify about failures, changed tools, and found updates
+      </label>
+      <p id={id} className="quiet">
+        {notificationTexts[state]}
+      </p>
+    </fieldset>
+  );
+}
+
+const choiceLabels: Record<string, string> = {
+  true: 'yes',
+  false: 'no',
+  public: 'every public host',
+  none: 'no network',
+  ask: 'ask for a profile',
+};
+
+function sentence(summary: string): string {
+  return `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
+}
+
 const labels: Record<Theme, string> = { system: 'Same as the system', light: 'Light', dark: 'Dark' };
 
-function SettingRow({ setting: { name, summary, value, problem } }: { setting: Setting }): ReactNode {
+function SettingRow({ setting }: { setting: Setting }): ReactNode {
+  const { name, title, choices, summary, value, problem } = setting;
   const stored = value === null ? '' : Array.isArray(value) ? value.join(',') : String(value);
   const [text, setText] = useState(stored);
   const save = (next: string | null): Promise<boolean> =>
-    attempt(`Cannot change ${name}`, async () => {
+    attempt(`Cannot change ${title}`, async () => {
       await (next === null
         ? client.unsetSetting({ params: { name } })
         : client.changeSetting({ params: { name }, body: { value: next } }));
@@ -84,12 +135,12 @@ function SettingRow({ setting: { name, summary, value, problem } }: { setting: S
         className="setting"
         onSubmit={(event) => {
           event.preventDefault();
-          void save(text);
+          void save(text === '' ? null : text);
         }}
       >
         <div>
-          <label htmlFor={`setting-${name}`}>{name}</label>
-          <p className="quiet">{summary}</p>
+          <label htmlFor={`setting-${name}`}>{title}</label> <code className="quiet">{name}</code>
+          <p className="quiet">{sentence(summary)}</p>
           {problem !== undefined && (
             <p className="problem">
               <ForeignText>{problem}</ForeignText>
@@ -97,21 +148,31 @@ function SettingRow({ setting: { name, summary, value, problem } }: { setting: S
           )}
         </div>
         <div className="setting-value">
-          <input
-            id={`setting-${name}`}
-            value={text}
-            placeholder="not set"
-            autoComplete="off"
-            onChange={({ target }) => setText(target.value)}
-          />
-          <Action type="submit" disabled={text === stored || text === ''} aria-label={`Save ${name}`}>
+          {choices === undefined ? (
+            <input
+              id={`setting-${name}`}
+              value={text}
+              placeholder="not set"
+              autoComplete="off"
+              onChange={({ target }) => setText(target.value)}
+            />
+          ) : (
+            <select id={`setting-${name}`} value={text} onChange={({ target }) => setText(target.value)}>
+              <option value="">not set</option>
+              {choices.map((choice) => (
+                <option key={choice} value={choice}>
+                  {choiceLabels[choice] ?? choice}
+                </option>
+              ))}
+            </select>
+          )}
+          <Action
+            type="submit"
+            disabled={text === stored && problem === undefined}
+            aria-label={`Save ${title}`}
+          >
             Save
           </Action>
-          {value !== null && (
-            <Action aria-label={`Unset ${name}`} onClick={() => void save(null)}>
-              Unset
-            </Action>
-          )}
         </div>
       </form>
     </li>

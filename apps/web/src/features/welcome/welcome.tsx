@@ -106,7 +106,9 @@ function Steps(): ReactNode {
           files or the network.
         </p>
         {isRunning ? (
-          <p className="good">✓ {firstServer} is running</p>
+          <p className="good">
+            ✓ The server <strong>{firstServer}</strong> is running
+          </p>
         ) : (
           <Action className="primary" disabled={progress !== undefined} onClick={() => void run()}>
             Run {firstServer}
@@ -173,10 +175,10 @@ function ConnectClient(): ReactNode {
                 </p>
               )}
               <ul className="rows">
-                {installed.map(({ client_type: name, registered, problem }) => (
+                {installed.map(({ client_type: name, product, registered, problem }) => (
                   <li key={name} className="row">
                     <span className="row-main">
-                      <strong>{name}</strong>
+                      <strong>{product}</strong>
                       {problem !== undefined && (
                         <span className="problem">
                           <ForeignText>{problem}</ForeignText>
@@ -184,9 +186,9 @@ function ConnectClient(): ReactNode {
                       )}
                     </span>
                     {registered ? (
-                      <span className="good">✓ connected</span>
+                      <span className="good">✓ registered</span>
                     ) : (
-                      <Action aria-label={`Connect ${name}`} onClick={() => void connect(name)}>
+                      <Action aria-label={`Connect ${product}`} onClick={() => void connect(name)}>
                         Connect
                       </Action>
                     )}
@@ -196,8 +198,8 @@ function ConnectClient(): ReactNode {
               {failure !== undefined && <Failure failure={failure} title="Cannot connect the client" />}
               {(connected.length > 0 || installed.length === 0) && (
                 <p>
-                  You are done. <Link href="/">See your workloads</Link> or{' '}
-                  <Link href="/add">add another server</Link>.
+                  You are done. The client may need a restart to read its changed file.{' '}
+                  <Link href="/">See your workloads</Link> or <Link href="/add">add another server</Link>.
                 </p>
               )}
             </>

@@ -1,5 +1,5 @@
 import type { Command } from '../../command.ts';
-import { timeFlags } from '../flags.ts';
+import { searchFlag, timeFlags } from '../flags.ts';
 
 /** The audit log: who did what, and whether the records are unchanged. */
 export const auditCommands: readonly Command[] = [
@@ -35,6 +35,7 @@ export const auditCommands: readonly Command[] = [
         value: 'USER',
         description: 'Only actions of this user, by name or ID',
       },
+      searchFlag('records whose type, outcome, workload, user, client, object, origin, or reason contains'),
       ...timeFlags('records'),
       {
         name: 'limit',

@@ -2,25 +2,24 @@ import type { AuditRecord, NumberedAuditRecord } from '@toolhive/contract/audit'
 import { invalid } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
-import { timeFrom } from '../../time-flag.ts';
+import { partFrom } from '../../part-flags.ts';
 import { oneLine } from '../../out.ts';
 import type { Colour, Page } from '../../out.ts';
 
 /** Shows the newest audit records, and continues with further ones if asked to. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const isFollowing = flags.has('follow');
-  if (isFollowing && flags.isGiven('until'))
-    throw invalid('--follow and --until cannot be used together', { hint: 'omit one of them' });
+  const { until, ...part } = partFrom(flags, ['until']);
   const filters = {
     workload: flags.text('workload'),
     type: flags.text('type'),
     outcome: flags.text('outcome') as AuditRecord['outcome'] | undefined, // one of the choices
     user: flags.text('user'),
-    since: timeFrom(flags.text('since'), 'since'),
+    ...part,
   };
   const query = {
     ...filters,
-    until: timeFrom(flags.text('until'), 'until'),
+    until,
     limit: limitFrom(flags.number('limit') ?? 100),
   };
   const daemon = await client();

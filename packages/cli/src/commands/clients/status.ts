@@ -8,11 +8,12 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   out.result(clients, (page) => {
     const mark = (isSo: boolean): string => (isSo ? page.paint('green', 'yes') : page.paint('dim', 'no'));
     page.table(
-      ['CLIENT TYPE', 'INSTALLED', 'REGISTERED'],
-      clients.map(({ client_type: type, installed, registered }) => [
+      ['CLIENT TYPE', 'INSTALLED', 'REGISTERED', 'PRODUCT'],
+      clients.map(({ client_type: type, product, installed, registered }) => [
         type,
         mark(installed),
         mark(registered),
+        product,
       ]),
     );
     noteProblems(

@@ -1,6 +1,7 @@
 import type { NetworkDecision } from '@toolhive/contract/network';
 import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
+import { isPart, partFrom } from '../../part-flags.ts';
 import type { Page } from '../../out.ts';
 
 /** Shows the decisions about a server's connections, and optionally follows new ones. */
@@ -11,11 +12,16 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
+  const isFollowing = flags.has('follow');
+  const verdict = flags.has('denied') ? ('denied' as const) : undefined;
+  const part = partFrom(flags, ['search', 'since', 'until']);
   const daemon = await client();
-  const query = { verdict: flags.has('denied') ? ('denied' as const) : undefined };
-  const call = { params: { name }, query };
-  if (!flags.has('follow')) {
-    const { decisions } = await daemon.listNetworkDecisions(call, { signal });
+  const call = { params: { name }, query: { verdict } };
+  if (!isFollowing) {
+    const query = { verdict, ...part };
+    const { decisions } = await daemon.listNetworkDecisions({ params: { name }, query }, { signal });
+    if (isPart(part) && decisions.length === 0)
+      return out.result(decisions, (page) => page.line('No decisions match.'));
     return out.result(decisions, (page) => show(page, decisions, name));
   }
   try {

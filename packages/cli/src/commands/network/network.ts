@@ -1,4 +1,5 @@
 import type { Argument, Command } from '../../command.ts';
+import { searchFlag, timeFlags } from '../flags.ts';
 
 const workload: Argument = {
   name: 'name',
@@ -30,8 +31,15 @@ export const networkCommands: readonly Command[] = [
         kind: 'boolean',
         description: 'Show new connection attempts, until Ctrl-C',
       },
+      searchFlag('decisions whose host, port, rule, or reason contains'),
+      ...timeFlags('decisions'),
     ],
-    examples: ['thv network github', 'thv network github --denied', 'thv network github --follow'],
+    examples: [
+      'thv network github',
+      'thv network github --denied --since 1h',
+      'thv network github --search example.com',
+      'thv network github --follow',
+    ],
     load: () => import('./decisions.ts'),
   },
   {

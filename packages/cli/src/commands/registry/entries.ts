@@ -1,23 +1,20 @@
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import { inOrder } from '@toolhive/contract/registry-order';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 
 /** A registry entry, local or remote. */
 export type Entry = RegistryServer | RegistryRemoteServer;
 
-/** The registry entries by name, or one page of them. Reports problems with the registry on standard error. */
+/** The registry entries by name, or by relevance, or one page of them. Reports problems with the registry on standard error. */
 export async function listEntries(
   { client, flags, out, signal }: CommandCall,
   search?: string,
 ): Promise<{ entries: Entry[]; total: number }> {
   const daemon = await client();
   const [limit, offset] = [flags.number('limit'), flags.number('offset')];
-  const {
-    servers,
-    remote_servers: remote,
-    total,
-  } = await daemon.listRegistryServers(
+  const found = await daemon.listRegistryServers(
     { params: { name: defaultRegistry }, query: { search, limit: limit || undefined, offset } },
     { signal },
   );
@@ -27,7 +24,7 @@ export async function listEntries(
     if (stale === true) out.note('note: this is the last known content');
     if (skipped !== undefined) out.note(`note: ${skipped} of its entries cannot be used`);
   }
-  const entries = [...servers, ...remote].toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const [entries, { total }] = [inOrder(found), found];
   if (entries.length < total) {
     const first = (offset ?? 0) + 1;
     out.note(`note: entries ${first} to ${first + entries.length - 1} of ${total}; use --offset for others`);

@@ -55,11 +55,22 @@ function containerLines(entry: RegistryServer): string[] {
       ...read.map((path) => `reads ${path}`),
       ...write.map((path) => `writes ${path}`),
       ...(network?.mode ? [`uses the network ${network.mode}`] : []),
-      ...(outbound?.insecure_allow_all === true ? ['reaches every host'] : []),
-      ...(outbound?.allow_host ?? []).map((host) => `reaches ${host}`),
-      ...(outbound?.allow_port ?? []).map((port) => `reaches port ${port}`),
+      ...reachedHosts(outbound).map((host) => `reaches ${host}${onPorts(outbound?.allow_port)}`),
     ]),
   ];
+}
+
+type Outbound = NonNullable<NonNullable<RegistryServer['permissions']>['network']>['outbound'];
+
+function reachedHosts(outbound: Outbound): readonly string[] {
+  if (outbound?.insecure_allow_all === true) return ['every host'];
+  const hosts = outbound?.allow_host ?? [];
+  return hosts.length === 0 && (outbound?.allow_port ?? []).length > 0 ? ['every public host'] : hosts;
+}
+
+/** Hosts and ports are one grant: a host without its port cannot be reached. */
+function onPorts(ports: readonly number[] = []): string {
+  return ports.length === 0 ? '' : ` on port ${ports.join(' or ')}`;
 }
 
 function remoteLines({ url, headers, oauth_config: oauth }: RegistryRemoteServer): string[] {

@@ -1,5 +1,5 @@
 import type { Argument, Command } from '../../command.ts';
-import { timeFlags, workload } from '../flags.ts';
+import { searchFlag, timeFlags, workload } from '../flags.ts';
 
 const severalWorkloads: Argument = {
   ...workload,
@@ -45,13 +45,7 @@ export const trafficCommands: readonly Command[] = [
         description: 'Only calls about this tool, prompt, or resource',
       },
       { name: 'client', kind: 'string', value: 'NAME', description: 'Only calls of clients with this name' },
-      {
-        name: 'search',
-        kind: 'string',
-        value: 'TEXT',
-        description:
-          'Only calls whose client, method, item, or reason contains this text, in any letter case',
-      },
+      searchFlag('calls whose client, method, item, or reason contains'),
       ...timeFlags('calls'),
       {
         name: 'own-reads',

@@ -1,4 +1,5 @@
 import type { CommandCall } from '../../command.ts';
+import { isPart, partFrom } from '../../part-flags.ts';
 import { followLog } from './log-text.ts';
 
 /** Prints the last output of a server or the last notes of its proxy, and optionally follows the log. */
@@ -10,6 +11,7 @@ export async function run(call: CommandCall): Promise<void> {
     client,
     signal,
   } = call;
+  const part = partFrom(flags, ['search', 'until']);
   const daemon = await client();
   const read = flags.has('proxy') ? daemon.getProxyLogs : daemon.getWorkloadLogs;
   const follow = flags.has('follow') ? 'true' : undefined;
@@ -17,7 +19,7 @@ export async function run(call: CommandCall): Promise<void> {
   try {
     await followLog(out, (onText) =>
       read(
-        { params: { name }, query: { tail: flags.number('tail'), follow } },
+        { params: { name }, query: { tail: flags.number('tail'), follow, ...part } },
         {
           signal,
           onText: (piece) => {
@@ -32,6 +34,8 @@ export async function run(call: CommandCall): Promise<void> {
     if (follow === undefined || !signal.aborted) throw thrown;
     return;
   }
-  if (isEmpty)
+  if (!isEmpty) return;
+  if (isPart(part)) out.note('No lines match.');
+  else
     out.note(flags.has('proxy') ? `The proxy of ${name} has noted nothing.` : `${name} has written nothing.`);
 }

@@ -252,6 +252,10 @@ test('the help of logs leads to prune', () => {
       -p, --proxy          Show the proxy log instead
           --tail LINES     The maximum number of lines, counted from the end. The default is 100, or all
                            lines with --proxy
+          --search TEXT    Only lines that contain this text, in any letter case
+          --since TIME     Only lines from this time on: 2026-01-31T09:00:00Z, or a duration before now
+                           such as 2h
+          --until TIME     Only lines before this time, written like --since
           --format FORMAT  The output format (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
@@ -259,6 +263,7 @@ test('the help of logs leads to prune', () => {
       $ thv logs filesystem
       $ thv logs filesystem --follow
       $ thv logs filesystem --proxy --tail 20
+      $ thv logs filesystem --search error --since 2h
     "
   `);
 });

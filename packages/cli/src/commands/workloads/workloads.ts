@@ -1,7 +1,7 @@
 import { formatWith } from '../../command.ts';
 import type { Argument, Command, Flag } from '../../command.ts';
 import { clusterFlags } from '../cluster/cluster.ts';
-import { group, workload } from '../flags.ts';
+import { group, searchFlag, timeFlags, workload } from '../flags.ts';
 import { runFlags, storeSecrets } from './run-flags.ts';
 
 const all: Flag = { name: 'all', kind: 'boolean', description: 'All workloads' };
@@ -253,11 +253,14 @@ export const workloadCommands: readonly Command[] = [
         description:
           'The maximum number of lines, counted from the end. The default is 100, or all lines with --proxy',
       },
+      searchFlag('lines that contain'),
+      ...timeFlags('lines'),
     ],
     examples: [
       'thv logs filesystem',
       'thv logs filesystem --follow',
       'thv logs filesystem --proxy --tail 20',
+      'thv logs filesystem --search error --since 2h',
     ],
     load: () => import('./logs.ts'),
   },

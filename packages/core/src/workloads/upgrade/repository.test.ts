@@ -1,12 +1,13 @@
 // @suite system
 import { join } from 'node:path';
+import type { DaemonEvent } from '@toolhive/contract/event';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import { type GitServer, openGitServer } from '@toolhive/runtime/testing/git-server';
 import { beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../core.ts';
 import { makeHome, openTestCore } from '../../testing/test-core.ts';
 import { createWorkload } from '../creation/create.ts';
-import { getWorkload } from '../describe.ts';
+import { getWorkload, listWorkloads } from '../describe.ts';
 import { findUpdate, upgradeWorkload } from './upgrade.ts';
 
 let git: GitServer;
@@ -58,6 +59,28 @@ test('a package from Git is outdated when its branch has another commit, and an 
     `npx://git+${git.origin}/owner/server@${second}#ref=main`,
   );
   expect(await findUpdate(core, name, call)).toMatchObject({ current: second, outdated: false });
+});
+
+test('lists show a newer version from its lookup until the upgrade, and events tell of it once', async () => {
+  await commit('first');
+  const { name } = await createWorkload(core, { image: `npx://git+${git.origin}/owner/server#main` }, call);
+  const newer = () => listWorkloads(core, { all: true })[0]?.newer_version;
+  const second = await commit('second');
+  const unasked = newer();
+
+  await findUpdate(core, name, call);
+  await findUpdate(core, name, call);
+  const asked = newer();
+  await upgradeWorkload(core, name, second, call);
+
+  expect([unasked, asked, newer()]).toEqual([undefined, second, undefined]);
+  core.events.emit({ type: 'secrets.changed' }); // the last one
+  const told: DaemonEvent[] = [];
+  for await (const { event } of core.events.watch('0', call.signal)) {
+    if (event.type === 'secrets.changed') break;
+    if (event.type === 'update.found') told.push(event);
+  }
+  expect(told).toEqual([{ type: 'update.found', at: expect.any(String) as string, name, version: second }]);
 });
 
 test('a package that is pinned to a commit is compared with the default branch', async () => {

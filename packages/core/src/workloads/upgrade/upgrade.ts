@@ -12,6 +12,7 @@ import { isYoung } from '@toolhive/registry/package-age';
 import { installationSettings } from '@toolhive/state/values';
 import { packageSourceOf } from '../../supervision/launch.ts';
 import { editWorkload } from '../creation/create.ts';
+import { rememberUpdate } from '../known-updates.ts';
 import { isRemote, packageOf } from '../../run-config/kinds.ts';
 import { trustedFor } from '../creation/trust.ts';
 import { findBundleUpdate, requireBundleConfig } from './bundle.ts';
@@ -20,8 +21,21 @@ import { isNewer } from './version-order.ts';
 
 type Call = Pick<PrepareOptions, 'report' | 'signal'>;
 
-/** Looks up a newer version of a workload's package. Installs nothing. */
+/** Looks up a newer version of a workload's package, which lists show from then on. Installs nothing. */
 export async function findUpdate(
+  core: Core,
+  name: string,
+  options: Call & { withChanges?: boolean },
+): Promise<WorkloadUpdate> {
+  const supervisor = core.workloads.require(name);
+  const update = await lookUpUpdate(core, name, options);
+  const { newest: version, reason } = update;
+  if (reason === undefined && rememberUpdate(supervisor, update) && version !== undefined)
+    core.events.emit({ type: 'update.found', name, version });
+  return update;
+}
+
+async function lookUpUpdate(
   core: Core,
   name: string,
   { withChanges = false, ...call }: Call & { withChanges?: boolean },
