@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Group } from '@toolhive/contract/group';
-import type { Permissions } from '@toolhive/contract/network';
 import type { Workload } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
 import { permissions, workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { isActive } from '../../ui/actions.ts';
+import { doorsOf } from '../../ui/doors.tsx';
 import { Icon } from '../../ui/drawing/icon.tsx';
-import type { IconName } from '../../ui/drawing/icon.tsx';
 import { Sparkline } from '../../ui/drawing/sparkline.tsx';
 import { count, duration } from '../../ui/format.ts';
 import { SignIn } from '../../ui/sign-in.tsx';
@@ -214,7 +213,7 @@ function LoadedDoors({ name }: { name: string }): ReactNode {
   const { data } = useResource(permissions(name));
   const { data: details } = useResource(workload(name));
   if (data === undefined) return null;
-  const doors = doorsOf(data, details?.secrets?.length ?? 0);
+  const doors = doorsOf(data, details?.secrets?.map(({ name: secret }) => secret) ?? []);
   const label = doors.map(({ says }) => says).join(', ');
   return (
     <span className="doors" role="img" aria-label={label} title={label}>
@@ -225,35 +224,6 @@ function LoadedDoors({ name }: { name: string }): ReactNode {
       ))}
     </span>
   );
-}
-
-interface Door {
-  icon: IconName;
-  /** How far it is open. */
-  state: 'shut' | 'ajar' | 'open';
-  says: string;
-}
-
-function doorsOf({ network, mounts, privileged }: Permissions, secrets: number): Door[] {
-  const isWritable = mounts.some(({ read_only: isReadOnly }) => !isReadOnly);
-  const files: Door =
-    privileged || isWritable
-      ? { icon: 'files', state: 'open', says: 'changes files' }
-      : mounts.length > 0
-        ? { icon: 'files', state: 'ajar', says: 'reads files' }
-        : { icon: 'files', state: 'shut', says: 'no files' };
-  const isListed = network.kind === 'rules' && network.hosts !== undefined && network.enforced;
-  const connections: Door =
-    network.kind === 'none' && network.enforced
-      ? { icon: 'network', state: 'shut', says: 'no network' }
-      : isListed
-        ? { icon: 'network', state: 'ajar', says: `only ${count(network.hosts?.length ?? 0, 'host')}` }
-        : { icon: 'network', state: 'open', says: 'every public host' };
-  const keys: Door =
-    secrets > 0
-      ? { icon: 'secrets', state: 'ajar', says: count(secrets, 'secret') }
-      : { icon: 'secrets', state: 'shut', says: 'no secrets' };
-  return [files, connections, keys];
 }
 
 /** Whether a filter finds a workload: each word in its name, group, status, source, or labels. */
