@@ -43,9 +43,13 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** A warning for people: with their kind of times, and without its mark and its commands, which have buttons here. */
-export function withoutCommands(warning: string): string {
-  const sentences = warning.replace(/^WARNING: /, '').split(/(?<=\.) /);
+/** A text for people: with their kind of times, and without its mark and its commands, which have buttons here. */
+export function withoutCommands(text: string): string {
+  const advice = /; to fix it, [^]*?\bthv [a-z][^]*?(?= \(next attempt|; the last output|$)/g;
+  const sentences = text
+    .replace(/^WARNING: /, '')
+    .replaceAll(advice, '')
+    .split(/(?<=\.) /);
   return sentences
     .filter((sentence) => !/\bthv [a-z]/.test(sentence))
     .join(' ')

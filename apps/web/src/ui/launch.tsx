@@ -4,11 +4,9 @@ import type { ThvError } from '@toolhive/contract/failure';
 import { risks, risksIn } from '@toolhive/contract/risk';
 import type { Risk } from '@toolhive/contract/risk';
 import { client } from '../api/client.ts';
-import { secrets } from '../api/resources.ts';
-import { failureOf, refresh, useResource } from '../api/store.ts';
+import { failureOf, refresh } from '../api/store.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
-import { SecretStore } from './secret-store.tsx';
 import { Failure } from './states.tsx';
 import { ForeignText } from './text.tsx';
 import { asCommand, requestOf } from './workload-draft.ts';
@@ -91,7 +89,6 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
       setController(undefined);
     }
   };
-  const isLocked = useResource(secrets).data?.provider.locked === true;
   const isConsentOpen = asked.some((risk) => !accepted.includes(risk));
   return (
     <>
@@ -116,9 +113,6 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
       )}
       {failure !== undefined && (
         <Failure failure={failure} title={edited === undefined ? 'Cannot run the server' : 'Cannot save'} />
-      )}
-      {failure?.fixes?.some(({ operation }) => operation === 'setupSecrets') === true && (
-        <SecretStore isLocked={isLocked} onReady={() => void launch()} />
       )}
       <div className="buttons">
         <Action

@@ -13,21 +13,18 @@ import { attempt } from './toasts.ts';
  */
 export function SecretStore({
   isLocked,
-  onReady,
 }: {
   /** The file exists, and only its password is missing. */
   isLocked: boolean;
-  onReady?: () => void;
 }): ReactNode {
   const [password, setPassword] = useState('');
   const open = async (): Promise<void> => {
-    const isReady = await attempt(isLocked ? 'Cannot unlock the secrets' : 'Cannot set up secrets', () =>
+    await attempt(isLocked ? 'Cannot unlock the secrets' : 'Cannot set up secrets', () =>
       client.setupSecrets({
         body: { provider_type: 'encrypted', ...(password === '' ? {} : { password }) },
       }),
     );
     refresh(secrets.key);
-    if (isReady) onReady?.();
   };
   return (
     <div

@@ -92,6 +92,11 @@ function NetworkStep({
     ? { kind: 'rules', enforced: access.network.enforced }
     : { ...access.network, kind: 'rules', hosts: [...used] };
   const names = (secrets ?? []).map(({ target }) => target);
+  const doors = doorsOf({ ...access, network }, names);
+  // In learning mode, the server still reaches the listed hosts, so they are not shown as removed.
+  const before = doorsOf(access, names).map((door, index) =>
+    isLearning ? { ...door, names: doors[index]?.names ?? [] } : door,
+  );
   const act = async (): Promise<void> => {
     const isDone = await attempt(
       isLearning ? 'Cannot start learning' : 'Cannot change the rules',
@@ -107,7 +112,7 @@ function NetworkStep({
   };
   return (
     <>
-      <Doors doors={doorsOf({ ...access, network }, names)} before={doorsOf(access, names)} />
+      <Doors doors={doors} before={before} />
       {isLearning ? (
         <>
           <p>
@@ -156,6 +161,9 @@ function EditedAccess({
   const [failure, setFailure] = useState<ThvError | undefined>();
   const form = useRef<HTMLFormElement>(null);
   const change = liveChange(before, draft, ask);
+  const network = (
+    <NetworkFields draft={draft} set={(changes) => setDraft({ ...draft, ...changes })} used={used} />
+  );
   const applyNow = async (): Promise<void> => {
     const isDone = await attempt('Cannot change the rules', async () => {
       const { restarted } = await client.changePermissions({ params: { name }, body: change ?? {} });
@@ -180,8 +188,12 @@ function EditedAccess({
       {ask.kind === 'secrets' && (
         <Variables variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />
       )}
-      {(ask.kind === 'network' || ask.kind === 'allow' || ask.kind === 'deny') && (
-        <NetworkFields draft={draft} set={(changes) => setDraft({ ...draft, ...changes })} used={used} />
+      {ask.kind === 'network' && network}
+      {(ask.kind === 'allow' || ask.kind === 'deny') && (
+        <details>
+          <summary>Change more of the network access</summary>
+          {network}
+        </details>
       )}
       <p>
         <strong>Duration</strong> Until you change it.

@@ -11,7 +11,7 @@ import {
   startWorkloads,
   stopWorkloads,
 } from '../../ui/actions.ts';
-import { ago } from '../../ui/format.ts';
+import { ago, withoutCommands } from '../../ui/format.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SignIn } from '../../ui/sign-in.tsx';
@@ -90,7 +90,7 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
         <div
           className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}
         >
-          <ForeignText>{workload.status_context}</ForeignText>
+          <ForeignText>{withoutCommands(workload.status_context)}</ForeignText>
         </div>
       )}
       {children}

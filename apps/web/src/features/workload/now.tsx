@@ -58,6 +58,9 @@ export function Now(): ReactNode {
 /** The name of a variable in the complaint of a server, such as WEATHER_API_KEY. */
 const variableName = /\b[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40})+\b/;
 
+/** As many letters tell that a finding repeats the reason. */
+const reasonLength = 40;
+
 /** Everything that does not work, each with the button that repairs it, and one line about the rest. */
 function Problems({ name }: { name: string }): ReactNode {
   const resource = workloadDiagnosis(name);
@@ -67,7 +70,15 @@ function Problems({ name }: { name: string }): ReactNode {
   const proposed = missingVariable(list.find((each) => each.name === name));
   const isBad = (state: string): boolean => state === 'failed' || state === 'warning';
   const findings = data?.findings ?? [];
-  const bad = findings.filter(({ state }) => isBad(state));
+  const context = list.find((each) => each.name === name)?.status_context;
+  // The reason is above already.
+  const bad = findings
+    .filter(({ state }) => isBad(state))
+    .map((finding) =>
+      context !== undefined && finding.says.includes(context.slice(0, reasonLength))
+        ? { ...finding, says: finding.says.replace(/:.*/s, '') }
+        : finding,
+    );
   return (
     <section aria-label="Problems">
       {error !== undefined && <Failure failure={error} title="Cannot diagnose the workload" />}
@@ -119,7 +130,8 @@ function Dots({
   findings: readonly { layer: string; state: keyof typeof shapes }[];
 }): ReactNode {
   const bad = findings.filter(({ state }) => state === 'failed' || state === 'warning').length;
-  const label = bad === 0 ? 'No problem was found.' : `${count(bad, 'problem')} found.`;
+  const label =
+    bad === 0 ? 'No problem was found.' : `${count(bad, 'check')} ${bad === 1 ? 'needs' : 'need'} attention.`;
   return (
     <>
       <span className="dots" aria-hidden="true">

@@ -62,12 +62,10 @@ const maxAttempts = 12;
 export function attemptsIn(notes: readonly LogRecord[]): readonly Attempt[] {
   const all = notes.flatMap(({ at, stream, text }): Attempt[] => {
     if (at === undefined || stream !== 'proxy') return [];
-    if (text.includes('workload failed')) return [{ at: Date.parse(at), ms: undefined }];
-    const [, ms] =
-      /workload runs\b.*?"?ms"?[=:]\s*(\d+)/.exec(text) ??
-      /"?ms"?[=:]\s*(\d+).*workload runs\b/.exec(text) ??
-      [];
-    return ms === undefined ? [] : [{ at: Date.parse(at), ms: Number(ms) }];
+    const [, message] = /"msg":"(workload failed|workload runs)"/.exec(text) ?? [];
+    const [, ms] = /"ms":(\d+)/.exec(text) ?? [];
+    if (message === undefined) return [];
+    return [{ at: Date.parse(at), ms: message === 'workload runs' ? Number(ms ?? 0) : undefined }];
   });
   const lastAnswer = all.slice(0, -1).findLastIndex(({ ms }) => ms !== undefined);
   return all.slice(lastAnswer + 1).slice(-maxAttempts);
@@ -97,7 +95,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }): ReactNode {
             },
           ]}
           from={first.at}
-          to={last.at}
+          to={last.at + (last.at - first.at) / 50}
           label={`${says}, from ${dateTime(first.at)} to ${dateTime(last.at)}`}
         />
       )}

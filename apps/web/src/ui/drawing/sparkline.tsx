@@ -21,8 +21,9 @@ export function Sparkline({
   label: string;
 }): ReactNode {
   const top = Math.max(1, most, ...values);
-  const step = width / Math.max(1, values.length - 1);
-  const points = values.map(
+  const drawn = values.length === 1 ? [...values, ...values] : values; // a line has two ends
+  const step = width / Math.max(1, drawn.length - 1);
+  const points = drawn.map(
     (value, index) => `${round(index * step)},${round((1 - value / top) * (height - 7) + 1)}`,
   );
   return (
