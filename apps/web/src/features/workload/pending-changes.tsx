@@ -1,13 +1,16 @@
-import { Suspense, lazy } from 'react';
+import { Suspense, lazy, useEffect } from 'react';
 import type { ReactNode } from 'react';
-import { toolPins } from '../../api/resources.ts';
-import { useResource } from '../../api/store.ts';
+import { capabilities, toolPins } from '../../api/resources.ts';
+import { refresh, useResource } from '../../api/store.ts';
 
 const ReviewedItems = lazy(() => import('./reviewed-items.tsx'));
 
 /** What the user should review before the server is used. Most servers have nothing of that kind. */
 export function PendingChanges({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
+  const listedAt = useResource(capabilities(name)).data?.listed_at;
+  // A first listing changes nothing, so no event tells that it has suspicious texts.
+  useEffect(() => refresh(toolPins(name).key), [name, listedAt]);
   const isAny = data?.items.some(({ state, findings }) => state !== 'approved' || findings.length > 0);
   return isAny === true ? (
     <Suspense>

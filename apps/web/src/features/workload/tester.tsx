@@ -204,8 +204,10 @@ export function Tester({
           setCalled(true);
           void call(value);
         }}
-        onBlur={({ target }) => {
+        onBlur={({ target, relatedTarget: next }) => {
           const { pointer } = target.dataset;
+          // A new line below the field would move a button away from the pointer that presses it.
+          if (next?.matches('input, select, textarea') !== true) return;
           if (pointer !== undefined && !left.has(pointer)) setLeft(new Set([...left, pointer]));
         }}
       >

@@ -355,7 +355,7 @@ function ToolFacts({ tool }: { tool: ListedTool }): ReactNode {
 }
 
 const pinStates = {
-  approved: 'unchanged since its first use or approval',
+  approved: 'unchanged',
   changed: 'changed since approval',
   new: 'new, not approved',
   removed: 'removed by the server',
