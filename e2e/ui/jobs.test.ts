@@ -63,10 +63,11 @@ const jobs: Readonly<Record<string, Job>> = {
       await click('Allow 192.168.1.10:443');
       await click('Apply');
     },
-    isDone: (world) =>
-      expect
+    isDone: async (world) => {
+      await expect
         .poll(() => read(world, '/workloads/curious/permissions'))
-        .toMatchObject({ network: { hosts: expect.arrayContaining(['192.168.1.10']) } }),
+        .toMatchObject({ network: { hosts: expect.arrayContaining(['192.168.1.10']) } });
+    },
   },
   'see what a server did in the last hour': {
     clicks: 2,
@@ -91,10 +92,11 @@ const jobs: Readonly<Record<string, Job>> = {
       await click('default', 'checkbox');
       await click('Connect');
     },
-    isDone: ({ user }) =>
-      expect
+    isDone: async ({ user }) => {
+      await expect
         .poll(() => readFile(join(user.home, '.cursor/mcp.json'), 'utf8').catch(() => ''))
-        .toContain('curious'),
+        .toContain('curious');
+    },
   },
   'rename a tool': {
     clicks: 3,
@@ -106,10 +108,11 @@ const jobs: Readonly<Record<string, Job>> = {
       await page.getByText('The workload restarts').waitFor();
       await click('Save and restart');
     },
-    isDone: (world) =>
-      expect
+    isDone: async (world) => {
+      await expect
         .poll(() => read(world, '/workloads/tester'))
-        .toMatchObject({ tools_override: { slow: { name: 'patient' } } }),
+        .toMatchObject({ tools_override: { slow: { name: 'patient' } } });
+    },
   },
   'test a tool with nested JSON': {
     clicks: 3,
@@ -123,10 +126,11 @@ const jobs: Readonly<Record<string, Job>> = {
       );
       await click('Call tool');
     },
-    isDone: (_world, page) =>
-      expect
+    isDone: async (_world, page) => {
+      await expect
         .poll(() => page.getByRole('region', { name: 'Result' }).innerText())
-        .toContain('"city": "Zürich"'),
+        .toContain('"city": "Zürich"');
+    },
   },
   'move a server to another group': {
     clicks: 3,
@@ -136,8 +140,9 @@ const jobs: Readonly<Record<string, Job>> = {
       await choose('Group', 'research');
       await click('Save and restart');
     },
-    isDone: (world) =>
-      expect.poll(() => read(world, '/workloads/tester')).toMatchObject({ group: 'research' }),
+    isDone: async (world) => {
+      await expect.poll(() => read(world, '/workloads/tester')).toMatchObject({ group: 'research' });
+    },
   },
   'update a server': {
     clicks: 2,
@@ -146,10 +151,11 @@ const jobs: Readonly<Record<string, Job>> = {
       await click('Configuration', 'link');
       await click('Upgrade to 1.1.0');
     },
-    isDone: (world) =>
-      expect
+    isDone: async (world) => {
+      await expect
         .poll(() => read(world, '/workloads/old'), { timeout: 60_000 })
-        .toMatchObject({ package: 'npx://versioned@1.1.0' }),
+        .toMatchObject({ package: 'npx://versioned@1.1.0' });
+    },
   },
   'restart everything': {
     clicks: 3,
@@ -270,15 +276,17 @@ async function lastStart({ api }: UiWorld, name: string): Promise<number> {
   return last === undefined ? 0 : Date.parse((JSON.parse(last) as { at: string }).at);
 }
 
-const isRunning = (world: UiWorld, name: string): Promise<unknown> =>
-  expect
+async function isRunning(world: UiWorld, name: string): Promise<void> {
+  await expect
     .poll(() => read(world, `/workloads/${name}`), { timeout: 30_000 })
     .toMatchObject({ status: 'running' });
+}
 
-const hasSecret = (world: UiWorld, name: string): Promise<unknown> =>
-  expect
+async function hasSecret(world: UiWorld, name: string): Promise<void> {
+  await expect
     .poll(() => read(world, `/workloads/${name}`), { timeout: 30_000 })
     .toMatchObject({ secrets: [{ target: 'API_KEY' }] });
+}
 
 function required<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('this job does not exist');

@@ -59,7 +59,7 @@ export const networkDecisions = (name: string) =>
     everyMs: 3_000,
   });
 
-/** What the server has used in learning mode. */
+/** The access that was recorded in learning mode. */
 export const learning = (name: string) =>
   resource({
     key: `learning/${name}`,
@@ -67,7 +67,7 @@ export const learning = (name: string) =>
     everyMs: 3_000,
   });
 
-/** What the proxy has noted about the latest starts. */
+/** The latest notes of the proxy, starts among them. */
 export const proxyNotes = (name: string) =>
   resource({
     key: `proxy-notes/${name}`,

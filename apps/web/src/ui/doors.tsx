@@ -12,11 +12,11 @@ export interface Door {
   /** How far it is open. */
   state: 'shut' | 'ajar' | 'open';
   says: string;
-  /** What the server gets through it. */
+  /** Everything that the server gets through it. */
   names: readonly string[];
 }
 
-/** The access of a server to files, the network, and secrets. */
+/** A server's access to files, the network, and secrets. */
 export function doorsOf(
   { network, mounts, privileged }: Permissions,
   secrets: readonly string[],
@@ -54,7 +54,7 @@ export function doorsOf(
 /** More names are only counted. */
 const maxNames = 12;
 
-/** The doors of a server with everything behind them, and with `before`, what a change opens and shuts. */
+/** Doors with everything behind them. With `before`, they also show the change. */
 export function Doors({
   doors,
   before,

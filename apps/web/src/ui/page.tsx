@@ -13,7 +13,7 @@ export function Page({
   children,
 }: {
   title: string;
-  /** What the screen shows of it, for the tab of the browser. */
+  /** The part that the screen shows, for the tab of the browser. */
   part?: string | undefined;
   action?: ReactNode;
   /** The page of the documentation about this screen. */

@@ -108,7 +108,7 @@ function networkLines({
 }
 
 /**
- * What a profile grants, before there is a workload. A registry entry without a profile gets the public internet on ports
+ * The permissions of a profile, before there is a workload. A registry entry without a profile gets the public internet on ports
  * 80 and 443.
  */
 export function permissionsOf(profile: PermissionProfile | undefined): Permissions {

@@ -22,7 +22,7 @@ interface FormProps {
 const maxFields = 200;
 const maxDepth = 8;
 
-/** Whether a schema describes a value without any members, such as the arguments of a tool that needs none. */
+/** Whether a schema describes a value without any members (a tool without arguments). */
 export function isWithoutMembers(schema: unknown): boolean {
   const { type, properties, additionalProperties, patternProperties, ...rest } = resolve(schema, schema);
   const isOpen = typeof additionalProperties === 'object' || additionalProperties === true;

@@ -8,7 +8,7 @@ import { TextField } from './fields.tsx';
 import { attempt } from './toasts.ts';
 
 /**
- * Sets up the encrypted file of secrets, or unlocks it. This is not a form, so that it can be within the form that
+ * Sets up or unlocks the encrypted secrets. This is not a form, so that it can be within the form that
  * needs a secret.
  */
 export function SecretStore({

@@ -154,7 +154,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
 
 const kinds = { text: 'Text', stored: 'Stored secret', 'new-secret': 'New secret' } as const;
 
-/** The environment variables of a server, and the secrets among them. */
+/** A server's environment variables, secret ones included. */
 export function Variables({
   variables,
   onChange,
@@ -373,7 +373,7 @@ const networkChoices: readonly (readonly [NetworkChoice, string])[] = [
   ['open', 'Every public host on every port, and private networks where the runtime cannot exclude them'],
 ];
 
-/** The network access of a server. */
+/** A server's network access. */
 export function NetworkFields({
   draft,
   set,

@@ -36,7 +36,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** One dialog for every change of access: the doors before and after, the risk, how long it lasts, and what it costs. */
+/** One dialog for every change of access: the doors before and after, the risk, the duration, and the cost. */
 export default function AccessDialog({ name, ask, onClose }: Props): ReactNode {
   const details = useResource(workload(name));
   const granted = useResource(permissions(name));

@@ -23,7 +23,7 @@ import { changeTools, withShown } from './tool-changes.ts';
 
 const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
 
-/** What a server may do: its doors to files, the network, and secrets, and the tools that clients get. */
+/** The doors of a server to files, the network, and secrets, and the tools that clients get. */
 export function Access(): ReactNode {
   const name = useWorkloadName();
   const resource = workload(name);
@@ -92,7 +92,7 @@ function LocalAccess({
 /** The most denied hosts with a button here. */
 const maxDenied = 5;
 
-/** What the server has tried, compared with what it may do. */
+/** The connections that a server has tried, compared with its rules. */
 function Hosts({
   name,
   access,
@@ -151,7 +151,7 @@ function Hosts({
   );
 }
 
-/** The tools of the server, each with a switch. Several switches apply together, because each change is a restart. */
+/** A switch for each tool. Several switches apply together, because each change is a restart. */
 function ToolDoor({ name }: { name: string }): ReactNode {
   const { data } = useResource(capabilities(name));
   const [wanted, setWanted] = useState<ReadonlyMap<string, boolean>>(new Map());

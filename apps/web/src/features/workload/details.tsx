@@ -11,7 +11,7 @@ import { bytes, dateTime } from '../../ui/format.ts';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
 
-/** What a workload is, where its server comes from, and files with its settings. */
+/** Facts about a workload, the origin of its server, and files with its settings. */
 export function Details({ details }: { details: WorkloadDetails }): ReactNode {
   return (
     <>

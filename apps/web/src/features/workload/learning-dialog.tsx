@@ -10,7 +10,7 @@ import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 
-/** Ends learning mode with the smallest profile that covers what the server has used, or with the profile before. */
+/** Ends learning mode with the smallest profile that covers all recorded access, or with the earlier profile. */
 export default function LearningDialog({ name, onClose }: { name: string; onClose: () => void }): ReactNode {
   const resource = learning(name);
   const loaded = useResource(resource);

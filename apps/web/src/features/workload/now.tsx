@@ -20,7 +20,7 @@ import { Sessions } from './sessions.tsx';
 import { StartTimeline } from './start-timeline.tsx';
 import { UsageFacts } from './usage-facts.tsx';
 
-/** What a workload does at this moment: its problems, its start, its latest calls, and what it uses. */
+/** The problems of a workload, its start, its latest calls, and its use of memory and processor. */
 export function Now(): ReactNode {
   const name = useWorkloadName();
   const resource = workload(name);

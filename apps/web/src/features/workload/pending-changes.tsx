@@ -5,7 +5,7 @@ import { refresh, useResource } from '../../api/store.ts';
 
 const ReviewedItems = lazy(() => import('./reviewed-items.tsx'));
 
-/** What the user should review before the server is used. Most servers have nothing of that kind. */
+/** Items that need a review before the server is used. Most servers have none. */
 export function PendingChanges({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
   const listedAt = useResource(capabilities(name)).data?.listed_at;

@@ -3,7 +3,7 @@ import { sessions } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count } from '../../ui/format.ts';
 
-/** What a change costs that restarts the workload. */
+/** The cost of a change that restarts the workload. */
 export function RestartNote({ name }: { name: string }): ReactNode {
   const { data: open = [] } = useResource(sessions(name));
   return (

@@ -8,7 +8,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
 
-/** The changes of the server since the last approval, with their differences, and apart from them suspicious texts. */
+/** Changes since the last approval with their differences, and apart from them suspicious texts. */
 export default function ReviewedItems({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
   const pending = data?.items.filter(({ state }) => state !== 'approved') ?? [];
@@ -66,7 +66,7 @@ export default function ReviewedItems({ name }: { name: string }): ReactNode {
   );
 }
 
-/** Texts that try to direct a model. Nothing changed, and nobody approved them: clients got them at the first use. */
+/** Texts that try to direct a model. No one has approved them, and they have not changed: clients got them at the first use. */
 function Suspicious({ items }: { items: readonly PinnedItem[] }): ReactNode {
   if (items.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
-/** A screen, by what follows the address of the workload, and its name. */
+/** A screen: the end of its address, and its name. */
 type View = readonly [path: string, label: string];
 
-/** The tabs of a workload, each with its views, of which it opens the first. */
+/** The tabs of a workload. Each one opens its first view. */
 export const tabs: readonly { label: string; views: readonly [View, ...View[]] }[] = [
   {
     label: 'Now',

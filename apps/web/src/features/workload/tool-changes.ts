@@ -7,7 +7,7 @@ import { attempt, toast } from '../../ui/toasts.ts';
 
 type ToolParts = Pick<WorkloadDetails, 'tools' | 'tools_override'>;
 
-/** Saves other tools of a workload, which restarts. Returns whether that succeeded. */
+/** Saves changed tools and restarts the workload. Returns whether that succeeded. */
 export function changeTools(
   name: string,
   edit: (details: WorkloadDetails) => Partial<ToolParts>,
@@ -34,7 +34,7 @@ export function withShown(
   return { tools: shown.length === tools.length ? null : shown.map(({ name }) => name) };
 }
 
-/** Gives a tool another name and description, or with `undefined` those of the server. */
+/** Gives a tool another name and description, or with `undefined` the server's own. */
 export function withOverride(
   { tools_override: overrides, tools }: ToolParts,
   tool: ListedTool,

@@ -14,7 +14,7 @@ import { ForeignText } from '../../ui/text.tsx';
 /** The samples of a line: two minutes, because usage is read every two seconds. */
 const maxSamples = 60;
 
-/** What the server uses, drawn against its limits, and what its tools were used for. */
+/** Memory and processor, drawn against their limits, and the calls of each tool. */
 export function UsageFacts({ name }: { name: string }): ReactNode {
   const { data, at } = useResource(usage(name));
   const memory = useSamples(name, at, data?.memory_bytes);
@@ -79,12 +79,14 @@ function Measured({ term, text, children }: { term: string; text: string; childr
   );
 }
 
+const minutes = Array.from({ length: 60 });
+
 /** The calls in each minute of the last hour. */
 function CallLine({ name }: { name: string }): ReactNode {
   const { data } = useResource(lastHour);
   const series = data?.series.find(({ workload }) => workload === name);
   if (series?.points === undefined) return null;
-  const [calls, errors] = [new Array<number>(60).fill(0), new Array<number>(60).fill(0)];
+  const [calls, errors] = [minutes.map(() => 0), minutes.map(() => 0)];
   for (const [index, step] of series.points.at.entries()) {
     if (step >= 60) continue;
     calls[step] = series.points.calls[index] ?? 0;
