@@ -266,7 +266,7 @@ function toolColumns(
       width: 11,
       cell: (tool) => (
         <>
-          <label className="choice">
+          <label className="switch">
             <input
               type="checkbox"
               role="switch"
