@@ -40,6 +40,8 @@ const screens: Record<string, readonly string[]> = {
   '/w/:name/traffic': ['/w/curious/traffic', `/w/${long}/traffic`],
   '/w/:name/network': ['/w/curious/network', `/w/${long}/network`],
   '/w/:name/logs': [`/w/${long}/logs`],
+  '/w/:name/access': ['/w/curious/access', `/w/${long}/access`],
+  '/w/:name/configuration': [`/w/${long}/configuration`],
   '/w/:name/edit': [`/w/${long}/edit`],
   '/w/:name': [`/w/${long}`, '/w/curious', '/w/missing'],
   '/groups': ['/groups'],

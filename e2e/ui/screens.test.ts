@@ -19,12 +19,13 @@ const screens = [
   ['/ui/add?tab=remote', 'URL of the remote server'],
   ['/ui/add?tab=paste', 'Configuration of an MCP client'],
   ['/ui/add/default/weather', 'Can reach only api.weather.example'],
-  ['/ui/w/tester', 'Cannot access your files'],
+  ['/ui/w/tester', 'Recent calls'],
+  ['/ui/w/tester/access', 'no files'],
   ['/ui/w/tester/tools', 'Try it'],
   ['/ui/w/tester/traffic', 'Pause'],
   ['/ui/w/tester/network', 'has not tried to reach any host'],
   ['/ui/w/tester/logs', 'ready'],
-  ['/ui/w/tester/edit', 'Nothing is changed.'],
+  ['/ui/w/tester/configuration', 'Nothing is changed.'],
   ['/ui/groups', 'default'],
   ['/ui/groups/default', 'tester'],
   ['/ui/clients', 'cursor'],
@@ -45,6 +46,7 @@ test(
     await using visited = await world.open();
     const { page, errors, foreign } = visited;
     const found: string[] = [];
+    const titles: string[] = [];
 
     for (const [path, text] of screens) {
       await page.goto(path);
@@ -55,9 +57,13 @@ test(
         found.push(...problems.map((problem) => `${path} ${JSON.stringify(mode)} ${problem}`));
       }
       expect(await page.title()).toMatch(/ToolHive$/);
+      titles.push(await page.title());
     }
 
     expect(found).toEqual([]);
+    // Each tab of a browser tells which screen of the workload it shows.
+    const ofWorkload = titles.filter((title) => title.includes('tester'));
+    expect(new Set(ofWorkload).size).toBe(7);
     expect(errors).toEqual([]);
     expect(foreign).toEqual([]);
   },
@@ -88,6 +94,7 @@ test(
 const loading = [
   ['/ui/', '/workloads?all=true', 'the workloads'],
   ['/ui/w/tester', '/workloads/tester', 'the workload'],
+  ['/ui/w/tester/access', '/workloads/tester/permissions', 'the permissions'],
   ['/ui/w/tester/tools', '/workloads/tester/capabilities', 'the tools'],
   ['/ui/w/tester/traffic', '/workloads/tester/traffic', 'the traffic'],
   ['/ui/w/tester/network', '/workloads/tester/network', 'the connections'],

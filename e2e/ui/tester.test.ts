@@ -17,6 +17,9 @@ test('the form of a JSON Schema and its JSON always agree, and problems are show
   const { page, errors } = visited;
   const json = page.getByLabel('JSON', { exact: true });
 
+  await page.getByLabel(/^message/).focus();
+  expect(await page.getByText('is required').count()).toBe(0);
+  await page.keyboard.press('Tab');
   await page.getByText('is required').first().waitFor();
   await page.getByLabel(/^message/).fill('hello');
   await page.getByLabel(/^count/).fill('99');
@@ -192,13 +195,14 @@ test('a tool is renamed, disabled, and enabled again', async () => {
   const tools = async (): Promise<unknown> =>
     ((await (await world.api('GET', '/workloads/tester')).json()) as { tools?: unknown }).tools;
 
-  await page.getByText('Enable, rename, or describe this tool').click();
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByLabel('Name that clients see').fill('patient');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The workload restarts.').waitFor();
+  await page.getByRole('button', { name: 'Save and restart' }).click();
   await page.getByRole('button', { name: 'patient', exact: true }).waitFor();
   await page.getByRole('button', { name: 'ask', exact: true }).click();
-  await page.getByText('Enable, rename, or describe this tool').click();
   await page.getByRole('button', { name: 'Disable this tool' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save and restart' }).click();
 
   await expect.poll(tools).not.toContain('ask');
   await page.getByRole('button', { name: /^ask disabled/ }).waitFor();

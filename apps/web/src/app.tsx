@@ -1,6 +1,6 @@
 import { Suspense, lazy } from 'react';
 import type { ComponentType, ReactNode } from 'react';
-import { Route, Router, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { Home } from './features/home/home.tsx';
 import { Shell } from './shell.tsx';
 import { Page } from './ui/page.tsx';
@@ -21,8 +21,10 @@ const screens: Record<string, ComponentType> = {
   '/w/:name/traffic': screen(() => import('./features/workload/traffic.tsx'), 'Traffic'),
   '/w/:name/network': screen(() => import('./features/workload/network.tsx'), 'Network'),
   '/w/:name/logs': screen(() => import('./features/workload/logs.tsx'), 'Logs'),
-  '/w/:name/edit': screen(() => import('./features/workload/edit.tsx'), 'Edit'),
-  '/w/:name': screen(() => import('./features/workload/overview.tsx'), 'Overview'),
+  '/w/:name/access': screen(() => import('./features/workload/access.tsx'), 'Access'),
+  '/w/:name/configuration': screen(() => import('./features/workload/configuration.tsx'), 'Configuration'),
+  '/w/:name/edit': MovedEdit,
+  '/w/:name': screen(() => import('./features/workload/now.tsx'), 'Now'),
   '/groups': screen(() => import('./features/groups/groups.tsx'), 'Groups'),
   '/groups/:name': screen(() => import('./features/groups/group.tsx'), 'GroupScreen'),
   '/clients': screen(() => import('./features/clients/clients.tsx'), 'Clients'),
@@ -53,4 +55,10 @@ export function App(): ReactNode {
       </Shell>
     </Router>
   );
+}
+
+/** Links of earlier versions. */
+function MovedEdit(): ReactNode {
+  const [location] = useLocation();
+  return <Redirect to={location.replace(/edit$/, 'configuration')} replace />;
 }

@@ -1,4 +1,5 @@
 import type { DaemonEvent } from '@toolhive/contract/event';
+import type { LogRecord } from '@toolhive/contract/log-record';
 import type { ClientName } from '@toolhive/contract/client-application';
 import type { Workload } from '@toolhive/contract/workload';
 import { client } from './client.ts';
@@ -56,6 +57,26 @@ export const networkDecisions = (name: string) =>
       (await client.listNetworkDecisions({ params: { name }, query: {} }, { signal })).decisions,
     isChangedBy: (event) => event.type === 'network.denied' && event.name === name,
     everyMs: 3_000,
+  });
+
+/** The access that was recorded in learning mode. */
+export const learning = (name: string) =>
+  resource({
+    key: `learning/${name}`,
+    load: (signal) => client.getLearning({ params: { name } }, { signal }),
+    everyMs: 3_000,
+  });
+
+/** The latest notes of the proxy, starts among them. */
+export const proxyNotes = (name: string) =>
+  resource({
+    key: `proxy-notes/${name}`,
+    load: async (signal) =>
+      (await client.getProxyLogs({ params: { name }, query: { format: 'ndjson', limit: 500 } }, { signal }))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LogRecord),
+    isChangedBy: isAbout('workload', name),
   });
 
 export const toolPins = (name: string) =>

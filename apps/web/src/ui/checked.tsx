@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
+import type { Permissions } from '@toolhive/contract/network';
 import type { WorkloadCheck } from '@toolhive/contract/preview';
 import { client } from '../api/client.ts';
-import { failureOf } from '../api/store.ts';
-import { PermissionList, ProfileList } from './permissions.tsx';
+import { permissions, workload } from '../api/resources.ts';
+import { failureOf, useResource } from '../api/store.ts';
+import { Doors, doorsOf } from './doors.tsx';
+import { PermissionList, permissionsOf } from './permissions.tsx';
 import { ForeignText } from './text.tsx';
 import { profileOf, requestOf } from './workload-draft.ts';
 import type { Draft } from './workload-draft.ts';
@@ -55,16 +58,18 @@ export function CheckedPermissions({
       controller.abort();
     };
   }, [request, edited]);
+  const access = check?.permissions ?? permissionsOf(localProfile(draft, registryProfile));
   const hosts = profileOf(draft)?.network?.outbound?.allow_host ?? [];
   const known = registryProfile?.network?.outbound?.allow_host ?? [];
   const extra = registryProfile === undefined ? [] : hosts.filter((host) => !known.includes(host));
   return (
     <>
-      {check?.permissions === undefined ? (
-        <ProfileList profile={localProfile(draft, registryProfile)} />
+      {edited === undefined ? (
+        <Doors doors={doorsOf(access, secretsIn(draft))} />
       ) : (
-        <PermissionList permissions={check.permissions} />
+        <ChangedDoors name={edited} draft={draft} access={access} />
       )}
+      <PermissionList permissions={access} />
       {check?.risks.map(({ risk, text }) => (
         <p key={`${risk} ${text}`} className="problem">
           Needs your consent: <ForeignText>{text}</ForeignText>
@@ -82,6 +87,32 @@ export function CheckedPermissions({
       )}
     </>
   );
+}
+
+/** The variables with a secret. */
+function secretsIn({ variables }: Draft): string[] {
+  return variables.filter(({ kind, name }) => kind !== 'text' && name !== '').map(({ name }) => name);
+}
+
+function ChangedDoors({
+  name,
+  draft,
+  access,
+}: {
+  name: string;
+  draft: Draft;
+  access: Permissions;
+}): ReactNode {
+  const { data: granted } = useResource(permissions(name));
+  const { data: details } = useResource(workload(name));
+  const before =
+    granted &&
+    details &&
+    doorsOf(
+      granted,
+      (details.secrets ?? []).map(({ target }) => target),
+    );
+  return <Doors doors={doorsOf(access, secretsIn(draft))} before={before} />;
 }
 
 /** New secrets are stored when the server runs, so the check contains a placeholder. */

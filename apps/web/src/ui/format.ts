@@ -43,8 +43,15 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** A warning without its mark and its commands for a terminal: the screens have their buttons. */
-export function withoutCommands(warning: string): string {
-  const sentences = warning.replace(/^WARNING: /, '').split(/(?<=\.) /);
-  return sentences.filter((sentence) => !/\bthv [a-z]/.test(sentence)).join(' ');
+/** A text for people: with their kind of times, and without its mark and its commands, which have buttons here. */
+export function withoutCommands(text: string): string {
+  const advice = /; to fix it, [^]*?\bthv [a-z][^]*?(?= \(next attempt|; the last output|$)/g;
+  const sentences = text
+    .replace(/^WARNING: /, '')
+    .replaceAll(advice, '')
+    .split(/(?<=\.) /);
+  return sentences
+    .filter((sentence) => !/\bthv [a-z]/.test(sentence))
+    .join(' ')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => dateTime(time));
 }

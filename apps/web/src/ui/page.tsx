@@ -7,11 +7,14 @@ import { useResource } from '../api/store.ts';
 /** A screen with its heading, which gets the focus when the user comes from another screen. */
 export function Page({
   title,
+  part,
   action,
   help,
   children,
 }: {
   title: string;
+  /** The part that the screen shows, for the tab of the browser. */
+  part?: string | undefined;
   action?: ReactNode;
   /** The page of the documentation about this screen. */
   help?: string;
@@ -20,8 +23,8 @@ export function Page({
   const heading = useRef<HTMLHeadingElement>(null);
   const [location] = useLocation();
   useEffect(() => {
-    document.title = `${title} – ToolHive`;
-  }, [title]);
+    document.title = [part, title, 'ToolHive'].filter((text) => text !== undefined).join(' – ');
+  }, [title, part]);
   useEffect(() => {
     if (hasNavigated) heading.current?.focus();
     hasNavigated = true;

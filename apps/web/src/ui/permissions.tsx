@@ -19,11 +19,6 @@ export function PermissionList({ permissions }: { permissions: Permissions }): R
   return <Lines lines={linesOf(permissions)} warnings={permissions.warnings} />;
 }
 
-/** The same for a profile of a registry entry, before there is a workload. */
-export function ProfileList({ profile }: { profile: PermissionProfile | undefined }): ReactNode {
-  return <Lines lines={profileLines(profile)} warnings={[]} />;
-}
-
 function Lines({ lines, warnings }: { lines: readonly Line[]; warnings: readonly string[] }): ReactNode {
   const sorted = lines.toSorted((a, b) => rank[a.risk] - rank[b.risk]);
   return (
@@ -112,14 +107,17 @@ function networkLines({
   }
 }
 
-/** A registry entry without a profile gets the public internet on ports 80 and 443. */
-function profileLines(profile: PermissionProfile | undefined): Line[] {
+/**
+ * The permissions of a profile, before there is a workload. A registry entry without a profile gets the public internet on ports
+ * 80 and 443.
+ */
+export function permissionsOf(profile: PermissionProfile | undefined): Permissions {
   const outbound = profile?.network?.outbound;
   const mounts = [
     ...(profile?.read ?? []).map((path) => ({ path, isReadOnly: true })),
     ...(profile?.write ?? []).map((path) => ({ path, isReadOnly: false })),
   ];
-  return linesOf({
+  return {
     network:
       profile?.network?.mode !== undefined &&
       profile.network.mode !== 'bridge' &&
@@ -143,5 +141,5 @@ function profileLines(profile: PermissionProfile | undefined): Line[] {
     }),
     privileged: profile?.privileged === true,
     warnings: [],
-  });
+  };
 }

@@ -1,9 +1,10 @@
+import '../css/styles.css';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { expect, test } from 'vitest';
 import { render } from 'vitest-browser-react';
 import { initialValue } from './schema.ts';
-import { SchemaForm } from './schema-form.tsx';
+import { SchemaForm, isWithoutMembers } from './schema-form.tsx';
 
 /** A form of a schema, and its value as JSON in the element `value`. */
 function Example({
@@ -151,4 +152,54 @@ test('the JSON editor keeps text that is not JSON, and changes the value when th
 
   expect(form.value()).toEqual(['a', 'b']);
   expect(form.getByText('is not valid JSON').query()).toBeNull();
+});
+
+test('variants without titles are called after the constant that marks them, or after their properties', async () => {
+  const form = await open(
+    object({
+      leg: {
+        oneOf: [
+          object({ kind: { const: 'train' }, line: { type: 'string' } }),
+          object({ from: { type: 'string' }, to: { type: 'string' } }, { required: ['to'] }),
+          object({ to: { type: 'string' }, from: { type: 'string' } }, { required: ['to'] }),
+        ],
+      },
+    }),
+  );
+
+  const options = [...form.container.querySelectorAll('option')].map(({ textContent }) => textContent);
+
+  expect(options).toEqual(['kind: train', 'to, from', 'to, from (2)']);
+});
+
+test('the fields of nested lists stay in their boxes', async () => {
+  const leg = object({ stops: { type: 'array', items: object({ name: { type: 'string' } }) } });
+  const form = await open(object({ legs: { type: 'array', items: leg } }, { required: ['legs'] }));
+  form.container.style.width = '20rem';
+
+  await form.getByRole('button', { name: 'Add an item' }).click();
+  await form
+    .getByRole('group', { name: /^legs 1/ })
+    .getByRole('button', { name: 'Add an item' })
+    .click();
+
+  const input = form.getByRole('textbox', { name: 'name' }).element();
+  const box = input.closest('fieldset')?.getBoundingClientRect();
+  expect(input.getBoundingClientRect().right).toBeLessThanOrEqual(box?.right ?? 0);
+  expect(box?.right).toBeLessThanOrEqual(form.container.getBoundingClientRect().right);
+});
+
+test('only a schema that allows no members has no arguments', () => {
+  expect(
+    [{}, { type: 'object' }, object({}), object({}, { additionalProperties: false })].map(isWithoutMembers),
+  ).toEqual([true, true, true, true]);
+  expect(
+    [
+      object({ a: {} }),
+      object({}, { additionalProperties: true }),
+      object({}, { patternProperties: {} }),
+      object({}, { required: ['a'] }),
+      { type: 'object', anyOf: [object({ a: {} })] },
+    ].map(isWithoutMembers),
+  ).toEqual([false, false, false, false, false]);
 });

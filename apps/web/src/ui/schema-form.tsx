@@ -22,6 +22,19 @@ interface FormProps {
 const maxFields = 200;
 const maxDepth = 8;
 
+/** Whether a schema describes a value without any members (a tool without arguments). */
+export function isWithoutMembers(schema: unknown): boolean {
+  const { type, properties, additionalProperties, patternProperties, ...rest } = resolve(schema, schema);
+  const isOpen = typeof additionalProperties === 'object' || additionalProperties === true;
+  return (
+    (type === undefined || type === 'object') &&
+    Object.keys(asObject(properties)).length === 0 &&
+    !isOpen &&
+    patternProperties === undefined &&
+    !['oneOf', 'anyOf', 'required', 'enum', 'const', 'if'].some((keyword) => keyword in rest)
+  );
+}
+
 /** A form for a value that a JSON Schema (2020-12) describes. Texts of the schema come from a server. */
 export function SchemaForm({ schema, value, onChange, problems }: FormProps): ReactNode {
   const resolved = resolve(schema, schema);
@@ -209,6 +222,7 @@ function Labelled({ label, description, pointer, problems, isRequired, children 
     <Field
       label={<ForeignText>{label}</ForeignText>}
       hint={description === undefined ? undefined : <ForeignText>{description}</ForeignText>}
+      pointer={pointer}
       problem={problems[pointer]}
       isRequired={isRequired}
     >
@@ -477,6 +491,7 @@ export function JsonField({
         <textarea
           {...attributes}
           className="json"
+          rows={Math.min(maxJsonRows, Math.max(4, text.split('\n').length + 1))}
           spellCheck={false}
           value={text}
           onChange={({ target }) => {
@@ -498,6 +513,9 @@ export function JsonField({
     </Labelled>
   );
 }
+
+/** More rows scroll. */
+const maxJsonRows = 24;
 
 function jsonOf(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value, null, 2);

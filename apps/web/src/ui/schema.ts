@@ -169,14 +169,44 @@ function alternatives(schema: Values, root: unknown): { title: string; schema: V
       .map((part) => resolve(part, root))
       .filter((part) => part['type'] !== 'null')
       .map((part, index) => ({
-        title: typeof part['title'] === 'string' ? part['title'] : (typeOf(part) ?? `Variant ${index + 1}`),
+        title: variantTitle(part, root) ?? `Variant ${index + 1}`,
         schema: merge({ ...(type === undefined ? {} : { type }), ...rest }, part),
       }));
-    return found.length > 0 ? found : undefined;
+    return found.length > 0 ? distinct(found) : undefined;
   }
   const types = Array.isArray(type) ? type.filter((each) => each !== 'null') : [];
   if (types.length < 2) return undefined;
   return types.map((each) => ({ title: String(each), schema: { ...rest, type: each as unknown } }));
+}
+
+/** The most names of properties in the title of a variant. */
+const maxTitleNames = 3;
+
+/** The title of a variant, the constant that marks it, the names of its properties, or its type. */
+function variantTitle(part: Values, root: unknown): string | undefined {
+  if (typeof part['title'] === 'string') return part['title'];
+  if (part['const'] !== undefined) return titleOf(part['const']);
+  const properties = Object.entries(asObject(part['properties']));
+  const marks = properties.flatMap(([name, each]) => {
+    const { const: constant } = resolve(each, root);
+    return constant === undefined ? [] : [`${name}: ${titleOf(constant)}`];
+  });
+  const [mark] = marks;
+  if (mark !== undefined) return mark;
+  const required = requiredIn(part);
+  const names = properties
+    .map(([name]) => name)
+    .toSorted((a, b) => Number(required.has(b)) - Number(required.has(a)));
+  if (names.length === 0) return typeOf(part);
+  return names.slice(0, maxTitleNames).join(', ') + (names.length > maxTitleNames ? ', …' : '');
+}
+
+/** Variants with different titles. */
+function distinct<Variant extends { title: string }>(variants: readonly Variant[]): Variant[] {
+  return variants.map((variant, index) => {
+    const before = variants.slice(0, index).filter(({ title }) => title === variant.title).length;
+    return before === 0 ? variant : { ...variant, title: `${variant.title} (${before + 1})` };
+  });
 }
 
 /** The initial value of a form: the defaults and constants in the schema. */

@@ -1,6 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import type { Schema } from '@cfworker/json-schema';
 import { jsonPointer } from '@toolhive/contract/json-pointer';
+import { missing } from './missing.ts';
 
 /** The problems of a value, by JSON pointer. */
 export type Problems = Record<string, string>;
@@ -12,10 +13,10 @@ self.addEventListener('message', ({ data }: MessageEvent<{ schema: Schema; value
   // The innermost errors name the values to change.
   for (const { instanceLocation, keyword, error } of errors) {
     if (keyword === 'properties' || keyword === 'items' || keyword === '$ref') continue;
-    const missing = keyword === 'required' ? /property "(.*)"/s.exec(error)?.[1] : undefined;
+    const absent = keyword === 'required' ? /property "(.*)"/s.exec(error)?.[1] : undefined;
     const pointer = instanceLocation.slice(1);
-    if (missing === undefined) problems[pointer] ??= error;
-    else problems[`${pointer}${jsonPointer([missing])}`] ??= 'is required';
+    if (absent === undefined) problems[pointer] ??= error;
+    else problems[`${pointer}${jsonPointer([absent])}`] ??= missing;
   }
   self.postMessage(problems);
 });

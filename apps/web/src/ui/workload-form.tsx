@@ -3,9 +3,11 @@ import type { ReactNode } from 'react';
 import { groups, secrets } from '../api/resources.ts';
 import { useResource } from '../api/store.ts';
 import { AreaField, SelectField, TextField, useField } from './fields.tsx';
+import { SecretStore } from './secret-store.tsx';
+import { Notice } from './states.tsx';
 import { ForeignText } from './text.tsx';
 import { BundleFields } from './bundle-fields.tsx';
-import { isBundleValue, pointerOfMount, pointerOfVariable, withImage } from './workload-draft.ts';
+import { isBundleValue, linesIn, pointerOfMount, pointerOfVariable, withImage } from './workload-draft.ts';
 import type { Draft, Mount, NetworkChoice, Variable } from './workload-draft.ts';
 
 interface Props {
@@ -152,7 +154,8 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
 
 const kinds = { text: 'Text', stored: 'Stored secret', 'new-secret': 'New secret' } as const;
 
-function Variables({
+/** A server's environment variables, secret ones included. */
+export function Variables({
   variables,
   onChange,
 }: {
@@ -161,9 +164,16 @@ function Variables({
 }): ReactNode {
   const { data } = useResource(secrets);
   const stored = (data?.keys ?? []).map(({ key }) => key);
+  const needsStore = variables.some(({ kind }) => kind !== 'text');
   return (
     <fieldset>
       <legend>Environment variables and secrets</legend>
+      {needsStore && data?.provider.locked === true && (
+        <Notice kind="warning">
+          The encrypted file with the secrets is locked.
+          <SecretStore isLocked />
+        </Notice>
+      )}
       {variables.map((variable, index) =>
         isBundleValue(variable) ? null : (
           <VariableRow
@@ -271,7 +281,8 @@ function VariableRow({
   );
 }
 
-function Mounts({
+/** The files and directories that a server can access. */
+export function Mounts({
   mounts,
   onChange,
 }: {
@@ -362,7 +373,17 @@ const networkChoices: readonly (readonly [NetworkChoice, string])[] = [
   ['open', 'Every public host on every port, and private networks where the runtime cannot exclude them'],
 ];
 
-function NetworkFields({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>) => void }): ReactNode {
+/** A server's network access. */
+export function NetworkFields({
+  draft,
+  set,
+  used = [],
+}: {
+  draft: Draft;
+  set: (changes: Partial<Draft>) => void;
+  /** The hosts that the server has used, which a new list of hosts begins with. */
+  used?: readonly string[];
+}): ReactNode {
   const name = useId();
   return (
     <fieldset>
@@ -373,11 +394,17 @@ function NetworkFields({ draft, set }: { draft: Draft; set: (changes: Partial<Dr
             type="radio"
             name={name}
             checked={draft.network === choice}
-            onChange={() => set({ network: choice })}
+            onChange={() =>
+              set({
+                network: choice,
+                ...(choice === 'hosts' && draft.hosts === '' ? { hosts: used.join('\n') } : {}),
+              })
+            }
           />
           {text}
         </label>
       ))}
+      {draft.network === 'hosts' && <UsedHosts hosts={draft.hosts} used={used} set={set} />}
       {draft.network === 'hosts' && (
         <AreaField
           label="Hosts"
@@ -397,6 +424,41 @@ function NetworkFields({ draft, set }: { draft: Draft; set: (changes: Partial<Dr
           onChange={(ports) => set({ ports })}
         />
       )}
+    </fieldset>
+  );
+}
+
+/** A box for each host that the server has used, ticked if the list has the host. */
+function UsedHosts({
+  hosts,
+  used,
+  set,
+}: {
+  hosts: string;
+  used: readonly string[];
+  set: (changes: Partial<Draft>) => void;
+}): ReactNode {
+  const listed = linesIn(hosts);
+  if (used.length === 0) return null;
+  return (
+    <fieldset>
+      <legend>Used so far</legend>
+      {used.map((host) => (
+        <label key={host} className="choice">
+          <input
+            type="checkbox"
+            checked={listed.includes(host)}
+            onChange={({ target }) =>
+              set({
+                hosts: (target.checked ? [...listed, host] : listed.filter((each) => each !== host)).join(
+                  '\n',
+                ),
+              })
+            }
+          />
+          <ForeignText>{host}</ForeignText>
+        </label>
+      ))}
     </fieldset>
   );
 }

@@ -3,8 +3,8 @@ import type { Group } from '@toolhive/contract/group';
 import type { Workload, WorkloadAccess } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
 import { isActive } from '../../ui/actions.ts';
+import type { Door } from '../../ui/doors.tsx';
 import { Icon } from '../../ui/drawing/icon.tsx';
-import type { IconName } from '../../ui/drawing/icon.tsx';
 import { Sparkline } from '../../ui/drawing/sparkline.tsx';
 import { count, duration } from '../../ui/format.ts';
 import { SignIn } from '../../ui/sign-in.tsx';
@@ -218,7 +218,7 @@ export function CallLine({ figures }: { figures: Figures | undefined }): ReactNo
 
 /** The access of a server as three doors. */
 function Doors({ access }: { access: WorkloadAccess }): ReactNode {
-  const doors = doorsOf(access);
+  const doors = briefDoors(access);
   const label = doors.map(({ says }) => says).join(', ');
   return (
     <span className="doors" role="img" aria-label={label} title={label}>
@@ -231,27 +231,22 @@ function Doors({ access }: { access: WorkloadAccess }): ReactNode {
   );
 }
 
-interface Door {
-  icon: IconName;
-  /** How far it is open. */
-  state: 'shut' | 'ajar' | 'open';
-  says: string;
-}
+type BriefDoor = Pick<Door, 'icon' | 'state' | 'says'>;
 
-const files: Record<WorkloadAccess['files'], Omit<Door, 'icon'>> = {
+const files: Record<WorkloadAccess['files'], Omit<BriefDoor, 'icon'>> = {
   none: { state: 'shut', says: 'no files' },
   read: { state: 'ajar', says: 'reads files' },
   write: { state: 'open', says: 'changes files' },
 };
 
-const networks: Record<WorkloadAccess['network'], Omit<Door, 'icon'>> = {
+const networks: Record<WorkloadAccess['network'], Omit<BriefDoor, 'icon'>> = {
   none: { state: 'shut', says: 'no network' },
   hosts: { state: 'ajar', says: 'only some hosts' },
   public: { state: 'open', says: 'every public host' },
   any: { state: 'open', says: 'every host' },
 };
 
-function doorsOf(access: WorkloadAccess): Door[] {
+function briefDoors(access: WorkloadAccess): BriefDoor[] {
   const says = access.hosts === undefined ? {} : { says: `only ${count(access.hosts, 'host')}` };
   return [
     { icon: 'files', ...files[access.files] },
@@ -265,7 +260,7 @@ function doorsOf(access: WorkloadAccess): Door[] {
 /** The more doors are open, the higher. */
 function openness(access: WorkloadAccess): number {
   const weights = { shut: 0, ajar: 1, open: 10 };
-  return doorsOf(access).reduce((sum, { state }) => sum + weights[state], 0);
+  return briefDoors(access).reduce((sum, { state }) => sum + weights[state], 0);
 }
 
 /** Whether a filter finds a workload: each word in its name, group, status, source, or labels. */

@@ -53,11 +53,13 @@ export function Panel({
         </div>
       )}
       <nav aria-label={`Pages of ${name}`} className="panel-pages">
-        {tabs.map(([page, label]) => (
-          <Link key={page} href={`${path}${page}`}>
-            {label}
-          </Link>
-        ))}
+        {tabs.flatMap(({ views }) =>
+          views.map(([page, label]) => (
+            <Link key={page} href={`${path}${page}`}>
+              {label}
+            </Link>
+          )),
+        )}
       </nav>
       {url !== '' && (
         <p className="panel-url">

@@ -7,6 +7,7 @@ import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Page } from '../../ui/page.tsx';
+import { SecretStore } from '../../ui/secret-store.tsx';
 import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
@@ -45,56 +46,20 @@ const providers = {
 } as const;
 
 function SetUp(): ReactNode {
-  const [password, setPassword] = useState('');
-  const setUp = (): Promise<boolean> =>
-    attempt('Cannot set up secrets', async () => {
-      await client.setupSecrets({
-        body: { provider_type: 'encrypted', ...(password === '' ? {} : { password }) },
-      });
-      refresh(secrets.key);
-    });
   return (
-    <Empty title="Secrets are not set up">
+    <Empty title="Secrets are not set up" action={<SecretStore isLocked={false} />}>
       ToolHive stores secrets in an encrypted file. Its key is in the keyring of your system. Without a
       keyring, you need a password.
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void setUp();
-        }}
-      >
-        <TextField
-          type="password"
-          value={password}
-          onChange={setPassword}
-          label="Password, only without a keyring"
-        />
-        <Action type="submit" className="primary">
-          Set up secrets
-        </Action>
-      </form>
     </Empty>
   );
 }
 
 function Unlock(): ReactNode {
-  const [password, setPassword] = useState('');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void attempt('Cannot unlock the secrets', async () => {
-          await client.setupSecrets({ body: { provider_type: 'encrypted', password } });
-          refresh(secrets.key);
-        });
-      }}
-    >
+    <>
       <Notice kind="warning">The encrypted file is locked. Servers that need a secret do not start.</Notice>
-      <TextField type="password" value={password} onChange={setPassword} label="Password" isRequired />
-      <Action type="submit" className="primary">
-        Unlock
-      </Action>
-    </form>
+      <SecretStore isLocked />
+    </>
   );
 }
 

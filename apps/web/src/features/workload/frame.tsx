@@ -1,6 +1,7 @@
+import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { workloads } from '../../api/resources.ts';
+import { permissions, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import {
@@ -10,6 +11,7 @@ import {
   startWorkloads,
   stopWorkloads,
 } from '../../ui/actions.ts';
+import { ago, withoutCommands } from '../../ui/format.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SignIn } from '../../ui/sign-in.tsx';
@@ -46,10 +48,12 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
     );
   }
   const base = `/w/${encodeURIComponent(name)}`;
+  const part = tabs.flatMap(({ views }) => views).find(([path]) => location === `${base}${path}`)?.[1];
   const active = workload !== undefined && isActive(workload);
   return (
     <Page
       title={name}
+      part={part}
       help="/toolhive/guides-ui/run-mcp-servers"
       action={
         workload !== undefined && (
@@ -80,25 +84,70 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
         )
       }
     >
+      <Tabs base={base} />
+      {workload !== undefined && !workload.remote && <LearningStripe name={name} />}
+      {workload?.status_context !== undefined && workload.status !== 'running' && (
+        <div
+          className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}
+        >
+          <ForeignText>{withoutCommands(workload.status_context)}</ForeignText>
+        </div>
+      )}
+      {children}
+    </Page>
+  );
+}
+
+/** The three tabs, and the views of the current one. */
+function Tabs({ base }: { base: string }): ReactNode {
+  const [location] = useLocation();
+  const isCurrent = (path: string): boolean => location === `${base}${path}`;
+  const current = tabs.find(({ views }) => views.some(([path]) => isCurrent(path)));
+  return (
+    <>
       <nav aria-label="Workload" className="tabs">
-        {tabs.map(([path, label]) => (
+        {tabs.map(({ label, views }) => (
           <Link
-            key={path}
-            href={`${base}${path}`}
-            aria-current={location === `${base}${path}` ? 'page' : undefined}
+            key={label}
+            href={`${base}${views[0][0]}`}
+            aria-current={label === current?.label ? (isCurrent(views[0][0]) ? 'page' : 'true') : undefined}
           >
             {label}
           </Link>
         ))}
       </nav>
-      {workload?.status_context !== undefined && workload.status !== 'running' && (
-        <div
-          className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}
-        >
-          <ForeignText>{workload.status_context}</ForeignText>
-        </div>
+      {current !== undefined && current.views.length > 1 && (
+        <nav aria-label={`Views of ${current.label}`} className="tabs views">
+          {current.views.map(([path, label]) => (
+            <Link key={path} href={`${base}${path}`} aria-current={isCurrent(path) ? 'page' : undefined}>
+              {label}
+            </Link>
+          ))}
+        </nav>
       )}
-      {children}
-    </Page>
+    </>
+  );
+}
+
+const LearningDialog = lazy(() => import('./learning-dialog.tsx'));
+
+/** A reminder on every screen of the workload that its server reaches more than its profile allows. */
+function LearningStripe({ name }: { name: string }): ReactNode {
+  const { data } = useResource(permissions(name));
+  const [isEnding, setEnding] = useState(false);
+  if (data?.learning === undefined) return null;
+  return (
+    <div className="notice failure stripe" role="status">
+      <p>
+        <strong>Learning</strong> began {ago(data.learning.since)}. Until you end it, the server can reach
+        every public host.
+      </p>
+      <Action onClick={() => setEnding(true)}>End learning</Action>
+      {isEnding && (
+        <Suspense>
+          <LearningDialog name={name} onClose={() => setEnding(false)} />
+        </Suspense>
+      )}
+    </div>
   );
 }

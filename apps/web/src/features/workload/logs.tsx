@@ -8,12 +8,12 @@ import { failureOf, useConnection } from '../../api/store.ts';
 import { useVisible } from '../../api/visible.ts';
 import { Action } from '../../ui/action.tsx';
 import { count } from '../../ui/format.ts';
+import { useQuery } from '../../ui/query.ts';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { LogLines, levels, maxLines } from './log-lines.ts';
-import type { Level } from './log-lines.ts';
 import { download } from '../../ui/download.ts';
 
 /** The height of a line, as in the style sheet. */
@@ -38,8 +38,12 @@ export function LogView({ name }: { name: string }): ReactNode {
   const lines = useMemo(() => new LogLines(), []);
   const [version, setVersion] = useState(0);
   const changed = (): void => setVersion((current) => current + 1);
-  const [search, setSearch] = useState('');
-  const [chosen, setChosen] = useState<ReadonlySet<Level>>(new Set(levels));
+  const [search, setSearch] = useQuery('q');
+  const [hidden, setHidden] = useQuery('hidden');
+  const chosen = useMemo(
+    () => new Set(levels.filter((level) => !hidden.split(',').includes(level))),
+    [hidden],
+  );
   const [isFollowing, setFollowing] = useState(true);
   const [failure, setFailure] = useState<ThvError | undefined>();
   const query = useDeferredValue(search);
@@ -82,7 +86,7 @@ export function LogView({ name }: { name: string }): ReactNode {
                   const next = new Set(chosen);
                   if (target.checked) next.add(level);
                   else next.delete(level);
-                  setChosen(next);
+                  setHidden(levels.filter((each) => !next.has(each)).join(','));
                 }}
               />
               {level}

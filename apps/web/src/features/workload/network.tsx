@@ -1,12 +1,9 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { mountsInUse } from '@toolhive/contract/mounts-in-use';
-import type { LearnedMount, LearningProposal, NetworkDecision } from '@toolhive/contract/network';
-import { client } from '../../api/client.ts';
+import type { NetworkDecision } from '@toolhive/contract/network';
 import { hostHistory, networkDecisions, permissions } from '../../api/resources.ts';
-import { refresh, useResource } from '../../api/store.ts';
+import { useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Strip } from '../../ui/drawing/strip.tsx';
 import { ago, bytes, count } from '../../ui/format.ts';
 import { PermissionList } from '../../ui/permissions.tsx';
@@ -15,7 +12,8 @@ import { Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
-import { attempt, toast } from '../../ui/toasts.ts';
+import { AskedAccess, placeToAllow } from './asked-access.tsx';
+import type { Ask } from './asked-access.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 /** Which hosts the server tried to reach, and the rules that decided. */
@@ -30,24 +28,19 @@ export function Network(): ReactNode {
   const isShown = (decision: NetworkDecision): boolean =>
     (!isDeniedOnly || decision.verdict === 'denied') &&
     targetOf(decision).toLowerCase().includes(filter.toLowerCase());
-  const change = (body: { allow?: string[]; deny?: string[]; tighten?: boolean }): Promise<boolean> =>
-    attempt('Cannot change the rules', async () => {
-      const { restarted } = await client.changePermissions({ params: { name }, body });
-      refresh(allowed.key);
-      refresh(decisions.key);
-      toast(restarted ? 'Saved. The workload restarts.' : 'Saved. The rules apply to new connections.');
-    });
+  const [asked, setAsked] = useState<Ask | undefined>();
   return (
     <WorkloadFrame name={name}>
       <Shown loaded={granted} name={allowed.key} what="the permissions">
         {(data) => (
           <>
             <PermissionList permissions={data} />
-            <Learning
-              name={name}
-              isLearning={data.learning !== undefined}
-              onChange={() => refresh(allowed.key)}
-            />
+            {data.learning === undefined && (
+              <div className="buttons">
+                <Action onClick={() => setAsked({ kind: 'learn' })}>Learn the required access</Action>
+                <Action onClick={() => setAsked({ kind: 'network' })}>Change the network access</Action>
+              </div>
+            )}
           </>
         )}
       </Shown>
@@ -76,7 +69,7 @@ export function Network(): ReactNode {
                   Denied only
                 </label>
                 {list.some(({ verdict }) => verdict === 'allowed') && (
-                  <Action onClick={() => void change({ tighten: true })}>
+                  <Action onClick={() => setAsked({ kind: 'tighten' })}>
                     Allow only the hosts in this list
                   </Action>
                 )}
@@ -86,13 +79,14 @@ export function Network(): ReactNode {
               )}
               <Decisions
                 list={list.filter(isShown)}
-                onAllow={(rule) => void change({ allow: [rule] })}
-                onDeny={(rule) => void change({ deny: [rule] })}
+                onAllow={(place) => setAsked({ kind: 'allow', place })}
+                onDeny={(host) => setAsked({ kind: 'deny', host })}
               />
             </>
           )
         }
       </Shown>
+      {asked !== undefined && <AskedAccess name={name} ask={asked} onClose={() => setAsked(undefined)} />}
     </WorkloadFrame>
   );
 }
@@ -120,7 +114,8 @@ function Decisions({
   );
 }
 
-const targetOf = ({ host, port }: NetworkDecision): string => (port === undefined ? host : `${host}:${port}`);
+export const targetOf = ({ host, port }: NetworkDecision): string =>
+  port === undefined ? host : `${host}:${port}`;
 
 function columns(
   onAllow: (rule: string) => void,
@@ -184,13 +179,18 @@ function columns(
       id: 'actions',
       head: 'Actions',
       kind: 'actions',
-      width: 4.5,
+      width: 7,
       cell: (decision) => {
         const { host, verdict, rule, fix } = decision;
         const target = targetOf(decision);
-        if (verdict === 'denied' && fix !== undefined)
-          return (
-            <Action aria-label={`Allow ${plainForeign(target)}`} onClick={() => onAllow(target)}>
+        const place = placeToAllow(fix);
+        if (verdict === 'denied')
+          return place === undefined ? (
+            <span className="quiet" title="No rule can allow this connection">
+              Always denied
+            </span>
+          ) : (
+            <Action aria-label={`Allow ${plainForeign(target)}`} onClick={() => onAllow(place)}>
               Allow
             </Action>
           );
@@ -232,106 +232,5 @@ function ConnectionStrip({ name }: { name: string }): ReactNode {
       classes={['drawn-amount', 'drawn-bad']}
       label={`The last hour: ${count(total(allowed), 'connection')} allowed, ${total(denied).toLocaleString('en')} denied`}
     />
-  );
-}
-
-function describeUse({ granted, used, unknown }: LearnedMount): string {
-  if (unknown !== undefined) return `kept, because the use is unknown (${unknown})`;
-  if (used === 'none') return 'not used';
-  if (used === granted) return used === 'read' ? 'read' : 'read and written';
-  return 'only read, and read-only from now on';
-}
-
-/** Learning mode: everything public is allowed and recorded, until the user accepts the smallest profile. */
-function Learning({
-  name,
-  isLearning,
-  onChange,
-}: {
-  name: string;
-  isLearning: boolean;
-  onChange: () => void;
-}): ReactNode {
-  const [proposal, setProposal] = useState<LearningProposal | undefined>();
-  const stop = (isAccepted: boolean): Promise<boolean> =>
-    attempt('Cannot stop learning mode', async () => {
-      await client.stopLearning({
-        params: { name },
-        body:
-          isAccepted && proposal !== undefined
-            ? { network: proposal.network, mounts: mountsInUse(proposal.mounts) }
-            : {},
-      });
-      setProposal(undefined);
-      onChange();
-    });
-  return (
-    <div className="buttons">
-      {isLearning ? (
-        <Action
-          onClick={() =>
-            void attempt('Cannot read the learned rules', async () =>
-              setProposal(await client.getLearning({ params: { name } })),
-            )
-          }
-        >
-          Stop learning mode
-        </Action>
-      ) : (
-        <Action
-          onClick={() =>
-            void attempt('Cannot start learning mode', async () => {
-              await client.startLearning({ params: { name } });
-              onChange();
-            })
-          }
-        >
-          Learn the required access
-        </Action>
-      )}
-      {proposal !== undefined && (
-        <Dialog title="The smallest sufficient profile" onClose={() => setProposal(undefined)}>
-          {!proposal.complete && <p className="problem">The record was full, so hosts may be missing.</p>}
-          <ul className="plain">
-            {proposal.hosts.added.map((host) => (
-              <li key={host} className="diff-added">
-                + <ForeignText>{host}</ForeignText>
-              </li>
-            ))}
-            {proposal.hosts.removed.map((host) => (
-              <li key={host} className="diff-removed">
-                − <ForeignText>{host}</ForeignText>
-              </li>
-            ))}
-            {proposal.hosts.kept.map((host) => (
-              <li key={host}>
-                <ForeignText>{host}</ForeignText>
-              </li>
-            ))}
-          </ul>
-          <p>
-            {proposal.network.hosts.length === 0
-              ? 'The server reached no host, so it gets no network.'
-              : `Ports: ${proposal.network.ports.join(', ')}`}
-          </p>
-          {proposal.mounts.length > 0 && (
-            <ul className="plain">
-              {proposal.mounts.map((mount) => (
-                <li key={mount.target} className={mount.used === 'none' ? 'diff-removed' : ''}>
-                  {mount.used === 'none' && '− '}
-                  <ForeignText>{mount.target}</ForeignText>: {describeUse(mount)}
-                </li>
-              ))}
-            </ul>
-          )}
-          <div className="buttons">
-            <Action className="primary" onClick={() => void stop(true)}>
-              Use this profile
-            </Action>
-            <Action onClick={() => void stop(false)}>Keep the old profile</Action>
-          </div>
-        </Dialog>
-      )}
-    </div>
   );
 }

@@ -1,75 +1,20 @@
+import { Suspense, lazy, useEffect } from 'react';
 import type { ReactNode } from 'react';
-import type { PinnedItem } from '@toolhive/contract/tool-pins';
-import { client } from '../../api/client.ts';
-import { toolPins } from '../../api/resources.ts';
+import { capabilities, toolPins } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
-import { Action } from '../../ui/action.tsx';
-import { Diff } from '../../ui/diff.tsx';
-import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.ts';
 
-/** The changes of the server since the last approval, with their differences. */
+const ReviewedItems = lazy(() => import('./reviewed-items.tsx'));
+
+/** Items that need a review before the server is used. Most servers have none. */
 export function PendingChanges({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
-  const pending =
-    data?.items.filter(({ state, findings }) => state !== 'approved' || findings.length > 0) ?? [];
-  if (data === undefined || pending.length === 0) return null;
-  const waiting = pending.filter(({ pending_hash: hash }) => hash !== undefined);
-  const decide = (items: readonly PinnedItem[], decision: 'approve' | 'dismiss'): Promise<boolean> =>
-    attempt(`Cannot ${decision}`, async () => {
-      const body = {
-        items: items.flatMap(({ kind, name: item, pending_hash: hash }) =>
-          hash === undefined ? [] : [{ kind, name: item, hash }],
-        ),
-      };
-      await (decision === 'approve'
-        ? client.approveToolPins({ params: { name }, body })
-        : client.dismissToolPins({ params: { name }, body }));
-      refresh(`pins/${name}`);
-      refresh(`capabilities/${name}`);
-    });
-  return (
-    <section className="notice warning" aria-labelledby="pending-changes">
-      <h2 id="pending-changes">The server changed what it offers</h2>
-      <p>
-        {data.mode === 'block'
-          ? 'Clients see the approved versions until you approve the changes.'
-          : 'Clients see the changes already, because the tool pinning mode is warn.'}
-      </p>
-      {pending.map((item) => (
-        <details key={`${item.kind} ${item.name}`} open={pending.length <= 3}>
-          <summary>
-            {item.kind} <ForeignText>{item.name}</ForeignText>: {item.state}
-            {item.findings.length > 0 && ` (${item.findings.length} suspicious)`}
-          </summary>
-          <ul className="plain">
-            {item.findings.map(({ rule, severity, message, excerpt }) => (
-              <li key={rule}>
-                <span className={severity === 'high' ? 'problem' : 'busy'}>{severity}</span>:{' '}
-                <ForeignText>{message}</ForeignText>
-                {excerpt !== undefined && (
-                  <>
-                    {' '}
-                    <code>
-                      <ForeignText>{excerpt}</ForeignText>
-                    </code>
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-          {item.diff !== undefined && <Diff text={item.diff} />}
-          {item.pending_hash !== undefined && (
-            <div className="buttons">
-              <Action onClick={() => void decide([item], 'approve')}>Approve</Action>
-              <Action onClick={() => void decide([item], 'dismiss')}>Dismiss</Action>
-            </div>
-          )}
-        </details>
-      ))}
-      {waiting.length > 1 && (
-        <Action onClick={() => void decide(waiting, 'approve')}>Approve all {waiting.length} changes</Action>
-      )}
-    </section>
-  );
+  const listedAt = useResource(capabilities(name)).data?.listed_at;
+  // A first listing changes nothing, so no event tells that it has suspicious texts.
+  useEffect(() => refresh(toolPins(name).key), [name, listedAt]);
+  const isAny = data?.items.some(({ state, findings }) => state !== 'approved' || findings.length > 0);
+  return isAny === true ? (
+    <Suspense>
+      <ReviewedItems name={name} />
+    </Suspense>
+  ) : null;
 }

@@ -17,10 +17,12 @@ import { Action } from '../../ui/action.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { dateTime, duration } from '../../ui/format.ts';
 import { initialValue } from '../../ui/schema.ts';
-import { JsonField, SchemaForm } from '../../ui/schema-form.tsx';
+import { JsonField, SchemaForm, isWithoutMembers } from '../../ui/schema-form.tsx';
 import { Failure, Skeleton } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
+import type { Problems } from '../../ui/validate.ts';
+import { missing } from '../../ui/missing.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
 import type { RecordedCall } from './history.ts';
 import { Table } from '../../ui/table/table.tsx';
@@ -77,6 +79,9 @@ export function Tester({
   const [asked, setAsked] = useState<Asked | undefined>();
   const [outcome, setOutcome] = useState<Outcome | undefined>();
   const [authorization, setAuthorization] = useState('');
+  // A field is only missing once its user has left it empty, or has called the tool without it.
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [isCalled, setCalled] = useState(false);
   const validation = useValidation(schema, value);
   const calls = useSyncExternalStore(subscribeToHistory, () => history(workload, item.key));
   const region = useRef<HTMLDivElement>(null);
@@ -171,46 +176,60 @@ export function Tester({
   };
 
   const app = appOf(item);
-  const problemCount = Object.keys(validation.problems).length;
+  const hasNoArguments = isWithoutMembers(schema);
+  const shownProblems = isCalled
+    ? validation.problems
+    : Object.fromEntries(
+        Object.entries(validation.problems).filter(
+          ([pointer, problem]) => problem !== missing || left.has(pointer),
+        ),
+      );
+  const problemCount = Object.keys(shownProblems).length;
+  const json = (
+    <JsonField
+      label="JSON"
+      value={value}
+      onChange={(next) => setValue(next ?? {})}
+      pointer="#"
+      problems={{}}
+      isRequired={false}
+    />
+  );
   return (
     <section aria-labelledby="tester">
       <h3 id="tester">Try it</h3>
       <form
         onSubmit={(event) => {
           event.preventDefault();
+          setCalled(true);
           void call(value);
         }}
+        onBlur={({ target, relatedTarget: next }) => {
+          const { pointer } = target.dataset;
+          // A new line below the field would move a button away from the pointer that presses it.
+          if (next?.matches('input, select, textarea') !== true) return;
+          if (pointer !== undefined && !left.has(pointer)) setLeft(new Set([...left, pointer]));
+        }}
       >
-        <div className="columns">
-          <div>
-            <SchemaForm schema={schema} value={value} onChange={setValue} problems={validation.problems} />
+        {hasNoArguments ? (
+          <details>
+            <summary>No arguments</summary>
+            {json}
+          </details>
+        ) : (
+          <div className="tester-columns">
+            <div>
+              <SchemaForm schema={schema} value={value} onChange={setValue} problems={shownProblems} />
+            </div>
+            <div>
+              {json}
+              <ProblemList problems={shownProblems} />
+              {!validation.isChecked && (
+                <p className="quiet">The schema of the server could not be checked.</p>
+              )}
+            </div>
           </div>
-          <div>
-            <JsonField
-              label="JSON"
-              value={value}
-              onChange={(next) => setValue(next ?? {})}
-              pointer="#"
-              problems={{}}
-              isRequired={false}
-            />
-            {problemCount > 0 && (
-              <ul className="problem" aria-label="Problems">
-                {Object.entries(validation.problems)
-                  .slice(0, 10)
-                  .map(([pointer, problem]) => (
-                    <li key={pointer}>
-                      <code>
-                        <ForeignText>{pointer === '' ? '/' : pointer}</ForeignText>
-                      </code>{' '}
-                      <ForeignText>{problem}</ForeignText>
-                    </li>
-                  ))}
-              </ul>
-            )}
-            {!validation.isChecked && <p className="quiet">The schema of the server could not be checked.</p>}
-          </div>
-        </div>
+        )}
         <div className="buttons">
           <Action type="submit" className="primary" disabled={running !== undefined}>
             {{ tool: 'Call tool', prompt: 'Get prompt', resource: 'Read resource' }[item.kind]}
@@ -283,6 +302,23 @@ export function Tester({
         </Suspense>
       )}
     </section>
+  );
+}
+
+function ProblemList({ problems }: { problems: Problems }): ReactNode {
+  const all = Object.entries(problems);
+  if (all.length === 0) return null;
+  return (
+    <ul className="problem" aria-label="Problems">
+      {all.slice(0, 10).map(([pointer, problem]) => (
+        <li key={pointer}>
+          <code>
+            <ForeignText>{pointer === '' ? '/' : pointer}</ForeignText>
+          </code>{' '}
+          <ForeignText>{problem}</ForeignText>
+        </li>
+      ))}
+    </ul>
   );
 }
 

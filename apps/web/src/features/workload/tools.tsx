@@ -1,14 +1,15 @@
-import { useMemo, useState } from 'react';
+import { Suspense, lazy, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Capabilities, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
-import { useSearch } from 'wouter';
 import { capabilities, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { client } from '../../api/client.ts';
 import { refresh } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { isActive } from '../../ui/actions.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { ago, count } from '../../ui/format.ts';
+import { useQuery } from '../../ui/query.ts';
 import { Notice, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
@@ -18,7 +19,8 @@ import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { PendingChanges } from './pending-changes.tsx';
 import { Tester } from './tester.tsx';
 import type { Item } from './tester.tsx';
-import { ToolSettings } from './tool-settings.tsx';
+import { changeTools, withShown } from './tool-changes.ts';
+import { RestartNote } from './restart-note.tsx';
 
 /** The tools, prompts, and resources of a server, and a form to call each. */
 export function Tools(): ReactNode {
@@ -36,14 +38,13 @@ export function Tools(): ReactNode {
 }
 
 function Listing({ name, data }: { name: string; data: Capabilities }): ReactNode {
-  const [filter, setFilter] = useState('');
+  const [filter, setFilter] = useQuery('q');
   const items = useMemo(() => itemsOf(data), [data]);
-  const asked = new URLSearchParams(useSearch()).get('tool');
-  const [chosen, setChosen] = useState<string | undefined>(asked === null ? undefined : `tool ${asked}`);
+  const [chosen, setChosen] = useQuery('tool');
   const { data: list } = useResource(workloads);
   const isRunning = list?.some((each) => each.name === name && isActive(each)) === true;
   const shown = items.filter(({ label }) => label.toLowerCase().includes(filter.toLowerCase()));
-  const current = items.find(({ key }) => key === chosen) ?? items[0];
+  const current = items.find((item) => addressOf(item) === chosen) ?? items[0];
   const tokens = data.tools
     .filter((tool) => tool.is_shown)
     .reduce((sum, tool) => sum + tool.estimated_tokens, 0);
@@ -99,11 +100,11 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
             <div className="tool-list scrolls">
               <Table
                 label="Tools, prompts, and resources"
-                columns={columns(setChosen)}
+                columns={columns((item) => setChosen(addressOf(item)))}
                 rows={shown}
                 keyOf={({ key }) => key}
                 current={current.key}
-                onOpen={({ key }) => setChosen(key)}
+                onOpen={(item) => setChosen(addressOf(item))}
                 hasOnlyLines
               />
             </div>
@@ -111,7 +112,12 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
           <div>
             <Details item={current} />
             {current.kind === 'tool' && (
-              <ToolSettings key={`settings ${current.key}`} name={name} tool={current.tool} />
+              <ToolActions
+                key={`actions ${current.key}`}
+                name={name}
+                tool={current.tool}
+                tools={data.tools}
+              />
             )}
             {isRunning ? (
               <Tester key={`tester ${current.key}`} workload={name} item={current} tools={data.tools} />
@@ -131,7 +137,10 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
   );
 }
 
-function columns(choose: (key: string) => void): readonly Column<Item>[] {
+/** An item in the address of the page: a tool by its name, and everything else also by its kind. */
+const addressOf = (item: Item): string => (item.kind === 'tool' ? item.tool.name : item.key);
+
+function columns(choose: (item: Item) => void): readonly Column<Item>[] {
   return [
     {
       id: 'name',
@@ -140,7 +149,7 @@ function columns(choose: (key: string) => void): readonly Column<Item>[] {
       grow: 1,
       order: ({ label }) => label,
       cell: (item) => (
-        <button type="button" className="link" onClick={() => choose(item.key)}>
+        <button type="button" className="link" onClick={() => choose(item)}>
           <ForeignText>{item.label}</ForeignText>{' '}
           {item.kind !== 'tool' && <span className="badge">{kindOf(item)}</span>}
           {item.kind === 'tool' && !item.tool.is_shown && <span className="badge">disabled</span>}
@@ -254,6 +263,50 @@ function SkillFacts({ skill: { files, pin } }: { skill: ListedSkill }): ReactNod
   );
 }
 
+const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
+
+/** Renames a tool, or hides it from clients. */
+function ToolActions({
+  name,
+  tool,
+  tools,
+}: {
+  name: string;
+  tool: ListedTool;
+  tools: readonly ListedTool[];
+}): ReactNode {
+  const [open, setOpen] = useState<'rename' | 'offer' | undefined>();
+  const offer = tool.is_shown ? 'Disable this tool' : 'Enable this tool';
+  const change = async (): Promise<void> => {
+    if (await changeTools(name, () => withShown(tools, new Map([[tool.name, !tool.is_shown]]))))
+      setOpen(undefined);
+  };
+  return (
+    <div className="buttons">
+      <Action onClick={() => setOpen('rename')}>Rename</Action>
+      <Action onClick={() => setOpen('offer')}>{offer}</Action>
+      {open === 'rename' && (
+        <Suspense>
+          <RenameDialog name={name} tool={tool} onClose={() => setOpen(undefined)} />
+        </Suspense>
+      )}
+      {open === 'offer' && (
+        <Dialog title={offer} onClose={() => setOpen(undefined)}>
+          <RestartNote name={name} />
+          <div className="buttons">
+            <Action className="primary" onClick={() => void change()}>
+              Save and restart
+            </Action>
+            <button type="button" onClick={() => setOpen(undefined)}>
+              Cancel
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
 /** The meaning of annotations in words (MCP, Tool Annotations). */
 const hints: Record<string, [whenTrue: string, whenFalse: string]> = {
   readOnlyHint: ['only reads', 'changes data'],
@@ -302,7 +355,7 @@ function ToolFacts({ tool }: { tool: ListedTool }): ReactNode {
 }
 
 const pinStates = {
-  approved: 'approved',
+  approved: 'unchanged',
   changed: 'changed since approval',
   new: 'new, not approved',
   removed: 'removed by the server',

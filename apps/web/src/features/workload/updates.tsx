@@ -10,17 +10,8 @@ import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 
-/** Looks up a newer version on request, and shows its changes before the installation. */
+/** Looks up a newer version, and shows its changes before the installation. */
 export function Updates({ name }: { name: string }): ReactNode {
-  const [isAsked, setAsked] = useState(false);
-  return isAsked ? (
-    <Found name={name} />
-  ) : (
-    <Action onClick={() => setAsked(true)}>Look for a newer version</Action>
-  );
-}
-
-function Found({ name }: { name: string }): ReactNode {
   const resource = update(name);
   const { data, error, isLoading } = useResource(resource);
   const [progress, setProgress] = useState<string | undefined>();

@@ -9,18 +9,22 @@ const [width, height] = [96, 20];
 export function Sparkline({
   values,
   problems,
+  most = 0,
   label,
 }: {
   values: readonly number[];
   /** As many as there are values. */
   problems: readonly number[];
+  /** The amount at the top, if it is a limit. By default, the greatest value. */
+  most?: number | undefined;
   /** Everything that the picture shows, in words. */
   label: string;
 }): ReactNode {
-  const most = Math.max(1, ...values);
-  const step = width / Math.max(1, values.length - 1);
-  const points = values.map(
-    (value, index) => `${round(index * step)},${round((1 - value / most) * (height - 7) + 1)}`,
+  const top = Math.max(1, most, ...values);
+  const drawn = values.length === 1 ? [...values, ...values] : values; // a line has two ends
+  const step = width / Math.max(1, drawn.length - 1);
+  const points = drawn.map(
+    (value, index) => `${round(index * step)},${round((1 - value / top) * (height - 7) + 1)}`,
   );
   return (
     <svg className="sparkline" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img">

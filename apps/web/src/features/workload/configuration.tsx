@@ -8,14 +8,18 @@ import { useResource } from '../../api/store.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { draftOfWorkload, requestOf } from '../../ui/workload-draft.ts';
+import type { Draft } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
+import { Details } from './details.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+import { Updates } from './updates.tsx';
 
-/** The form of a workload, and its changes. */
-export function Edit(): ReactNode {
+/** How a workload is set up: its settings with their changes, its origin, and its newer versions. */
+export function Configuration(): ReactNode {
   const name = useWorkloadName();
   const resource = workload(name);
   const loaded = useResource(resource);
@@ -78,6 +82,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         </button>
       </Form>
       <aside>
+        {!details.remote && <Updates key={details.name} name={details.name} />}
         {!details.remote && (
           <>
             <h2>What the server may do</h2>
@@ -105,9 +110,21 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
             ))}
           </dl>
         )}
+        <h2>Details</h2>
+        <Details details={details} />
+        <div className="buttons">
+          <CopyButton text={asCurl(draft)} label="Copy as curl" />
+        </div>
       </aside>
     </div>
   );
+}
+
+/** The request that creates the same workload. It contains the names of secrets and none of their values. */
+function asCurl(draft: Draft): string {
+  const body = JSON.stringify(requestOf(draft)).replaceAll("'", `'\\''`);
+  const url = `${location.origin}/api/v1beta/workloads`;
+  return `curl ${url} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
 }
 
 interface Difference {

@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { connectTo } from '../testing/mcp.ts';
+import { testServer } from '../testing/thv.ts';
+import { openWorld, useBrowser } from './world.ts';
+import type { UiWorld } from './world.ts';
+
+useBrowser();
+
+/** A server with a profile, and the hosts that it tries to reach, each with a port. */
+async function runCurious(
+  { user, api }: UiWorld,
+  network: object,
+  tried: readonly (readonly [string, number])[],
+): Promise<void> {
+  const profile = join(user.home, 'profile.json');
+  await writeFile(profile, JSON.stringify({ network }));
+  await user.mustThv('run', '--name', 'curious', '--permission-profile', profile, testServer, '--', 'echo');
+  const { workloads } = (await (await api('GET', '/workloads')).json()) as { workloads: { url: string }[] };
+  await using client = await connectTo(workloads[0]?.url ?? '');
+  const ask = tried
+    .map(
+      ([host, port]) => `require('net').connect({ host: '${host}', port: ${port} }).on('error', () => {});`,
+    )
+    .join('');
+  await client.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
+}
+
+const dialog = (page: Page) => page.getByRole('dialog');
+
+async function networkOf({ api }: UiWorld): Promise<unknown> {
+  return ((await (await api('GET', '/workloads/curious/permissions')).json()) as { network: unknown })
+    .network;
+}
+
+test('suspicious texts of a first listing are not called a change, and no tool is called approved', async () => {
+  await using world = await openWorld();
+  await world.user.mustThv(
+    'run',
+    '--name',
+    'curious',
+    '--permission-profile',
+    'none',
+    testServer,
+    '--',
+    'echo',
+  );
+  await using visited = await world.open('/ui/w/curious/tools?tool=read');
+  const { page } = visited;
+
+  await page.getByRole('heading', { name: 'Suspicious texts of the server' }).waitFor();
+  await page.getByRole('heading', { name: 'read', exact: true }).waitFor();
+
+  const text = await page.locator('main').innerText();
+  expect(text).not.toMatch(/changed what it offers|approved/i);
+});
+
+test('learning asks before it widens anything, and stays visible until it ends', async () => {
+  await using world = await openWorld();
+  await runCurious(world, { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
+  await using visited = await world.open('/ui/w/curious/access');
+  const { page } = visited;
+
+  await page.getByRole('button', { name: 'Learn', exact: true }).click();
+  await dialog(page).getByText('every public host', { exact: true }).waitFor();
+  expect(await dialog(page).innerText()).toMatch(/only 1 host\s*→\s*every public host[^]*Until you end it/);
+  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  await dialog(page).getByRole('button', { name: 'Start learning' }).click();
+  for (const path of ['', '/logs', '/tools', '/configuration', '/network']) {
+    await page.goto(`/ui/w/curious${path}`);
+    await page.getByText(/^Learning began (just now|\d+ \w+ ago)/).waitFor();
+    const text = await page.locator('main').innerText();
+    // Lines of a log are shown as they are.
+    if (path !== '/logs') expect(text).not.toMatch(/\d{4}-\d\d-\d\dT/);
+  }
+  await page.getByRole('button', { name: 'End learning' }).click();
+  await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
+
+  await page.getByText(/^Learning began/).waitFor({ state: 'detached' });
+  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+});
+
+test('a private address is allowed where every public host is, and no button leads nowhere', async () => {
+  await using world = await openWorld();
+  await runCurious(world, { outbound: { allow_port: [443] } }, [
+    ['192.168.1.10', 443],
+    ['169.254.169.254', 80],
+  ]);
+  await using visited = await world.open('/ui/w/curious/network');
+  const { page } = visited;
+  const metadata = page.getByRole('row', { name: /169\.254\.169\.254/ });
+
+  await metadata.getByText('Always denied').waitFor();
+  expect(await metadata.getByRole('button', { name: /Allow/ }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Allow 192.168.1.10:443' }).click();
+  await dialog(page).getByText('only 1 host').waitFor();
+  expect(await dialog(page).innerText()).toMatch(/every public host\s*→\s*only 1 host[^]*\+ 192\.168\.1\.10/);
+  await dialog(page).getByRole('button', { name: 'Save and restart' }).click();
+
+  await expect.poll(() => networkOf(world), { timeout: 30_000 }).toMatchObject({ hosts: ['192.168.1.10'] });
+  await dialog(page).waitFor({ state: 'detached' });
+});
+
+test('several tools are hidden with one restart, after the user has seen the change', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester/access');
+  const { page } = visited;
+  const tools = async (): Promise<unknown> =>
+    ((await (await world.api('GET', '/workloads/tester')).json()) as { tools?: unknown }).tools;
+
+  await page.getByRole('switch', { name: 'Offer ask' }).click();
+  await page.getByRole('switch', { name: 'Offer slow' }).click();
+  const changes = page.getByRole('group', { name: 'Changes of tools' });
+  expect(await changes.innerText()).toMatch(/− ask\s+− slow\s+The workload restarts/);
+  expect(await tools()).toBeUndefined();
+  await changes.getByRole('button', { name: 'Apply and restart' }).click();
+
+  await expect.poll(tools).toEqual(['form', 'sample', 'content', 'structured', 'regular', 'write']);
+  await page.getByText('Clients get 6 of 8 tools.').waitFor();
+});
+
+test('links of earlier versions work, and the address keeps the tool, the filter, and the search', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester/edit');
+  const { page } = visited;
+
+  await page.waitForURL('**/ui/w/tester/configuration');
+  await expect.poll(() => page.title()).toBe('Configuration – tester – ToolHive');
+  await page.goto('/ui/w/tester/tools');
+  await page.getByLabel('Filter tools, prompts, and resources').fill('w');
+  await page.getByRole('button', { name: 'write', exact: true }).click();
+  await page.waitForURL(/tools\?(?=.*q=w)(?=.*tool=write)/);
+  await page.getByRole('link', { name: 'Now', exact: true }).click();
+  await page.getByRole('link', { name: 'Logs', exact: true }).click();
+  await page.getByLabel('Search in the log').fill('ready');
+  await page.getByLabel('info', { exact: true }).uncheck();
+  await page.waitForURL(/logs\?(?=.*q=ready)(?=.*hidden=info)/);
+  await page.getByRole('link', { name: 'Configuration', exact: true }).click();
+  await page.goBack();
+  await expect.poll(() => page.getByLabel('Search in the log').inputValue()).toBe('ready');
+  expect(await page.getByLabel('info', { exact: true }).isChecked()).toBe(false);
+  await page.goBack();
+  await page.goBack();
+
+  await page.getByRole('heading', { name: 'write', exact: true }).waitFor();
+  expect(await page.getByLabel('Filter tools, prompts, and resources').inputValue()).toBe('w');
+});
