@@ -78,7 +78,7 @@ test('the list shows access and tokens of all rows without a request for each', 
     .getByText(/^[\d,]+$/)
     .waitFor();
   await page
-    .getByRole('row', { name: /two/ })
+    .getByRole('row', { name: /Select two/ })
     .getByRole('img', { name: /no files/ })
     .waitFor();
   expect(asked.filter((path) => /workloads\/(?:one|two)/.test(path))).toEqual([]);

@@ -85,10 +85,7 @@ const jobs: Readonly<Record<string, Job>> = {
     start: '/ui/',
     async steps({ page, click }) {
       await click('Clients', 'link');
-      await page
-        .getByRole('row', { name: /cursor/ })
-        .first()
-        .waitFor();
+      await page.getByRole('heading', { name: 'Cursor editor' }).waitFor();
       await click('default', 'checkbox');
       await click('Connect');
     },
