@@ -182,9 +182,9 @@ describe('one document tells', () => {
       const got = await jsonOf(line('get'));
       const unset = await jsonOf(line('unset'));
 
-      expect(set).toMatchObject({ name, summary: text });
+      expect(set).toMatchObject({ name, title: text, summary: text });
       expect(set).toEqual(got);
-      expect(unset).toEqual({ name, summary: text, value: null });
+      expect(unset).toEqual({ ...(set as object), value: null });
     },
   );
 

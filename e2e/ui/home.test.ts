@@ -74,11 +74,11 @@ test('the list shows access and tokens of all rows without a request for each', 
   await page.getByRole('button', { name: 'Tokens' }).click();
 
   await page
-    .getByRole('row', { name: /one/ })
+    .getByRole('row', { name: /\bone\b/ })
     .getByText(/^[\d,]+$/)
     .waitFor();
   await page
-    .getByRole('row', { name: /Select two/ })
+    .getByRole('row', { name: /\btwo\b/ })
     .getByRole('img', { name: /no files/ })
     .waitFor();
   expect(asked.filter((path) => /workloads\/(?:one|two)/.test(path))).toEqual([]);

@@ -147,6 +147,9 @@ function folderOfNewFile(path: string): string | undefined {
   const isShared = [
     '/',
     '/home',
+    '/etc',
+    '/usr',
+    '/var',
     '/root',
     '/Users',
     homedir(),
