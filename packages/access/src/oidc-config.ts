@@ -36,7 +36,8 @@ export function requestedOidc({
   thv_ca_bundle: bundle,
   jwks_auth_token_file: tokenFile,
 }: RunConfig): RequestedOidc | undefined {
-  const folded = new Map(Object.entries(stored ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  if (stored === undefined || stored === null) return undefined;
+  const folded = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
   const members = Object.entries(storedNames).flatMap(([name, storedName]) => {
     const value = folded.get(storedName.toLowerCase());
     return isEmpty(value) ? [] : [[name, value]];
