@@ -1,14 +1,21 @@
 import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 
 /** Reads the file that the user named in a flag or argument. Errors contain `flag` as the user typed it. */
 export async function readText(path: string, flag: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(expanded(path), 'utf8');
   } catch (cause) {
     throw unreadable(path, flag, cause);
   }
+}
+
+/** A path in quotes, or from another program, has passed no shell. */
+function expanded(path: string): string {
+  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
 }
 
 /** The failure to read a file or directory in a flag. */

@@ -36,11 +36,23 @@ describe('a client configuration', () => {
   });
 
   test.each([
-    ['{"mcpServers": {"one": {"command": "secret value" "args"}}}', 'it is not JSON: syntax error in line 1'],
+    [
+      '{"mcpServers": {"one": {"command": "secret value" "args"}}}',
+      'it is not JSON: syntax error in line 1, column 51',
+    ],
     ['{"theme": "dark"}', 'it has no MCP servers'],
     ['just words', 'it is not JSON, YAML, or TOML'],
   ])('that is wrong is named, and not quoted: %s', (text, message) => {
     expect(() => readClientDocument(text, 'it')).toThrow(message);
+  });
+
+  test.each([
+    String.raw`{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git", "c:\temp\project"]}}}`,
+    String.raw`{"mcpServers": {"one": {"command": "C:\Program Files\nodejs\npx.cmd"}}}`,
+  ])('with a path of Windows is explained: %s', (text) => {
+    expect(() => readClientDocument(text, 'it')).toThrow(
+      expect.objectContaining({ hint: String.raw`in JSON, write each backslash of a path twice: C:\\Users` }),
+    );
   });
 });
 

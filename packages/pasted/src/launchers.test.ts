@@ -31,6 +31,7 @@ describe('a pasted command', () => {
   test.each([
     ['npx -y @scope/server@1.2.0 --flag value', 'npx://@scope/server@1.2.0', ['--flag', 'value']],
     ['npx --yes --package=@scope/server server x', 'npx://@scope/server', ['x']],
+    ['npx --y @scope/server', 'npx://@scope/server', []],
     ['bunx server', 'npx://server', []],
     ['npm exec -y -- server a', 'npx://server', ['a']],
     ['pnpm dlx server', 'npx://server', []],
@@ -52,6 +53,16 @@ describe('a pasted command', () => {
     expect(isCommandLine(text.split(' '))).toBe(true);
     expect(request).toMatchObject({ image, cmd_arguments: args });
     expect(notes).toEqual([]);
+  });
+
+  test.each([
+    String.raw`node c:\users\me\server/build/index.js`,
+    'node D:/work/server.js',
+    String.raw`python C:\server\main.py`,
+  ])('with a path of Windows is refused elsewhere: %s', async (text) => {
+    await expect(read(text)).rejects.toThrow(
+      `${text.split(' ')[1]} is a path of Windows, and this machine has none`,
+    );
   });
 
   test('may begin with environment variables', async () => {

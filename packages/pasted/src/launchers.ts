@@ -177,7 +177,17 @@ function lengthOfPrefix([program = '', ...rest]: readonly string[]): number {
 
 function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
   const { given, words } = readOtherFlags('npx', all, {
-    ...switches('-y', '--yes', '-q', '--quiet', '--silent', '--prefer-offline', '--prefer-online', '--bun'),
+    ...switches(
+      '-y',
+      '--y',
+      '--yes',
+      '-q',
+      '--quiet',
+      '--silent',
+      '--prefer-offline',
+      '--prefer-online',
+      '--bun',
+    ),
     ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
     ...withValues('-p', '--package', '--loglevel', '--cache'),
   });

@@ -23,6 +23,10 @@ export async function readLocalPath(
   from: Pick<PastedFrom, 'directory'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
+  if (/^[A-Za-z]:[\\/]/.test(word) && process.platform !== 'win32')
+    throw notFound(`${word} is a path of Windows, and this machine has none`, {
+      hint: 'name the path on this machine, or use a published package',
+    });
   const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });

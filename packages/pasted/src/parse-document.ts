@@ -1,4 +1,4 @@
-import { type Node, type ParseError, parseTree } from 'jsonc-parser';
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
@@ -62,8 +62,14 @@ function parse(quoted: string, what: string): unknown {
     // Word processors and web pages replace the quotes.
     if (/[“”]/.test(json)) return parse(json.replaceAll(/[“”]/g, '"'), what);
     if (!/^\s*\[/.test(json)) {
-      const line = json.slice(0, error.offset).split('\n').length;
-      throw invalid(`${what} is not JSON: syntax error in line ${line}`);
+      const before = json.slice(0, error.offset).split('\n');
+      const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+      // A path of Windows, copied as it is.
+      const isEscape = printParseErrorCode(error.error) === 'InvalidEscapeCharacter';
+      const hint = isEscape
+        ? String.raw`in JSON, write each backslash of a path twice: C:\\Users`
+        : undefined;
+      throw invalid(`${what} is not JSON: syntax error in ${place}`, hint === undefined ? {} : { hint });
     }
   }
   const parsers = [() => parseToml(text), (): unknown => parseYaml(text, { maxAliasCount: 100 })];

@@ -44,6 +44,7 @@ describe('a value in a configuration', () => {
     'left-here',
     'replace-all',
     'https://<host>/api',
+    '$MY_VAR',
   ])('that may be an example is kept, and the user is told without the value: %s', async (text) => {
     const { value, needs, server } = await variablesOf(text);
 
