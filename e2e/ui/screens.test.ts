@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openWorld, useBrowser, violations } from './world.ts';
 import type { UiWorld } from './world.ts';
@@ -28,7 +30,7 @@ const screens = [
   ['/ui/w/tester/configuration', 'Nothing is changed.'],
   ['/ui/groups', 'default'],
   ['/ui/groups/default', 'tester'],
-  ['/ui/clients', 'cursor'],
+  ['/ui/clients', 'Cursor editor'],
   ['/ui/secrets', 'Secrets are not set up'],
   ['/ui/registries', 'registry.json'],
   ['/ui/activity', 'api_call'],
@@ -41,7 +43,7 @@ test(
   'every screen shows its data, has no accessibility fault in any mode, and sends no request to other hosts',
   { timeout: 400_000 },
   async () => {
-    await using world = await openWorld();
+    await using world = await openWorld({ prepare: ({ home }) => mkdir(join(home, '.cursor')) });
     await world.run('tester');
     await using visited = await world.open();
     const { page, errors, foreign } = visited;
@@ -73,7 +75,7 @@ test(
   'no screen needs to be scrolled sideways at 320 pixels, which is also 400 % zoom',
   { timeout: 200_000 },
   async () => {
-    await using world = await openWorld();
+    await using world = await openWorld({ prepare: ({ home }) => mkdir(join(home, '.cursor')) });
     await world.run('tester');
     await using visited = await world.open('/ui/', { viewport: { width: 320, height: 700 } });
     const { page } = visited;
