@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
-import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
+import { ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { ownProgram } from '@toolhive/state/own-program';
 import { notWritten } from '@toolhive/state/files';
 import { statePaths } from '@toolhive/state/paths';
@@ -23,8 +23,29 @@ const pollMs = 25;
 export async function connectToDaemon(connection: Connection): Promise<Client> {
   const paths = statePaths(process.env);
   if (!(await isListening(paths))) await startDaemon(paths, connection);
-  const send = sendTo(paths.socket);
+  const send = repeatingReads(sendTo(paths.socket), async () => {
+    await delay(pollMs, undefined, { signal: connection.signal });
+    if (!(await isListening(paths))) await startDaemon(paths, connection);
+  });
   return createClient(connection.debug ? traced(send, connection.note) : send);
+}
+
+/** How often a read is repeated. A daemon that ends accepts connections for a moment, and then no more. */
+const maxRepeats = 20;
+
+/** Repeats requests that change nothing if the daemon ends before it answers. `again` waits for another one. */
+function repeatingReads(send: Send, again: () => Promise<void>): Send {
+  return async (request) => {
+    for (let left = maxRepeats; ; left -= 1) {
+      try {
+        return await send(request);
+      } catch (error) {
+        const hasEnded = error instanceof ThvError && error.kind === 'unavailable';
+        if (!hasEnded || request.method !== 'GET' || left === 0) throw error;
+      }
+      await again();
+    }
+  };
 }
 
 interface Connection {

@@ -25,6 +25,9 @@ export interface Call {
 /** A server that does not stop is killed long before. */
 const REMOVAL_MS = 60_000;
 
+/** How long a workload may take to run again after a change was refused. */
+const restoreMs = 30_000;
+
 /** Carries out a plan. */
 export class ProjectRun {
   readonly #core: Core;
@@ -165,6 +168,8 @@ export class ProjectRun {
     const before = exportWorkload(core, workload);
     const restore = async (): Promise<void> => {
       await putBack(core, workload, before);
+      // The next command must not see the lists of the refused server.
+      await core.workloads.require(workload).follow(() => {}, AbortSignal.timeout(restoreMs));
       const { revision } = await getWorkload(core, workload);
       await this.#note(name, { ...owned, id: core.workloads.require(workload).id, revision });
     };
