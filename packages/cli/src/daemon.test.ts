@@ -1,9 +1,12 @@
 // @suite system
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
 import { makeHome } from '@toolhive/core/testing';
 import { canMount, mountSmallDisk } from '@toolhive/core/testing/small-disk';
 import { afterEach, expect, test, vi } from 'vitest';
+import { statePaths } from '@toolhive/state/paths';
 import { connectToDaemon } from './daemon.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -30,4 +33,29 @@ test.runIf(canMount).each([
     message: `cannot write ${join(state, 'toolhive/hive.log')}: the file system is read-only`,
     hint: 'make it writable, then try again',
   });
+});
+
+test('a read is repeated if the daemon ends before it answers, and a change is not', async () => {
+  await using home = await makeHome();
+  const state = join(home.path, 'state');
+  vi.stubEnv('XDG_STATE_HOME', state);
+  const { socket } = statePaths(process.env);
+  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.method);
+    if (asked.length <= 2 || request.method === 'POST') request.socket.destroy();
+    else response.setHeader('content-type', 'application/json').end('{"groups":[]}');
+  });
+  server.listen(socket);
+  await once(server, 'listening');
+  const client = await connectToDaemon({ note: () => {}, signal: AbortSignal.timeout(20_000), debug: false });
+
+  const { groups } = await client.listGroups({});
+  const change = client.createGroup({ body: { name: 'one' } });
+
+  await expect(change).rejects.toMatchObject({ message: 'the daemon ended during the request' });
+  expect(groups).toEqual([]);
+  expect(asked).toEqual(['GET', 'GET', 'GET', 'POST']);
+  server.close();
 });
