@@ -15,7 +15,7 @@ import { webUiOf } from './testing/web-ui.ts';
 const execute = promisify(execFile);
 
 /** What people download, and what it takes on their disk. */
-const maxPackedBytes = 1_570_000;
+const maxPackedBytes = 1_620_000;
 const maxUnpackedBytes = 5_800_000;
 
 const resources = new AsyncDisposableStack();
