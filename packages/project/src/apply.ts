@@ -28,6 +28,16 @@ const REMOVAL_MS = 60_000;
 /** How long a workload may take to run again after a change was refused. */
 const restoreMs = 30_000;
 
+/** Returns when the earlier workload runs: the next command must not see the lists of the refused server. */
+async function runAsBefore(
+  core: Core,
+  workload: string,
+  before: Parameters<typeof putBack>[2],
+): Promise<void> {
+  await putBack(core, workload, before);
+  await core.workloads.require(workload).follow(() => {}, AbortSignal.timeout(restoreMs));
+}
+
 /** Carries out a plan. */
 export class ProjectRun {
   readonly #core: Core;
@@ -167,9 +177,7 @@ export class ProjectRun {
     const { workload } = owned;
     const before = exportWorkload(core, workload);
     const restore = async (): Promise<void> => {
-      await putBack(core, workload, before);
-      // The next command must not see the lists of the refused server.
-      await core.workloads.require(workload).follow(() => {}, AbortSignal.timeout(restoreMs));
+      await runAsBefore(core, workload, before);
       const { revision } = await getWorkload(core, workload);
       await this.#note(name, { ...owned, id: core.workloads.require(workload).id, revision });
     };
