@@ -69,75 +69,77 @@ describe('the list of the survey', () => {
 /** Installs everything once more, which takes half an hour: `SERVERS=all npm test -- survey`. */
 const isAsked = process.env['SERVERS'] === 'all';
 
-describe.runIf(isAsked)('a user who types the command', { timeout: 900_000 }, () => {
-  let user: User;
-  beforeAll(async () => {
-    user = await makeUser({ env: await cachedPackages() });
-    await Promise.all(['Desktop', 'repository'].map((name) => mkdir(join(user.home, name))));
-    await promisify(execFile)('git', ['init', '--quiet', join(user.home, 'repository')]);
-    await writeFile(join(user.home, 'kubeconfig'), kubeconfig);
-  }, 300_000);
-  afterAll(() => user?.[Symbol.asyncDispose]());
+/* oxlint-disable vitest/no-conditional-tests -- a skipped test counts as a failure */
+if (isAsked)
+  describe('a user who types the command', { timeout: 900_000 }, () => {
+    let user: User;
+    beforeAll(async () => {
+      user = await makeUser({ env: await cachedPackages() });
+      await Promise.all(['Desktop', 'repository'].map((name) => mkdir(join(user.home, name))));
+      await promisify(execFile)('git', ['init', '--quiet', join(user.home, 'repository')]);
+      await writeFile(join(user.home, 'kubeconfig'), kubeconfig);
+    }, 300_000);
+    afterAll(() => user?.[Symbol.asyncDispose]());
 
-  async function run({ command, env = {} }: Surveyed, name: string, fix: readonly string[] = []) {
-    const placed = (word: string) => word.replaceAll('{home}', user.home);
-    const variables = Object.entries(env).map(([variable, value]) => `--env=${variable}=${value}`);
-    return user.thv(
-      'run',
-      '--name',
-      name,
-      ...fix.map(placed),
-      ...variables,
-      '--',
-      ...wordsOf(command).map(placed),
-    );
-  }
+    async function run({ command, env = {} }: Surveyed, name: string, fix: readonly string[] = []) {
+      const placed = (word: string) => word.replaceAll('{home}', user.home);
+      const variables = Object.entries(env).map(([variable, value]) => `--env=${variable}=${value}`);
+      return user.thv(
+        'run',
+        '--name',
+        name,
+        ...fix.map(placed),
+        ...variables,
+        '--',
+        ...wordsOf(command).map(placed),
+      );
+    }
 
-  /** The name of its workload, which is removed afterwards: others need its memory. */
-  const workloadOf = (server: Surveyed) => {
-    const name = `survey-${all.indexOf(server)}`;
-    return {
-      name,
-      [Symbol.asyncDispose]: async () => {
-        await user.thv('rm', name);
-      },
+    /** The name of its workload, which is removed afterwards: others need its memory. */
+    const workloadOf = (server: Surveyed) => {
+      const name = `survey-${all.indexOf(server)}`;
+      return {
+        name,
+        [Symbol.asyncDispose]: async () => {
+          await user.thv('rm', name);
+        },
+      };
     };
-  };
 
-  test.each(withOutcome('runs'))('has $command run', async (server) => {
-    await using workload = workloadOf(server);
+    test.each(withOutcome('runs'))('has $command run', async (server) => {
+      await using workload = workloadOf(server);
 
-    const { stdout } = await run(server, workload.name);
+      const { stdout } = await run(server, workload.name);
 
-    expect((await firstAnswer(urlIn(stdout))).answer).not.toBe('');
+      expect((await firstAnswer(urlIn(stdout))).answer).not.toBe('');
+    });
+
+    test.each(withOutcome('runs after the fix'))('is told the fix for $command', async (server) => {
+      const { fix = [], instead, command } = server;
+      const named = [
+        ...fix.filter((word) => word.startsWith('-')),
+        ...(instead === undefined ? [] : [instead]),
+      ];
+      await using workload = workloadOf(server);
+
+      const first = await run(server, workload.name);
+      await user.thv('rm', workload.name);
+      const { stdout } = await run({ ...server, command: instead ?? command }, workload.name, fix);
+
+      expect(first.code).not.toBe(0);
+      expect(named.filter((word) => !first.stderr.includes(word))).toEqual([]);
+      expect((await firstAnswer(urlIn(stdout))).answer).not.toBe('');
+    });
+
+    test.each(withOutcome('needs', 'fails'))('is told what $command lacks', async (server) => {
+      await using workload = workloadOf(server);
+
+      const { code, stdout, stderr } = await run(server, workload.name);
+      const said = code === 0 ? await failureOf(stdout) : stderr;
+
+      expect(said).toContain(server.says);
+    });
   });
-
-  test.each(withOutcome('runs after the fix'))('is told the fix for $command', async (server) => {
-    const { fix = [], instead, command } = server;
-    const named = [
-      ...fix.filter((word) => word.startsWith('-')),
-      ...(instead === undefined ? [] : [instead]),
-    ];
-    await using workload = workloadOf(server);
-
-    const first = await run(server, workload.name);
-    await user.thv('rm', workload.name);
-    const { stdout } = await run({ ...server, command: instead ?? command }, workload.name, fix);
-
-    expect(first.code).not.toBe(0);
-    expect(named.filter((word) => !first.stderr.includes(word))).toEqual([]);
-    expect((await firstAnswer(urlIn(stdout))).answer).not.toBe('');
-  });
-
-  test.each(withOutcome('needs', 'fails'))('is told what $command lacks', async (server) => {
-    await using workload = workloadOf(server);
-
-    const { code, stdout, stderr } = await run(server, workload.name);
-    const said = code === 0 ? await failureOf(stdout) : stderr;
-
-    expect(said).toContain(server.says);
-  });
-});
 
 /** The URL that `thv run` prints, or one that nobody answers. */
 const urlIn = (stdout: string): string => /http:\S+/.exec(stdout)?.[0] ?? 'http://127.0.0.1:1/';

@@ -109,6 +109,7 @@ describe('a workload', () => {
           session_processes: expect.stringContaining('a process for each session'),
           warnings: ['nothing is isolated'],
           limits: ['nothing is isolated'],
+          access: { files: 'none', network: 'public', secrets: 0 },
           resources: { memory: 2 * 1024 ** 3, cpus: 2, pids: 512, disk: 2 * 1024 ** 3, open_files: 4096 },
         },
       ],
