@@ -141,7 +141,7 @@ if (isAsked)
     });
   });
 
-/** The URL that `thv run` prints, or one that nobody answers. */
+/** The URL that `thv run` prints, or one without a server. */
 const urlIn = (stdout: string): string => /http:\S+/.exec(stdout)?.[0] ?? 'http://127.0.0.1:1/';
 
 /** What a server that runs says when a client asks for its tools. */

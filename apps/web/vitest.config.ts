@@ -9,7 +9,15 @@ export default defineConfig({
   plugins: [react()],
   // Found during a test, these would load the page again.
   optimizeDeps: {
-    include: ['react', 'react/jsx-dev-runtime', 'react-dom/client', 'wouter', 'zod', '@cfworker/json-schema'],
+    include: [
+      'react',
+      'react/jsx-dev-runtime',
+      'react-dom/client',
+      'wouter',
+      'wouter/use-browser-location',
+      'zod',
+      '@cfworker/json-schema',
+    ],
   },
   server: { host: '127.0.0.1' },
   test: {

@@ -18,7 +18,7 @@ interface Reader extends AsyncDisposable {
   endBackground(): Promise<void>;
 }
 
-/** Ends a shell and what it has started. They may have ended, which nobody has noticed yet. */
+/** Ends a shell and its children. The shell may have ended a moment ago. */
 function endGroupOf({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {

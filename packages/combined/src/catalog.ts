@@ -44,6 +44,8 @@ interface LeftOut {
 const leftOutKey = 'io.toolhive/left-out';
 /** How many lists are kept. Those of different callers are usually the same. */
 const maxListings = 100;
+/** How long all kept lists together may be, apart from the latest one. Servers decide how often their lists change. */
+const maxListingChars = 32 * 1024 * 1024;
 const maxProblem = 300;
 /** Clients read lists again when they change, and otherwise after a while. */
 const cacheable = { ttlMs: 5_000, cacheScope: 'private' };
@@ -56,6 +58,7 @@ export class Catalog implements AsyncDisposable {
   readonly uris: Names;
   readonly #options: CatalogOptions;
   readonly #listings = new Map<string, Listing>();
+  #listingChars = 0;
   /** The problems that are in the log already. */
   #noted = new Map<string, string>();
   /** The chosen tools that names are remembered for. */
@@ -122,10 +125,19 @@ export class Catalog implements AsyncDisposable {
     const more = { ...cacheable, ...(leftOut.length === 0 ? {} : { _meta: { [leftOutKey]: leftOut } }) };
     const json = `{"resultType":"complete","${kinds[kind].member}":[${texts.join(',')}],${JSON.stringify(more).slice(1)}`;
     const listing: Listing = { json, isRepeated: true, routes };
-    this.#listings.set(key, listing);
-    const [oldest] = this.#listings.keys();
-    if (this.#listings.size > maxListings && oldest !== undefined) this.#listings.delete(oldest);
+    this.#keep(key, listing);
     return listing;
+  }
+
+  #keep(key: string, listing: Listing): void {
+    this.#listings.set(key, listing);
+    this.#listingChars += listing.json.length;
+    for (const [oldest, { json }] of this.#listings) {
+      const isRoom = this.#listings.size <= maxListings && this.#listingChars <= maxListingChars;
+      if (isRoom || oldest === key) return;
+      this.#listings.delete(oldest);
+      this.#listingChars -= json.length;
+    }
   }
 
   #namesOf(kind: Kind): Names {

@@ -22,6 +22,7 @@ export async function switchNotifications(isOn: boolean): Promise<NotificationSt
 
 /** Notifies about events while the switch is on. Of several tabs, only one does. When it is closed, another one takes over. */
 export function startNotifications(): void {
+  if (!('locks' in navigator)) return; // a page over plain http from another machine has neither locks nor notifications
   const wordings = new Wordings();
   let isChosen = false;
   onEvent((event) => {

@@ -13,7 +13,7 @@ export interface Wording {
 
 const maxBody = 200;
 const maxItems = 5;
-/** More workloads than this are not remembered as failed, so that their next failure notifies again. */
+/** Failures of more workloads than this at once say nothing new. */
 const maxFailed = 1_000;
 
 /** Puts events into words: failures, changed tools, and found updates. Each failure has one until it is over. */
