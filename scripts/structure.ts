@@ -2,6 +2,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
+import type { Expression } from 'oxc-parser';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -11,6 +12,8 @@ interface Structure {
   largestCircle: readonly string[];
   longClasses: readonly string[];
   longFunctions: readonly string[];
+  /** Functions of requests that V8 keeps for longer. */
+  lastingFunctions: readonly string[];
 }
 
 const MAX_CLASS_LINES = 250;
@@ -22,6 +25,9 @@ const MAX_CIRCLE = 14;
 /** Functions that are data: they return a schema. */
 const DATA = ['packages/contract/src/schemas/registry.ts'];
 const DECISION = 'docs/decisions/0064-core-has-wings-and-parts.md';
+const LASTING = 'docs/decisions/0092-no-lasting-functions-per-request.md';
+/** Where almost everything is created once for each request. */
+const PER_REQUEST = 'packages/proxy/';
 
 interface Source {
   file: string;
@@ -62,6 +68,32 @@ export function longParts({ file, text }: Source): Long {
     ArrowFunctionExpression: isFunction,
   }).visit(parseSync(file, text).program);
   return long;
+}
+
+/**
+ * The places where a file assigns a function to a property, or defines a getter or setter in an object literal. V8 creates
+ * such functions in the old generation, where they keep everything that they refer to until the next major collection.
+ */
+export function lastingFunctions({ file, text }: Source): string[] {
+  const found: string[] = [];
+  const note = ({ start }: { start: number }): number =>
+    found.push(`${file}:${text.slice(0, start).split('\n').length}`);
+  new Visitor({
+    AssignmentExpression(node) {
+      if (node.left.type === 'MemberExpression' && isFunction(node.right)) note(node);
+    },
+    Property(node) {
+      if (node.kind !== 'init') note(node);
+    },
+  }).visit(parseSync(file, text).program);
+  return found;
+}
+
+/** Whether an expression is a function. Parentheses and casts around it change nothing for V8. */
+function isFunction({ type, ...node }: Expression): boolean {
+  if (type === 'ParenthesizedExpression' || type === 'TSAsExpression')
+    return 'expression' in node && isFunction(node.expression as Expression);
+  return type === 'ArrowFunctionExpression' || type === 'FunctionExpression';
 }
 
 const importOfFile = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gm;
@@ -117,12 +149,14 @@ export async function measureStructure(): Promise<Structure> {
     largestCircle: largestCircle(files),
     longClasses: long.flatMap(({ classes }) => classes),
     longFunctions: long.flatMap(({ functions }) => functions),
+    lastingFunctions: files.filter(({ file }) => file.startsWith(PER_REQUEST)).flatMap(lastingFunctions),
   };
 }
 
 /** Returns each figure over its limit as a sentence. The decision gives reasons for longer classes. */
 export async function findStructureBreaches(): Promise<string[]> {
-  const { core, largestCircle: circle, longClasses, longFunctions } = await measureStructure();
+  const figures = await measureStructure();
+  const { core, largestCircle: circle, longClasses, longFunctions } = figures;
   const reasons = await readFile(`${root}${DECISION}`, 'utf8');
   const fileOf = (place: string): string => place.slice(0, place.indexOf(':'));
   const over = (what: string, figure: number, most: number): string[] =>
@@ -138,6 +172,9 @@ export async function findStructureBreaches(): Promise<string[]> {
     ...longFunctions
       .filter((place) => !DATA.includes(fileOf(place)))
       .map((place) => `the function at ${place}, at most ${MAX_FUNCTION_LINES}`),
+    ...figures.lastingFunctions.map(
+      (place) => `the function at ${place} outlives its request. Give it a name first (${LASTING})`,
+    ),
   ];
 }
 

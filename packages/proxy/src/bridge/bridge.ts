@@ -117,7 +117,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #listeners: SessionListeners;
   readonly #toolParameters = new ToolParameters();
   readonly #modernCalls: ModernCalls;
-  readonly #hasOwn: (session: Session) => boolean;
+  /** A server that supports only modern clients treats all requests alike, and needs one connection for all sessions. */
+  readonly #hasOwn = ({ isLasting }: Session): boolean =>
+    this.sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting;
   readonly #tasksForLegacy: TasksForLegacy;
   readonly #tasksForModern: TasksForModern;
   readonly #legacy: LegacyRouter;
@@ -165,9 +167,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       onFault,
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages, sharing, processes };
-    // A server that supports only modern clients treats all requests alike, and needs one connection for all sessions.
-    const hasOwn = (this.#hasOwn = ({ isLasting }: Session): boolean =>
-      sharing.mayBeSeparate && !this.legacySupport.isUnsupported && isLasting);
+    const hasOwn = this.#hasOwn;
     const onBegun = (): void => this.#subscriptions.update();
     this.#tasksForLegacy = new TasksForLegacy({ ...limits, now, onBegun });
     this.#listeners = new SessionListeners(this.#subscriptions, this.#tasksForLegacy, hasOwn);

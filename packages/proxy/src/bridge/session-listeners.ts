@@ -1,3 +1,4 @@
+import type { Message } from '../jsonrpc/message.ts';
 import type { TasksForLegacy } from './tasks/tasks-for-legacy.ts';
 import type { Session } from './session.ts';
 import type { Listener, Subscriptions } from './subscriptions.ts';
@@ -16,17 +17,7 @@ export class SessionListeners {
   }
 
   add(session: Session): void {
-    const tasks = this.#tasks;
-    const listener: Listener = {
-      uris: session.subscriptions,
-      get taskIds() {
-        return tasks.unfinishedOf(session);
-      },
-      changed(notification) {
-        if (notification.value.method === 'notifications/tasks') tasks.told(session, notification);
-        else session.notify(notification);
-      },
-    };
+    const listener = new SessionListener(session, this.#tasks);
     this.#listeners.set(session, listener);
     if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
   }
@@ -41,5 +32,28 @@ export class SessionListeners {
   follow(): void {
     for (const [session, listener] of this.#listeners)
       if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
+  }
+}
+
+class SessionListener implements Listener {
+  readonly #session: Session;
+  readonly #tasks: TasksForLegacy;
+
+  constructor(session: Session, tasks: TasksForLegacy) {
+    this.#session = session;
+    this.#tasks = tasks;
+  }
+
+  get uris(): ReadonlySet<string> {
+    return this.#session.subscriptions;
+  }
+
+  get taskIds(): ReadonlySet<string> {
+    return this.#tasks.unfinishedOf(this.#session);
+  }
+
+  changed(notification: Message): void {
+    if (notification.value.method === 'notifications/tasks') this.#tasks.told(this.#session, notification);
+    else this.#session.notify(notification);
   }
 }

@@ -1,6 +1,7 @@
 import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { ServerConnection } from './connection.ts';
+import type { Responder } from './responder.ts';
 
 export interface AskOptions {
   /** Ends the waiting. The server is told. */
@@ -21,13 +22,7 @@ export async function askServer(
 ): Promise<Message> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Message>();
-  const responder = {
-    notify,
-    answer: resolve,
-    get isAbandoned() {
-      return !isAwaited();
-    },
-  };
+  const responder = new OwnResponder(resolve, notify, isAwaited);
   const call = connection.ask(ownMessage({ id: `proxy ${method}`, method, params }), responder, caller);
   const cancel = (): void => {
     if (call !== undefined) connection.cancel(call, 'the answer is not needed any more');
@@ -51,5 +46,22 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
     return await Promise.race([promise, aborted]);
   } finally {
     signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Takes the answer to a request of the proxy itself. */
+class OwnResponder implements Responder {
+  readonly answer: Responder['answer'];
+  readonly notify: Responder['notify'];
+  readonly #isAwaited: () => boolean;
+
+  constructor(answer: Responder['answer'], notify: Responder['notify'], isAwaited: () => boolean) {
+    this.answer = answer;
+    this.notify = notify;
+    this.#isAwaited = isAwaited;
+  }
+
+  get isAbandoned(): boolean {
+    return !this.#isAwaited();
   }
 }

@@ -15,25 +15,32 @@ export interface Responder {
 
 /** Returns a responder whose answer goes to `answer` instead. */
 export function withAnswer(responder: Responder, answer: Responder['answer']): Responder {
-  return {
-    answer,
-    notify: (notification) => responder.notify(notification),
-    get isAbandoned() {
-      return responder.isAbandoned === true;
-    },
-    ...(responder.ask === undefined ? {} : { ask: (request: Message) => responder.ask?.(request) }),
-  };
+  return new Diverted(responder, { answer });
 }
 
 /** Returns a responder whose notifications go to `notify` instead. */
 export function withNotify(responder: Responder, notify: Responder['notify']): Responder {
-  return {
-    ...withAnswer(responder, (response) => responder.answer(response)),
-    get isAbandoned() {
-      return responder.isAbandoned === true;
-    },
-    notify,
-  };
+  return new Diverted(responder, { notify });
+}
+
+/** Takes a part of what a responder receives. A class, because each object literal with a getter is expensive (decision 92). */
+class Diverted implements Responder {
+  readonly answer: Responder['answer'];
+  readonly notify: Responder['notify'];
+  readonly ask?: (request: Message) => void;
+  readonly #responder: Responder;
+
+  constructor(responder: Responder, { answer, notify }: Partial<Pick<Responder, 'answer' | 'notify'>>) {
+    this.#responder = responder;
+    this.answer = answer ?? ((response) => responder.answer(response));
+    this.notify = notify ?? ((notification) => responder.notify(notification));
+    const ask = (request: Message): void => responder.ask?.(request);
+    if (responder.ask !== undefined) this.ask = ask;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#responder.isAbandoned === true;
+  }
 }
 
 /** Answers a request with an error. `id` is JSON text. */

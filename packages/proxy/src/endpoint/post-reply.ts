@@ -4,7 +4,7 @@ import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
 import { onceClosed } from '../http/closing.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
-import { replyMessage } from '../http/reply.ts';
+import { replyJson, replyMessage } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Responder } from '../connection/responder.ts';
@@ -96,6 +96,38 @@ export class SessionPostReply implements Responder, KeepAlive {
       this.#stream.connect(new EventStream(this.#response, this.#headers?.()), { prime });
     }
     return this.#stream;
+  }
+}
+
+/** Answers several messages of one POST together. What precedes the answers comes on the stream of the session. */
+export class BatchReply implements Responder {
+  readonly #response: ServerResponse;
+  readonly #session: Session;
+  readonly #answers: string[] = [];
+  #missing: number;
+
+  constructor(response: ServerResponse, session: Session, requests: number) {
+    this.#response = response;
+    this.#session = session;
+    this.#missing = requests;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#response.destroyed;
+  }
+
+  answer({ text }: Message): void {
+    this.#answers.push(text);
+    this.#missing -= 1;
+    if (this.#missing === 0) replyJson(this.#response, 200, `[${this.#answers.join(',')}]`);
+  }
+
+  notify({ text }: Message): void {
+    this.#session.stream.send(text);
+  }
+
+  ask({ text }: Message): void {
+    this.#session.stream.send(text);
   }
 }
 

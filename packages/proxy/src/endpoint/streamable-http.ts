@@ -21,7 +21,7 @@ import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, modernClient, refusalOf, wrongParameter } from './modern-headers.ts';
 import { findSession, namedSession, sessionHeader } from './named-session.ts';
-import { ModernPostReply, SessionPostReply } from './post-reply.ts';
+import { BatchReply, ModernPostReply, SessionPostReply } from './post-reply.ts';
 
 /**
  * Serves a bridge over streamable HTTP, with one endpoint for clients of all protocol versions. Legacy clients use
@@ -114,22 +114,10 @@ function deliverBatch(
   { messages }: Incoming,
   { response }: Exchange,
 ): void {
-  const answers: string[] = [];
-  let missing = messages.filter(({ kind }) => kind === 'request').length;
-  if (missing === 0) response.writeHead(202).end();
-  for (const message of messages) {
-    bridge.accept(session, message, {
-      get isAbandoned() {
-        return response.destroyed;
-      },
-      notify: ({ text }) => session.stream.send(text),
-      ask: ({ text }) => session.stream.send(text),
-      answer({ text }) {
-        answers.push(text);
-        if (--missing === 0) replyJson(response, 200, `[${answers.join(',')}]`);
-      },
-    });
-  }
+  const requests = messages.filter(({ kind }) => kind === 'request').length;
+  if (requests === 0) response.writeHead(202).end();
+  const reply = new BatchReply(response, session, requests);
+  for (const message of messages) bridge.accept(session, message, reply);
 }
 
 function receiveModern(bridge: Bridge, received: Message, exchange: Exchange): void {

@@ -33,7 +33,8 @@ export function keepContext(server: Server): void {
   const inContext = AsyncLocalStorage.snapshot();
   const keep = (emitter: EventEmitter): void => {
     const emit = emitter.emit.bind(emitter);
-    emitter.emit = (...event) => inContext(() => emit(...event));
+    const emitInContext: typeof emit = (...event) => inContext(() => emit(...event));
+    emitter.emit = emitInContext;
   };
   keep(server);
   server.on('connection', keep);

@@ -84,12 +84,11 @@ export class Audit implements Middleware {
       unread: (exchange, startMs, status) => this.#recordHttp(exchange, startMs, status),
     };
     this.#tracker = new CallTracker(listener, this.#now);
-    if (options.calls !== undefined) {
-      this.message = (context) => {
-        this.#tracker.see(context);
-        return context.message;
-      };
-    }
+    const see = (context: CallContext): Message => {
+      this.#tracker.see(context);
+      return context.message;
+    };
+    if (options.calls !== undefined) this.message = see;
   }
 
   readonly request = (exchange: Exchange, next: () => void): void => {

@@ -54,7 +54,8 @@ class Authentication implements Middleware {
   constructor(access: ProxyAccess, trustProxyHeaders: boolean) {
     this.#access = access;
     this.#trustProxyHeaders = trustProxyHeaders;
-    if (Object.keys(access.toolScopes ?? {}).length > 0) this.message = (context) => this.#checkCall(context);
+    const check: Middleware['message'] = (context) => this.#checkCall(context);
+    if (Object.keys(access.toolScopes ?? {}).length > 0) this.message = check;
   }
 
   readonly request = (exchange: Exchange, next: () => void): void => {

@@ -92,12 +92,13 @@ export class CallTracker {
       open: [],
     };
     const { onMessages: tellAlso } = exchange;
-    exchange.onMessages = (messages) => {
+    const onMessages = (messages: readonly Message[]): void => {
       tellAlso?.(messages);
       if (trace.isClosed) return;
       trace.messages = messages;
       for (const message of messages) this.#traces.set(message, trace);
     };
+    exchange.onMessages = onMessages;
     const { response } = exchange;
     if (isStream(exchange)) {
       // A stream is reported when it starts, because it may last for days.
@@ -253,9 +254,10 @@ function onHead(response: ServerResponse, done: (status: number) => void): void 
     isDone = true;
   };
   // Also called for an implicit head (Node.js, ServerResponse), so this sees every response.
-  response.writeHead = ((...given: Parameters<typeof writeHead>) => {
+  const told = (...given: Parameters<typeof writeHead>): ServerResponse => {
     tell(given[0]);
     return writeHead(...given);
-  }) as typeof writeHead;
+  };
+  response.writeHead = told as typeof writeHead;
   response.once('close', () => tell(499));
 }

@@ -146,12 +146,13 @@ class ProxyMetrics implements Metrics {
   #follow(exchange: Exchange): Counted {
     const counted: Counted = { messages: [], hasError: false };
     const { onMessages: tellAlso } = exchange;
-    exchange.onMessages = (messages) => {
+    const onMessages = (messages: readonly Message[]): void => {
       tellAlso?.(messages);
       if (exchange.response.closed) return;
       counted.messages = messages;
       for (const message of messages) this.#counted.set(message, counted);
     };
+    exchange.onMessages = onMessages;
     return counted;
   }
 

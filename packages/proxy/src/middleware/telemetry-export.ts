@@ -128,11 +128,12 @@ function reported<Exporter extends { export: (items: never, done: (result: Resul
   report: (result: Result) => void,
 ): Exporter {
   const send: (items: never, done: (result: Result) => void) => void = exporter.export.bind(exporter);
-  exporter.export = (items: never, done: (result: Result) => void) =>
+  const sendReported: typeof send = (items, done) =>
     send(items, (result) => {
       report(result);
       done({ code: 0 });
     });
+  exporter.export = sendReported;
   return exporter;
 }
 

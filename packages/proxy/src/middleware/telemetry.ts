@@ -134,13 +134,14 @@ class ProxyTelemetry implements Telemetry {
 
   readonly request = (exchange: Exchange, next: () => void): void => {
     const told = exchange.onMessages;
-    exchange.onMessages = (messages) => {
+    const { request, response } = exchange;
+    const onMessages = (messages: readonly Message[]): void => {
       told?.(messages);
       if (response.closed) return;
       for (const message of messages) this.#exchanges.set(message, exchange);
       onceClosed(response, () => this.#closed(messages));
     };
-    const { request, response } = exchange;
+    exchange.onMessages = onMessages;
     const session = request.method === 'DELETE' ? request.headers['mcp-session-id'] : undefined;
     if (session !== undefined) {
       response.once('finish', () => {

@@ -331,15 +331,17 @@ function sealReplies({ response, sealing }: Exchange, seal: (id: string) => stri
   if (sealing === undefined) return;
   const own = new Set<string>();
   const { sealed } = sealing;
-  sealing.sealed = (id, client) => {
+  const remembered: typeof sealed = (id, client) => {
     const text = sealed(id, client);
     own.add(text);
     return text;
   };
+  sealing.sealed = remembered;
   const once = (id: string): string => (own.has(id) ? id : seal(id));
   const writeHead = response.writeHead.bind(response) as (status: number, headers?: object) => ServerResponse;
-  response.writeHead = ((status: number, headers?: string[] | Record<string, string>) =>
-    writeHead(status, headers && sealedHeaders(headers, once))) as ServerResponse['writeHead'];
+  const writeSealed = (status: number, headers?: string[] | Record<string, string>): ServerResponse =>
+    writeHead(status, headers && sealedHeaders(headers, once));
+  response.writeHead = writeSealed as ServerResponse['writeHead'];
 }
 
 function sealedHeaders(

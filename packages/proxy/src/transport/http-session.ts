@@ -36,13 +36,12 @@ interface Begun {
 /** The session with a legacy server: its stream, and another session if the server has forgotten this one. */
 export class HttpSession {
   readonly #options: HttpSessionOptions;
-  readonly #tolerate: OnTolerance;
+  readonly #tolerate: OnTolerance = (tolerance) => this.#options.input.tolerate(tolerance);
   #current: Begun | undefined;
   #renewing: Promise<boolean> | undefined;
 
   constructor(options: HttpSessionOptions) {
     this.#options = options;
-    this.#tolerate = (tolerance) => options.input.tolerate(tolerance);
   }
 
   get id(): string | undefined {

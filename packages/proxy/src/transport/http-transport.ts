@@ -43,13 +43,12 @@ export class HttpTransport implements Transport {
   /** The agreed protocol version. None before the handshake with a legacy server. */
   #version: string | undefined;
   readonly #session: HttpSession;
-  readonly #tolerate: OnTolerance;
+  readonly #tolerate: OnTolerance = (tolerance) => this.#options.endpoint.input.tolerate(tolerance);
   /** A legacy server must get `notifications/initialized` before anything else. */
   #initialized: Promise<void> | undefined;
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
-    this.#tolerate = (tolerance) => options.endpoint.input.tolerate(tolerance);
     if (options.generation === 'modern') this.#version = modernVersion;
     this.#session = new HttpSession({
       input: options.endpoint.input,
