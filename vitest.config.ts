@@ -17,7 +17,8 @@ const guard = new URL('scripts/unit-guard.ts', import.meta.url).pathname;
 const site = new URL('apps/docs/test/setup.ts', import.meta.url).pathname;
 const parts: Partial<Record<SuiteName, ProvidedContext['part']>> = { unit: 'pure', engines: 'others' };
 const setUp: Partial<Record<SuiteName, object>> = {
-  unit: { setupFiles: [guard] },
+  // These files leave no process behind and change nothing global, so they can share processes and loaded modules.
+  unit: { setupFiles: [guard], isolate: false },
   docs: { globalSetup: [site] },
   screenshots: { globalSetup: [site] },
 };
