@@ -27,23 +27,32 @@ function refuseSystemPrograms(file: string, path: string | undefined): void {
   );
 }
 
-// All asynchronous functions of the module call this method, which has no types.
-const starting = ChildProcess.prototype as unknown as {
-  spawn: (options: { file: string; envPairs?: readonly string[] }) => unknown;
-};
-const { spawn } = starting;
-starting.spawn = function guarded(options) {
-  const path = options.envPairs?.find((pair) => pair.startsWith('PATH='))?.slice('PATH='.length);
-  refuseSystemPrograms(options.file, path);
-  return spawn.call(this, options);
-};
-for (const name of ['spawnSync', 'execFileSync'] as const) {
-  const original = childProcess[name] as (file: string, ...rest: unknown[]) => unknown;
-  Object.assign(childProcess, {
-    [name]: (file: string, ...rest: unknown[]) => {
-      refuseSystemPrograms(file, process.env['PATH']);
-      return original(file, ...rest);
-    },
-  });
+function guard(): void {
+  // All asynchronous functions of the module call this method, which has no types.
+  const starting = ChildProcess.prototype as unknown as {
+    spawn: (options: { file: string; envPairs?: readonly string[] }) => unknown;
+  };
+  const { spawn } = starting;
+  starting.spawn = function guarded(options) {
+    const path = options.envPairs?.find((pair) => pair.startsWith('PATH='))?.slice('PATH='.length);
+    refuseSystemPrograms(options.file, path);
+    return spawn.call(this, options);
+  };
+  for (const name of ['spawnSync', 'execFileSync'] as const) {
+    const original = childProcess[name] as (file: string, ...rest: unknown[]) => unknown;
+    Object.assign(childProcess, {
+      [name]: (file: string, ...rest: unknown[]) => {
+        refuseSystemPrograms(file, process.env['PATH']);
+        return original(file, ...rest);
+      },
+    });
+  }
+  syncBuiltinESMExports();
 }
-syncBuiltinESMExports();
+
+// The test files of a process share its modules, and this file is run again for each of them.
+const isGuarded = Symbol.for('toolhive.unit-guard');
+if (!Object.hasOwn(childProcess, isGuarded)) {
+  guard();
+  Object.assign(childProcess, { [isGuarded]: true });
+}

@@ -1,6 +1,6 @@
 /* oxlint-disable vitest/valid-title, vitest/valid-describe-callback -- passed through */
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import type { ControlPlane, ControlPlaneOptions } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll } from 'vitest';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
@@ -66,13 +66,16 @@ export interface World extends ClusterObjects {
 export function describeOperator(
   name: string,
   tests: (world: World) => void,
-  options: Parameters<typeof startOperator>[1] = {},
+  {
+    controllers,
+    ...options
+  }: Parameters<typeof startOperator>[1] & Pick<ControlPlaneOptions, 'controllers'> = {},
 ): void {
   describeCluster(name, () => {
     let cluster: ControlPlane | undefined;
     let operator: RunningOperator | undefined;
     beforeAll(async () => {
-      cluster = await startControlPlane();
+      cluster = await startControlPlane(controllers === undefined ? {} : { controllers });
       operator = await startOperator(cluster, options);
     });
     afterAll(async () => {

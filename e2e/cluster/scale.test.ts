@@ -34,8 +34,7 @@ describeCluster('an operator for many namespaces', () => {
       const names: string[] = [];
       while (names.length < namespaces) names.push(await cluster.namespace());
       const env = { WATCH_NAMESPACE: names.join() };
-      const start = (): Promise<RunningOperator> =>
-        startOperator(cluster, { env, args: ['--leader-elect'], isBuilt: true });
+      const start = (): Promise<RunningOperator> => startOperator(cluster, { env, args: ['--leader-elect'] });
       let operator = await start();
       await using _latest = { [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose]() };
       await operator.says('settled');

@@ -161,12 +161,16 @@ export async function serve(user: User, ...words: string[]) {
   };
 }
 
-/** Asks until there is an answer. Only the time limit of the test ends it otherwise. */
+/**
+ * Asks until there is an answer. Only the time limit of the test ends it otherwise. A question that is a command, and keeps
+ * a processor busy, is followed by a pause of the same length.
+ */
 export async function until<Answer>(ask: () => Answer | Promise<Answer>): Promise<NonNullable<Answer>> {
   for (;;) {
+    const askedAt = performance.now();
     const answer = await ask();
     if (answer) return answer;
-    await delay(20);
+    await delay(Math.max(20, performance.now() - askedAt));
   }
 }
 

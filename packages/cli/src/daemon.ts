@@ -33,15 +33,22 @@ export async function connectToDaemon(connection: Connection): Promise<Client> {
 /** How often a read is repeated. A daemon that ends accepts connections for a moment, and then no more. */
 const maxRepeats = 20;
 
-/** Repeats requests that change nothing if the daemon ends before it answers. `again` waits for another one. */
+/**
+ * Repeats requests that change nothing if the daemon ends before its first answer. `again` waits for another one. Later,
+ * the end of the daemon is an error: a command that follows a workload would start another daemon in place of the one that
+ * was stopped.
+ */
 function repeatingReads(send: Send, again: () => Promise<void>): Send {
+  let hasAnswered = false;
   return async (request) => {
     for (let left = maxRepeats; ; left -= 1) {
       try {
-        return await send(request);
+        const answer = await send(request);
+        hasAnswered = true;
+        return answer;
       } catch (error) {
         const hasEnded = error instanceof ThvError && error.kind === 'unavailable';
-        if (!hasEnded || request.method !== 'GET' || left === 0) throw error;
+        if (!hasEnded || hasAnswered || request.method !== 'GET' || left === 0) throw error;
       }
       await again();
     }

@@ -411,9 +411,10 @@ test('a log that is flooded without end stays small, and the rest is noted', asy
   const flood = Buffer.from('\n'.repeat(64 * 1024));
   {
     await using log = await logs.open('echo', 'server');
+    // More at once than a disk could ever take in between.
     for (let n = 0; n < 500; n++) {
       log.write(flood);
-      await new Promise(setImmediate);
+      if (n % 100 === 0) await new Promise(setImmediate);
     }
     log.write('the end\n');
   }

@@ -81,18 +81,30 @@ export async function buildControlPlane(): Promise<string> {
   return stdout.trim();
 }
 
+export interface ControlPlaneOptions {
+  hasDefinitions?: boolean;
+  /** The controllers of Kubernetes that run. By default, all that tests without nodes can use. */
+  controllers?: readonly string[];
+}
+
 /**
  * Starts a control plane of this test file alone, by default with the custom resource definitions. Disposing stops all
  * processes and removes the data.
  */
 export async function startControlPlane({
   hasDefinitions = true,
-}: { hasDefinitions?: boolean } = {}): Promise<ControlPlane> {
+  controllers = [],
+}: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const programs = await buildControlPlane();
   const folder = await mkdtemp(join(tmpdir(), 'thv-cp-'));
   const state = join(folder, 'state');
   const network = freeNetwork();
-  const env = { ...process.env, CONTROL_PLANE_STATE: state, CONTROL_PLANE_NETWORK: network };
+  const env = {
+    ...process.env,
+    CONTROL_PLANE_STATE: state,
+    CONTROL_PLANE_NETWORK: network,
+    CONTROL_PLANE_CONTROLLERS: controllers.join(','),
+  };
   const operate = async (...words: readonly string[]): Promise<string> =>
     (await run(script, words, { env, maxBuffer: MAX_OUTPUT_BYTES })).stdout.trim();
   const stop = async (): Promise<void> => {
