@@ -78,7 +78,7 @@ const table: readonly MiddlewareRow[] = [
   // Inside of everything that refuses calls, so that refused ones cost no tokens.
   { type: 'rate-limit', create: rateLimit },
   { type: 'listing-capture', create: listingCapture },
-  // Inside of everything else, so that what is recorded, pinned, and judged is what clients get.
+  // Inside of everything else: clients get the very things that are recorded, pinned, and judged.
   { type: 'result-repair', create: resultRepair },
 ];
 

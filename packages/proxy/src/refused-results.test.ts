@@ -12,10 +12,10 @@ import type { TestProxy } from './testing/test-proxy.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a server that is otherwise correct returns, by method. */
+/** The results of a server that is otherwise correct, by method. */
 type Results = Record<string, unknown>;
 
-/** What the tests ask of an official client. */
+/** The requests of an official client. */
 interface OfficialClient {
   close(): Promise<void>;
   listTools(): Promise<object>;
@@ -47,15 +47,15 @@ const clientInfo = { name: 'client', version: '1' };
 
 async function open1(url: string): Promise<OfficialClient> {
   const client = new ClientOf1(clientInfo);
-  await client.connect(new TransportOf1(new URL(`${url}/mcp`)) as never); // optional members are typed otherwise
-  return client as never;
+  await client.connect(new TransportOf1(new URL(`${url}/mcp`)));
+  return client;
 }
 
 async function open2(url: string, isModern: boolean): Promise<OfficialClient> {
   const versionNegotiation = { mode: isModern ? { pin: '2026-07-28' } : 'legacy' } as const;
   const client = new ClientOf2(clientInfo, { versionNegotiation });
   await client.connect(new TransportOf2(new URL(`${url}/mcp`)));
-  return client as never;
+  return client;
 }
 
 const initialized = {
@@ -455,7 +455,7 @@ describe.each(['stdio', 'streamable-http', 'sse'] as const)('through a proxy of 
   });
 });
 
-test('what is left out and what is corrected is reported once, with an example', async () => {
+test('corrections and omissions are reported once, with an example', async () => {
   await using proxy = await openStdio({
     'tools/list': {
       tools: [
@@ -487,7 +487,7 @@ test('a healthy result passes as its bytes', async () => {
   const healthy = `{"jsonrpc":"2.0", "id":ID, "result":{"content":[],  "structuredContent":{"n":${number}}}}`;
   await using proxy = await openTestProxy({ repairsResults: true });
   const server = new ScriptedServer('exact', {
-    'tools/call': (self, { id }) => self.write(`${healthy.replace('ID', String(id))}\n`) as undefined,
+    'tools/call': (self, { id }) => self.write(`${healthy.replace('ID', String(id))}\n`),
   });
   await proxy.proxy.connect(server, async () => server, new AbortController().signal);
   const session = await RawSession.open(proxy.url);
@@ -504,7 +504,7 @@ test('large numbers survive beside a value that is corrected', async () => {
     'tools/call': (self, { id }) =>
       self.write(
         `{"jsonrpc":"2.0","id":${id},"result":{"content":null,"structuredContent":{"n":${number}}}}\n`,
-      ) as undefined,
+      ),
   });
   await proxy.proxy.connect(server, async () => server, new AbortController().signal);
   const session = await RawSession.open(proxy.url);
@@ -517,8 +517,7 @@ test('large numbers survive beside a value that is corrected', async () => {
 test('an error without a code or a message reaches clients as an error', async () => {
   await using proxy = await openTestProxy({ repairsResults: true });
   const server = new ScriptedServer('odd', {
-    'tools/call': (self, { id }) =>
-      self.send({ id, error: { code: '-32001', message: { why: 'no' } } }) as undefined,
+    'tools/call': (self, { id }) => self.send({ id, error: { code: '-32001', message: { why: 'no' } } }),
   });
   await proxy.proxy.connect(server, async () => server, new AbortController().signal);
 

@@ -5,23 +5,23 @@ import {
   errorMessage,
   idText,
   isObject,
-  membersOf,
   resultMessage,
   spanOf,
   withResult,
 } from '../jsonrpc/message.ts';
-import type { Message, MessageValue, Span } from '../jsonrpc/message.ts';
+import type { Message, Span } from '../jsonrpc/message.ts';
 import { oncePerAnswer } from '../jsonrpc/repeated-answers.ts';
 import { cacheableMethods, isModern } from '../protocol/protocol.ts';
 import { listedThings, readableResult } from '../repair/results.ts';
 import type { ListedThings } from '../repair/results.ts';
 import { Unreadable, kindOf, repaired } from '../repair/shapes.ts';
+import { writeRepaired } from '../repair/text.ts';
 import type { CallContext, Middleware } from './middleware.ts';
 
 export interface ResultRepairOptions {
   /** Whether results that clients refuse are made readable. */
   repairsResults?: boolean | undefined;
-  /** Is told what the server does wrong. */
+  /** Collects the mistakes of the server. */
   input: Pick<WorkloadInput, 'tolerate'>;
 }
 
@@ -34,7 +34,7 @@ class ResultRepair implements Middleware {
   readonly #input: Pick<WorkloadInput, 'tolerate'>;
   /** The repairs of lists, by method. A list that is the same as before is not looked at again. */
   readonly #lists = new Map<string, (answer: Message) => Message>();
-  /** Refuses nothing, so what cannot be read may pass. */
+  /** Refuses nothing, so messages that cannot be read may pass. */
   readonly isObserver = true;
 
   constructor(input: Pick<WorkloadInput, 'tolerate'>) {
@@ -71,13 +71,21 @@ class ResultRepair implements Middleware {
     return withReadable(answer, result, whole);
   }
 
-  #readableError(answer: Message, { code, message, data }: NonNullable<MessageValue['error']>): Message {
+  #readableError(
+    answer: Message,
+    { code, message, data }: { code: unknown; message: unknown; data?: unknown },
+  ): Message {
     if (Number.isInteger(code) && typeof message === 'string') return answer;
     this.#input.tolerate('wrongValue', 'an error without a code or without a message');
-    const number = Number.isInteger(Number(code ?? undefined)) ? Number(code) : errorCodes.serverError;
+    const number = code === null ? Number.NaN : Number(code);
     const said =
       typeof message === 'string' ? message : (JSON.stringify(message) ?? 'the server gives no reason');
-    return errorMessage(idText(answer), number, said, data as object | undefined);
+    return errorMessage(
+      idText(answer),
+      Number.isInteger(number) ? number : errorCodes.serverError,
+      said,
+      data as object | undefined, // any JSON value is passed on
+    );
   }
 
   #report(method: string, before: unknown, after: Record<string, unknown>): void {
@@ -91,11 +99,12 @@ class ResultRepair implements Middleware {
     }
   }
 
-  #reportThings({ item, what, key }: ListedThings, all: readonly unknown[]): void {
+  #reportThings({ item, kind, key }: ListedThings, all: readonly unknown[]): void {
+    const repair = item();
     for (const one of all) {
-      const after = repaired(one, item);
+      const after = repaired(one, repair);
       if (after === one) continue;
-      const named = `the ${what} ${nameOf(one, key)}`;
+      const named = `the ${kind.replace('-', ' ')} ${nameOf(one, key)}`;
       if (after instanceof Unreadable)
         this.#input.tolerate('unreadable', `${named}, because ${after.reason}`);
       else if (isObject(one) && isObject(after))
@@ -120,13 +129,13 @@ function changedIn(before: Record<string, unknown>, after: Record<string, unknow
   );
 }
 
-/** Names a member, and what the server sends as the member. An object or a list has a part that is wrong. */
+/** Names a member with its value. An object or a list has a part that is wrong. */
 function wrongIn(name: string, value: unknown): string {
   if (value === undefined) return `no ${name}`;
   return typeof value === 'object' && value !== null ? `a part of ${name}` : `${kindOf(value)} as ${name}`;
 }
 
-/** What clients of 2026-07-28 expect in every result. */
+/** The members that clients of 2026-07-28 expect in every result. */
 function modernMembers(method: string): Record<string, unknown> {
   return {
     resultType: 'complete',
@@ -134,16 +143,12 @@ function modernMembers(method: string): Record<string, unknown> {
   };
 }
 
-/** Returns the answer with another result. Members that are the same keep their text, so that large numbers survive. */
+/** Returns the answer with another result. Parts that are the same keep their text. */
 export function withReadable(answer: Message, before: unknown, after: Record<string, unknown>): Message {
   const span = resultSpanOf(answer.text);
   if (span === undefined) return resultMessage(idText(answer), after);
-  const texts = new Map(isObject(before) ? membersOf(answer.text.slice(...span)) : []);
-  const parts = Object.entries(after).map(([name, value]) => {
-    const isSame = isObject(before) && before[name] === value;
-    return `${JSON.stringify(name)}:${(isSame ? texts.get(name) : undefined) ?? JSON.stringify(value)}`;
-  });
-  return withResult(answer, after, { span, replacement: `{${parts.join(',')}}` });
+  const replacement = writeRepaired(after, before, answer.text.slice(...span));
+  return withResult(answer, after, { span, replacement });
 }
 
 /** Undefined if the answer has two results. */

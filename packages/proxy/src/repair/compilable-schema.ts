@@ -14,45 +14,40 @@ const types: ReadonlySet<unknown> = new Set([
 ]);
 
 const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isText = (value: unknown): boolean => typeof value === 'string';
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isSchema = (value: unknown): boolean => isObject(value) || isBoolean(value);
 
-/** What the values of keywords must be, so that a validator can be made of the schema. */
-const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
-  type: (value) =>
-    Array.isArray(value) ? value.every((type) => types.has(type) && type !== '') : types.has(value),
-  enum: (value) => Array.isArray(value) && value.length > 0,
-  required: Array.isArray,
-  uniqueItems: isBoolean,
-  pattern: isPattern,
-  format: (value) => typeof value === 'string',
-  $ref: (value) => typeof value === 'string',
-  properties: isObject,
-  patternProperties: (value) => isObject(value) && Object.keys(value).every(isPattern),
-  dependencies: isObject,
-  dependentRequired: isObject,
-  dependentSchemas: isObject,
-  items: (value) => isSchema(value) || Array.isArray(value),
-  allOf: Array.isArray,
-  anyOf: Array.isArray,
-  oneOf: Array.isArray,
-  prefixItems: Array.isArray,
-  ...Object.fromEntries(
-    ['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf'].map((name) => [
-      name,
-      isNumber,
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['maxLength', 'minLength', 'maxItems', 'minItems', 'maxProperties', 'minProperties'].map((name) => [
-      name,
-      isNumber,
-    ]),
-  ),
-};
+type Check = (value: unknown, budget: PatternBudget) => boolean;
+
+/** The values that keywords must have, so that a validator can be made of the schema. */
+const keywords: ReadonlyMap<string, Check> = new Map<string, Check>([
+  [
+    'type',
+    (value) =>
+      Array.isArray(value) ? value.every((type) => types.has(type) && type !== '') : types.has(value),
+  ],
+  ['enum', (value) => Array.isArray(value) && value.length > 0],
+  ['uniqueItems', isBoolean],
+  ['pattern', isPattern],
+  [
+    'patternProperties',
+    (value, budget) => isObject(value) && Object.keys(value).every((name) => isPattern(name, budget)),
+  ],
+  ['items', (value) => isSchema(value) || Array.isArray(value)],
+  ...checks(isNumber, ['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']),
+  ...checks(isNumber, ['maxLength', 'minLength', 'maxItems', 'minItems', 'maxProperties', 'minProperties']),
+  ...checks(isText, ['$ref', 'format']),
+  ...checks(isObject, ['properties', 'dependencies', 'dependentRequired', 'dependentSchemas']),
+  ...checks(Array.isArray, ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'required']),
+]);
+
+function checks(check: Check, names: readonly string[]): [string, Check][] {
+  return names.map((name) => [name, check]);
+}
 
 /** The keywords with one schema, with a list of schemas, and with schemas by name. */
-const single = [
+const single = new Set([
   'additionalItems',
   'additionalProperties',
   'contains',
@@ -63,11 +58,18 @@ const single = [
   'then',
   'unevaluatedItems',
   'unevaluatedProperties',
-];
-const several = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'];
-const named = ['dependentSchemas', 'patternProperties', 'properties'];
+]);
+const several = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']);
+const named = new Set(['dependentSchemas', 'patternProperties', 'properties']);
 
-const maxPatternChars = 10_000;
+/** How long the patterns in one list may be together. Their syntax is checked, which costs more than reading them. */
+export const maxPatternChars = 100_000;
+
+/** The rest of that. */
+export interface PatternBudget {
+  chars: number;
+}
+
 /** A schema with more parts is not worth its validation. */
 const maxParts = 20_000;
 
@@ -75,25 +77,25 @@ const maxParts = 20_000;
  * Whether clients can make a validator of a schema: keywords have values of the right types, and references lead to a
  * part of the schema. Parts to which no reference leads are not looked at, as in clients.
  */
-export function isCompilable(schema: Schema): boolean {
+export function isCompilable(schema: Schema, budget: PatternBudget): boolean {
   const seen = new Set<unknown>();
+  const followed = new Set<string>();
   const waiting: unknown[] = [schema];
-  const follow = (part: unknown): void => {
-    if (part !== undefined) waiting.push(part);
-  };
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    if (isBoolean(part) || seen.has(part)) continue;
-    if (!isObject(part) || seen.size >= maxParts || !hasSoundKeywords(part)) return false;
+    if (typeof part === 'boolean' || seen.has(part)) continue;
+    if (!isObject(part) || seen.size >= maxParts) return false;
     seen.add(part);
-    for (const name of single) follow(part[name]);
-    for (const name of several) {
-      const parts = part[name];
-      if (Array.isArray(parts)) waiting.push(...(parts as unknown[]));
-      else if (name === 'items') follow(parts);
+    for (const name in part) {
+      const value = part[name];
+      if (keywords.get(name)?.(value, budget) === false) return false;
+      if (single.has(name) || (name === 'items' && !Array.isArray(value))) waiting.push(value);
+      else if (several.has(name)) for (const one of value as unknown[]) waiting.push(one);
+      else if (named.has(name)) for (const key in value as Schema) waiting.push((value as Schema)[key]);
     }
-    for (const name of named) waiting.push(...Object.values((part[name] ?? {}) as Schema));
-    const { $ref } = part;
-    if (typeof $ref !== 'string') continue;
+    const { $ref, nullable, type } = part;
+    if (nullable !== undefined && type === undefined) return false;
+    if (typeof $ref !== 'string' || followed.has($ref)) continue;
+    followed.add($ref);
     const target = targetOf(schema, $ref);
     if (target === undefined) return false;
     waiting.push(target);
@@ -101,15 +103,10 @@ export function isCompilable(schema: Schema): boolean {
   return true;
 }
 
-function hasSoundKeywords(part: Schema): boolean {
-  if (part['nullable'] !== undefined && part['type'] === undefined) return false;
-  for (const [name, value] of Object.entries(part))
-    if (Object.hasOwn(keywords, name) && keywords[name]?.(value) === false) return false;
-  return true;
-}
-
-function isPattern(pattern: unknown): boolean {
-  if (typeof pattern !== 'string' || pattern.length > maxPatternChars) return false;
+function isPattern(pattern: unknown, budget: PatternBudget): boolean {
+  if (typeof pattern !== 'string') return false;
+  budget.chars -= pattern.length;
+  if (budget.chars < 0) return false;
   try {
     new RegExp(pattern, 'u');
     return true;
@@ -124,9 +121,9 @@ function targetOf(schema: Schema, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined; // an anchor, or another document that clients do not load
   let target: unknown = schema;
   for (const token of reference.slice(2).split('/')) {
-    if (typeof target !== 'object' || target === null) return undefined;
     const name = decoded(token);
-    if (name === undefined || !Object.hasOwn(target, name)) return undefined;
+    if (name === undefined || typeof target !== 'object' || target === null) return undefined;
+    if (!Object.hasOwn(target, name)) return undefined;
     target = (target as Schema)[name];
   }
   return isSchema(target) ? target : undefined;
@@ -134,6 +131,7 @@ function targetOf(schema: Schema, reference: string): unknown {
 
 /** RFC 6901, section 6. */
 function decoded(token: string): string | undefined {
+  if (!token.includes('%') && !token.includes('~')) return token;
   try {
     return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {

@@ -44,7 +44,7 @@ const kinds: Readonly<Record<string, Repair>> = {
 };
 
 /** One part of a result. A part that no client knows is passed on as text, so that the model can read it. */
-export const content: Repair = (value) => {
+const content: Repair = (value) => {
   if (value === null) return undefined;
   if (typeof value === 'string') return { type: 'text', text: value };
   if (!isObject(value)) return asText(value);

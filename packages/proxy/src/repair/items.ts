@@ -1,5 +1,6 @@
 import { Unreadable, list, object, optional, optionalObject, record, requiredText, text } from './shapes.ts';
 import type { Repair } from './shapes.ts';
+import { maxPatternChars } from './compilable-schema.ts';
 import { inputSchema, outputSchema } from './tool-schemas.ts';
 
 const flag = optional((value) => typeof value === 'boolean');
@@ -36,20 +37,26 @@ export const annotations: Repair = optionalObject({
 const described = { title: text, description: text, icons: list(icon), _meta: record };
 
 /** A wrong hint is no hint: policies and clients then assume the worst. */
-export const tool: Repair = object({
-  name: requiredText,
-  ...described,
-  inputSchema,
-  outputSchema,
-  annotations: optionalObject({
-    title: text,
-    readOnlyHint: flag,
-    destructiveHint: flag,
-    idempotentHint: flag,
-    openWorldHint: flag,
-  }),
-  execution: optionalObject({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
+const hints = optionalObject({
+  title: text,
+  readOnlyHint: flag,
+  destructiveHint: flag,
+  idempotentHint: flag,
+  openWorldHint: flag,
 });
+const execution = optionalObject({ taskSupport: oneOf('required', 'optional', 'forbidden') });
+
+/** The tools of one list. */
+export function tools(): Repair {
+  return object({
+    name: requiredText,
+    ...described,
+    inputSchema,
+    outputSchema: outputSchema({ chars: maxPatternChars }),
+    annotations: hints,
+    execution,
+  });
+}
 
 const argument = object({
   name: requiredText,

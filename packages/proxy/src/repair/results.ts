@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { contents } from './contents.ts';
-import { prompt, resource, resourceContents, template, tool } from './items.ts';
+import { prompt, resource, resourceContents, template, tools } from './items.ts';
 import {
   Unreadable,
   list,
@@ -19,25 +19,33 @@ import { legacyOutputSchema } from './tool-schemas.ts';
 export interface ListedThings {
   /** The member of the result with the list. */
   member: string;
-  /** What one of them is called. */
-  what: string;
+  /** The kind of one of them. */
+  kind: 'tool' | 'prompt' | 'resource' | 'resource-template';
   /** The member that names one of them. */
   key: string;
-  item: Repair;
+  /** Returns the repair of the things in one list. */
+  item: () => Repair;
 }
 
 /** The lists that clients refuse as a whole if one thing in them is wrong, by method. */
 export const listedThings: Readonly<Record<string, ListedThings>> = {
-  'tools/list': { member: 'tools', what: 'tool', key: 'name', item: tool },
-  'prompts/list': { member: 'prompts', what: 'prompt', key: 'name', item: prompt },
-  'resources/list': { member: 'resources', what: 'resource', key: 'uri', item: resource },
+  'tools/list': { member: 'tools', kind: 'tool', key: 'name', item: tools },
+  'prompts/list': { member: 'prompts', kind: 'prompt', key: 'name', item: () => prompt },
+  'resources/list': { member: 'resources', kind: 'resource', key: 'uri', item: () => resource },
   'resources/templates/list': {
     member: 'resourceTemplates',
-    what: 'resource template',
+    kind: 'resource-template',
     key: 'uriTemplate',
-    item: template,
+    item: () => template,
   },
 };
+
+/** Returns a listed thing in a form that clients can read, the same one if they can read it. Undefined if there is none. */
+export function readableThing(kind: string, value: unknown): unknown {
+  const things = Object.values(listedThings).find((one) => one.kind === kind);
+  const after = things === undefined ? value : repaired(value, things.item());
+  return after instanceof Unreadable ? undefined : after;
+}
 
 const orEmpty =
   (repair: Repair): Repair =>
@@ -51,8 +59,9 @@ const cursor: Repair = (value) =>
 /** Whatever a server means by it, a call that it calls an error is one. */
 const isError: Repair = (value) => {
   if (value === undefined || typeof value === 'boolean') return value;
-  const isNothing = value === null || value === 0 || value === '' || /^(?:false|no|0)$/i.test(String(value));
-  return isNothing ? undefined : true;
+  const isNothing = value === null || value === 0;
+  const isDenied = typeof value === 'string' && /^(?:false|no|0)?$/i.test(value);
+  return isNothing || isDenied ? undefined : true;
 };
 
 const toolResult = object({
@@ -100,8 +109,9 @@ const completion: Repair = (value) => {
 const results: Readonly<Record<string, (params: Record<string, unknown>) => Repair>> = {
   ...Object.fromEntries(
     Object.entries(listedThings).map(([method, { member, item }]) => {
-      const result = object({ [member]: orEmpty(list(item)), nextCursor: cursor, _meta: record });
-      return [method, () => result];
+      const result = (): Repair =>
+        object({ [member]: orEmpty(list(item())), nextCursor: cursor, _meta: record });
+      return [method, result];
     }),
   ),
   'tools/call': () => toolResult,

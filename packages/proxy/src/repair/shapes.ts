@@ -28,16 +28,25 @@ export function object(members: Readonly<Record<string, Repair>>): Repair {
   const all = Object.entries(members);
   return (value) => {
     if (!isObject(value)) return new Unreadable(`it is ${kindOf(value)} instead of an object`);
-    const changes = new Map<string, unknown>();
+    let changes: Map<string, unknown> | undefined;
     for (const [name, repair] of all) {
       const before = value[name];
       const after = repair(before, value);
       if (after === before) continue;
       if (after instanceof Unreadable) return new Unreadable(`its ${name} ${after.reason}`);
+      changes ??= new Map();
       changes.set(name, after);
     }
-    return changes.size === 0 ? value : withChanges(value, changes);
+    return changes === undefined ? value : withChanges(value, changes);
   };
+}
+
+/** The objects that others were made from. */
+const origins = new WeakMap<object, object>();
+
+/** Returns the object that a repaired one was made from, and other values as they are. */
+export function originOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? (origins.get(value) ?? value) : value;
 }
 
 /** Returns the object with other members. Those that become undefined are left out. */
@@ -46,7 +55,9 @@ export function withChanges(
   changes: ReadonlyMap<string, unknown>,
 ): Record<string, unknown> {
   const all = [...new Map([...Object.entries(value), ...changes])];
-  return Object.fromEntries(all.filter(([, member]) => member !== undefined));
+  const changed = Object.fromEntries(all.filter(([, member]) => member !== undefined));
+  origins.set(changed, value);
+  return changed;
 }
 
 /** A list without the elements that cannot be read. Something else is none. */
@@ -54,14 +65,11 @@ export function list(element: Repair): Repair {
   return (value) => {
     if (!Array.isArray(value)) return undefined;
     const all: unknown[] = value;
-    let isSame = true;
-    const kept: unknown[] = [];
-    for (const one of all) {
-      const after = repaired(one, element);
-      if (after !== one) isSame = false;
-      if (after !== undefined && !(after instanceof Unreadable)) kept.push(after);
-    }
-    return isSame ? value : kept;
+    const first = all.findIndex((one) => repaired(one, element) !== one);
+    if (first === -1) return value;
+    const others = all.slice(first).map((one) => repaired(one, element));
+    const kept = others.filter((after) => after !== undefined && !(after instanceof Unreadable));
+    return [...all.slice(0, first), ...kept];
   };
 }
 

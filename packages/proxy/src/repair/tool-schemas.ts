@@ -1,5 +1,6 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { isCompilable } from './compilable-schema.ts';
+import type { PatternBudget } from './compilable-schema.ts';
 import { Unreadable, kindOf, withChanges } from './shapes.ts';
 import type { Repair } from './shapes.ts';
 
@@ -20,11 +21,13 @@ export const inputSchema: Repair = (value) => {
  * The schema of the structured results of a tool. A client that cannot compile the schema refuses the whole list, and tools work
  * without one.
  */
-export const outputSchema: Repair = (value) => {
-  if (!isObject(value)) return undefined;
-  const whole = withObjectParts(value, isNoType(value['type']) ? undefined : value['type']);
-  return isCompilable(whole) ? whole : undefined;
-};
+export function outputSchema(budget: PatternBudget): Repair {
+  return (value) => {
+    if (!isObject(value)) return undefined;
+    const whole = withObjectParts(value, isNoType(value['type']) ? undefined : value['type']);
+    return isCompilable(whole, budget) ? whole : undefined;
+  };
+}
 
 /**
  * The same for clients of versions before 2026-07-28, whose results are objects. A schema that is not certain to describe
@@ -36,7 +39,7 @@ export const legacyOutputSchema: Repair = (value) => {
   return isCertain ? withChanges(value, new Map([['type', 'object']])) : undefined;
 };
 
-/** What serializers write for a schema without anything in it: PHP writes an empty list. */
+/** Whether a serializer wrote a schema without anything in it: PHP writes an empty list. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || typeof value === 'boolean') return true;
   return Array.isArray(value) && value.length === 0;
@@ -66,24 +69,28 @@ function typeNameOf(type: unknown): string {
 
 /** Returns the schema with a type, and without the forms of its other members that clients refuse. */
 function withObjectParts(schema: Record<string, unknown>, type: unknown): Record<string, unknown> {
-  const changes = new Map<string, unknown>();
-  const replace = (name: string, after: unknown): void => {
-    if (after !== schema[name]) changes.set(name, after);
+  const { $schema } = schema;
+  const parts: Record<string, unknown> = {
+    type,
+    properties: propertiesOf(schema['properties']),
+    required: requiredOf(schema['required']),
+    $schema: typeof $schema === 'string' ? $schema : undefined,
   };
-  replace('type', type);
-  replace('properties', propertiesOf(schema['properties']));
-  replace('required', requiredOf(schema['required']));
-  if (typeof schema['$schema'] !== 'string') replace('$schema', undefined);
-  return changes.size === 0 ? schema : withChanges(schema, changes);
+  const changed = Object.entries(parts).filter(([name, after]) => after !== schema[name]);
+  return changed.length === 0 ? schema : withChanges(schema, new Map(changed));
 }
 
 /** A schema that is not an object is refused by clients, so `true` becomes the empty schema, which means the same. */
 function propertiesOf(properties: unknown): unknown {
   if (!isObject(properties)) return undefined;
-  const all = Object.entries(properties);
-  if (all.every(([, schema]) => isObjectLike(schema))) return properties;
+  let areObjects = true;
+  for (const name in properties) if (!isObjectLike(properties[name])) areObjects = false;
+  if (areObjects) return properties;
   return Object.fromEntries(
-    all.map(([name, schema]) => [name, isObjectLike(schema) ? schema : schema === false ? { not: {} } : {}]),
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      isObjectLike(schema) ? schema : schema === false ? { not: {} } : {},
+    ]),
   );
 }
 
