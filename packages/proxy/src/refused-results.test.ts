@@ -550,3 +550,13 @@ test('structured results other than objects reach the clients that know them', a
   await modern.close();
   await legacy.close();
 });
+
+test('a page that names itself as the next one ends the list', async () => {
+  await using proxy = await openStdio({ 'tools/list': { tools: [goodTool], nextCursor: 'again' } });
+  const client = await open2(proxy.url, false);
+
+  // The client of 2.x reads all pages, and refuses a list without an end.
+  expect(await client.listTools()).toMatchObject({ tools: [goodTool, goodTool] });
+  expect(proxy.deviations).toEqual([expect.stringContaining('names the same page of a list again')]);
+  await client.close();
+});

@@ -14,7 +14,7 @@ import { oncePerAnswer } from '../jsonrpc/repeated-answers.ts';
 import { cacheableMethods, isModern } from '../protocol/protocol.ts';
 import { listedThings, readableResult } from '../repair/results.ts';
 import type { ListedThings } from '../repair/results.ts';
-import { Unreadable, kindOf, repaired } from '../repair/shapes.ts';
+import { Unreadable, kindOf, repaired, withChanges } from '../repair/shapes.ts';
 import { writeRepaired } from '../repair/text.ts';
 import type { CallContext, Middleware } from './middleware.ts';
 
@@ -54,8 +54,17 @@ class ResultRepair implements Middleware {
     if (!isObject(result) && isModern(client.protocolVersion))
       return this.#readable(message, method, request?.value.params, modernMembers(method));
     const list = this.#lists.get(method);
-    return list === undefined ? this.#readable(message, method, request?.value.params) : list(message);
+    if (list === undefined) return this.#readable(message, method, request?.value.params);
+    return this.#endingList(list(message), request?.value.params?.['cursor']);
   };
+
+  /** A page that names itself as the next one would be read without end. */
+  #endingList(answer: Message, cursor: unknown): Message {
+    const { result } = answer.value;
+    if (typeof cursor !== 'string' || !isObject(result) || result['nextCursor'] !== cursor) return answer;
+    this.#input.tolerate('cursor');
+    return withReadable(answer, result, withChanges(result, new Map([['nextCursor', undefined]])));
+  }
 
   #readable(
     answer: Message,

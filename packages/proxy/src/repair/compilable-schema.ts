@@ -108,8 +108,7 @@ function isPattern(pattern: unknown, budget: PatternBudget): boolean {
   budget.chars -= pattern.length;
   if (budget.chars < 0) return false;
   try {
-    new RegExp(pattern, 'u');
-    return true;
+    return new RegExp(pattern, 'u').unicode; // throws for a wrong one
   } catch {
     return false;
   }
