@@ -90,6 +90,7 @@ const folders: Record<string, readonly string[]> = {
     'jsonrpc',
     'input',
     'protocol',
+    'repair',
     'http',
     'transport',
     'connection',

@@ -87,6 +87,33 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s', (version)
   });
 });
 
+test('a thing that clients refuse spoils no list of the group', async () => {
+  const odd: Manners = {
+    'tools/list': () => ({
+      tools: [{ name: 'bare' }, null, { name: 'text', inputSchema: { type: 'string' } }],
+    }),
+    'prompts/list': () => ({ prompts: [{ name: 'odd', description: null, arguments: null }] }),
+    'resources/list': () => ({ resources: [{ uri: 'odd://all' }, { name: 'nowhere' }] }),
+    'resources/templates/list': () => ({}),
+    'tools/call': () => ({ content: null, structuredContent: { done: true } }),
+  };
+  await using world = await openWorld({ odd, mail: withTools({ send_mail: () => 'sent' }) });
+  const client = await connect(world.url);
+
+  await vi.waitFor(async () => {
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(['bare', 'send_mail']);
+  }, waiting);
+
+  expect((await client.listPrompts()).prompts).toMatchObject([{ name: 'odd' }]);
+  expect((await client.listResources()).resources).toMatchObject([{ uri: 'odd://all', name: 'odd://all' }]);
+  expect((await client.listResourceTemplates()).resourceTemplates).toEqual([]);
+  expect(await client.callTool({ name: 'bare', arguments: {} })).toMatchObject({
+    content: [{ type: 'text', text: '{"done":true}' }],
+  });
+  await client.close();
+});
+
 describe('names', () => {
   test('stay unchanged unless they conflict, and then lead to no server without its name', async () => {
     await using world = await openWorld(

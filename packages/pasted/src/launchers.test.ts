@@ -46,6 +46,22 @@ describe('a pasted command', () => {
     ['uv tool run mcp_server', 'uvx://mcp_server', []],
     ['uvx --prerelease=allow server mcp', 'uvx://server', ['mcp']],
     ['pipx run mcp-server', 'uvx://mcp-server', []],
+    ['pipx -q run mcp-server', 'uvx://mcp-server', []],
+    ['uv --quiet tool run mcp_server x', 'uvx://mcp_server', ['x']],
+    ['uv tool -q run mcp_server', 'uvx://mcp_server', []],
+    ['python -m uv tool run mcp_server', 'uvx://mcp_server', []],
+    ['python3 -m pipx run mcp-server', 'uvx://mcp-server', []],
+    ['pnpm -s dlx server', 'npx://server', []],
+    ['pnpm --package=@scope/server dlx server x', 'npx://@scope/server', ['x']],
+    ['yarn dlx -q server', 'npx://server', []],
+    ['yarn -s dlx server', 'npx://server', []],
+    ['npm --yes exec server', 'npx://server', []],
+    ['bun --bun x server', 'npx://server', []],
+    ['deno npm:server', 'npx://server', []],
+    ['deno -A npm:@scope/server@1 x', 'npx://@scope/server@1', ['x']],
+    ['deno x npm:server', 'npx://server', []],
+    ['npx install', 'npx://install', []],
+    ['uvx --from server run x', 'uvx://server#program=run', ['x']],
     ['go run example.com/server@latest -v', 'go://example.com/server@latest', ['-v']],
   ])('%s', async (text, image, args) => {
     const { request, notes } = await read(text);
@@ -53,6 +69,28 @@ describe('a pasted command', () => {
     expect(isCommandLine(text.split(' '))).toBe(true);
     expect(request).toMatchObject({ image, cmd_arguments: args });
     expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['uvx run mcp-server --a b', 'uvx takes "run"', 'leave out "run": uvx mcp-server --a b'],
+    ['uvx tool run mcp-server', 'uvx takes "tool"', 'leave out "tool run": uvx mcp-server'],
+    ['uvx run --with b mcp-server', 'uvx takes "run"', 'leave out "run": uvx --with b mcp-server'],
+    ['uvx install mcp-server', 'uvx takes "install"', 'leave out "install": uvx mcp-server'],
+    ['bunx run server', 'npx takes "run"', 'leave out "run": npx server'],
+    ['pnpm dlx exec server', 'npx takes "exec"', 'leave out "exec": npx server'],
+    ['bunx', 'the package for npx is missing', 'add its name: npx NAME'],
+    ['pnpm exec server', '"pnpm exec" does not start a package', 'use pnpm dlx NAME'],
+    ['yarn server', '"yarn server" does not start a package', 'use yarn dlx NAME'],
+    ['uv tool install server', '"uv tool" does not start a package', 'use uvx NAME or uv run'],
+    ['pipx install server', '"pipx install" does not start a package', 'use pipx run NAME'],
+    ['deno task start', '"deno task" does not start a package', 'use deno run npm:NAME'],
+    ['corepack x', 'the program "corepack" cannot be run', 'use npx, uvx, go run'],
+  ])('%s is refused with the words that are wrong', async (text, message, hint) => {
+    await expect(read(text)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
   });
 
   test.each([

@@ -46,6 +46,9 @@ const launchers: readonly Launcher[] = [
   ),
   ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
   ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
+  ...['python', 'python3', 'py'].flatMap((program) =>
+    [`${program} -m uv tool run`, `${program} -m pipx run`].map(launcher(readUvx)),
+  ),
   ...['docker', 'podman', 'nerdctl'].flatMap((program) =>
     [`${program} run`, `${program} container run`].map(launcher(readDockerRun)),
   ),
@@ -56,7 +59,11 @@ const launchers: readonly Launcher[] = [
   ]),
   ...['node', 'nodejs', 'tsx', 'ts-node'].map(launcher(readNode, javaScript)),
   ...['bun run', 'bun'].map(launcher(readBun, javaScript)),
-  launcher(readDeno)('deno run'),
+  ...['deno run', 'deno x'].map(launcher(readDeno)),
+  launcher(
+    readDeno,
+    (words) => words.find((word) => !word.startsWith('-'))?.startsWith('npm:') === true,
+  )('deno'),
   launcher((words, from) => readMcpRun('mcp', words, from), servedFile)('mcp run'),
   launcher((words, from) => readMcpRun('fastmcp', words, from), servedFile)('fastmcp run'),
   launcher(
@@ -104,11 +111,10 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
         hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
       });
     }
-    throw invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
-      hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
-    });
+    throw notStarted(words);
   }
-  const pasted = await found.read(words.slice(found.words.length), { ...from, env: { ...from.env, ...env } });
+  const rest = withFlagsBehind(words).slice(found.words.length);
+  const pasted = await found.read(rest, { ...from, env: { ...from.env, ...env } });
   return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
 }
 
@@ -129,10 +135,60 @@ function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
   return { request, notes: [note] };
 }
 
-function launcherOf(words: readonly string[]): Launcher | undefined {
-  // Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too.
-  const program = win32.basename(words[0] ?? '').replace(/\.(cmd|exe)$/i, '');
-  const normalized = [program, ...words.slice(1)];
+/** The form in which the package managers start a package. */
+const starting: Readonly<Record<string, string>> = {
+  uv: 'uvx NAME or uv run',
+  pipx: 'pipx run NAME',
+  npm: 'npx NAME',
+  pnpm: 'pnpm dlx NAME',
+  yarn: 'yarn dlx NAME',
+  bun: 'bunx NAME',
+  deno: 'deno run npm:NAME',
+};
+
+/** The error for a command that starts no server. */
+function notStarted(words: readonly string[]): Error {
+  const program = programOf(words);
+  const form = Object.hasOwn(starting, program) ? starting[program] : undefined;
+  if (form === undefined)
+    return invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
+      hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
+    });
+  const verb = words.slice(1).find((word) => !word.startsWith('-'));
+  const command = JSON.stringify(verb === undefined ? program : `${program} ${verb}`);
+  return invalid(`${command} does not start a package that ToolHive can isolate`, { hint: `use ${form}` });
+}
+
+/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. */
+function programOf([word = '']: readonly string[]): string {
+  return win32.basename(word).replace(/\.(cmd|exe)$/i, '');
+}
+
+/** The words with which package managers start a package. Flags between them belong to the whole command. */
+const startingWords = ['uv tool run', 'pipx run', 'npm exec', 'npm x', 'pnpm dlx', 'yarn dlx', 'bun x'].map(
+  (words) => words.split(' '),
+);
+const movable = /^(?:-[qsyv]|--(?:quiet|silent|yes|verbose|bun)|--package=.*)$/;
+
+/** Returns a command with the flags between the words of its program behind them: `pnpm -s dlx X`. */
+function withFlagsBehind(words: readonly string[]): readonly string[] {
+  for (const expected of startingWords) {
+    let [at, found] = [1, 1];
+    const flags: string[] = [];
+    while (found < expected.length && (words[at] === expected[found] || movable.test(words[at] ?? ''))) {
+      if (words[at] === expected[found]) found++;
+      else flags.push(words[at] ?? '');
+      at++;
+    }
+    if (programOf(words) === expected[0] && found === expected.length)
+      return [words[0] ?? '', ...expected.slice(1), ...flags, ...words.slice(at)];
+  }
+  return words;
+}
+
+function launcherOf(all: readonly string[]): Launcher | undefined {
+  const words = withFlagsBehind(all);
+  const normalized = [programOf(words), ...words.slice(1)];
   return launchers.find(
     ({ words: expected, accepts }) =>
       expected.every((word, index) => normalized[index] === word) &&
@@ -183,6 +239,7 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
       '--yes',
       '-q',
       '--quiet',
+      '-s',
       '--silent',
       '--prefer-offline',
       '--prefer-online',
@@ -243,7 +300,9 @@ function readPackage(
 ): Pasted | Promise<Pasted> {
   const [first, ...args] = words;
   const spec = named ?? first;
-  if (spec === undefined) throw invalid(`the package for ${scheme} is missing`);
+  if (spec === undefined)
+    throw invalid(`the package for ${scheme} is missing`, { hint: `add its name: ${scheme} NAME` });
+  if (named === undefined) refuseVerb(scheme, words);
   if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) {
     return readLocalPackage([spec, ...args], from, scheme, settings);
   }
@@ -252,6 +311,19 @@ function readPackage(
     request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
     notes: [],
   };
+}
+
+/** The words of other commands, which `npx` and `uvx` take for the name of a package that anyone could publish. */
+const verbs: ReadonlySet<string> = new Set(['run', 'tool', 'install', 'exec', 'dlx']);
+
+/** `uvx run NAME` is a mix of `uv run` and `uvx`. */
+function refuseVerb(scheme: string, words: readonly string[]): void {
+  const start = words.findIndex((word) => !verbs.has(word));
+  if (start < 1) return;
+  const [taken, meant] = [words.slice(0, start).join(' '), words.slice(start).join(' ')];
+  throw invalid(`${scheme} takes ${JSON.stringify(words[0])} for the name of the package`, {
+    hint: `leave out ${JSON.stringify(taken)}: ${scheme} ${meant}`,
+  });
 }
 
 /** A command in one text. */

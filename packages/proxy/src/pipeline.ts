@@ -10,9 +10,12 @@ import type { Metrics } from './middleware/metrics.ts';
 import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { listingCapture } from './middleware/listing-capture.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
+import { legacyResults } from './middleware/legacy-results.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import type { RateLimitOptions } from './middleware/rate-limit.ts';
 import { recovery } from './middleware/recovery.ts';
+import { resultRepair } from './middleware/result-repair.ts';
+import type { ResultRepairOptions } from './middleware/result-repair.ts';
 import { taskOwners } from './middleware/task-owners.ts';
 import type { TaskOwners, TaskOwnersOptions } from './middleware/task-owners.ts';
 import type { Telemetry } from './middleware/telemetry.ts';
@@ -25,7 +28,11 @@ import type { Pins } from './middleware/tool-pinning.ts';
 
 /** What middleware is configured with. */
 export interface PipelineOptions
-  extends HostAndOriginOptions, AuthenticationOptions, Pick<TaskOwnersOptions, 'taskKeys'> {
+  extends
+    HostAndOriginOptions,
+    AuthenticationOptions,
+    Pick<TaskOwnersOptions, 'taskKeys'>,
+    ResultRepairOptions {
   workload?: string | undefined;
   audit?: AuditOptions | undefined;
   traffic?: CallSink | undefined;
@@ -65,10 +72,14 @@ const table: readonly MiddlewareRow[] = [
   // Outside of policies, which find the call that began a task by the server's ID.
   { type: 'task-owners', create: ({ tasks }) => tasks },
   { type: 'authorization', create: authorization },
+  // Outside of pins, which compare the same definition for clients of all versions.
+  { type: 'legacy-results', create: legacyResults },
   { type: 'tool-pinning', create: toolPinning },
   // Inside of everything that refuses calls, so that refused ones cost no tokens.
   { type: 'rate-limit', create: rateLimit },
   { type: 'listing-capture', create: listingCapture },
+  // Inside of everything else: clients get the very things that are recorded, pinned, and judged.
+  { type: 'result-repair', create: resultRepair },
 ];
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */

@@ -75,6 +75,8 @@ export interface ProxyOptions {
   metrics?: boolean;
   /** What is sent over OTLP, and where to. By default, nothing. */
   telemetry?: TelemetryOptions | undefined;
+  /** Whether results that clients refuse are made readable. Messages are read then. By default, they are not. */
+  repairsResults?: boolean;
   version: string;
   /** Who may use the proxy. By default, anyone who can reach it. */
   access?: ProxyAccess | undefined;
@@ -169,8 +171,16 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#telemetry = telemetry;
     const { transport, files = openFiles } = options;
     const { workload = '', middleware: more = [], publicHosts = [], onFault } = options;
+    const input = new WorkloadInput({
+      onInvalid: options.onInvalidOutput,
+      onTolerance(...tolerated) {
+        for (const deviation of describeTolerances([tolerated])) options.onTolerance?.(deviation);
+      },
+    });
+    this.#input = input;
     const configured = {
       ...options,
+      input,
       metrics,
       telemetry,
       readsMessages: transport === 'stdio',
@@ -179,13 +189,6 @@ export class WorkloadProxy implements AsyncDisposable {
     const middlewares = [...createMiddleware(configured), ...more];
     this.#audit = middlewares.find((one) => one instanceof Audit);
     this.#traffic = middlewares.find((one) => one instanceof Traffic);
-    const input = new WorkloadInput({
-      onInvalid: options.onInvalidOutput,
-      onTolerance(tolerance) {
-        for (const deviation of describeTolerances([tolerance])) options.onTolerance?.(deviation);
-      },
-    });
-    this.#input = input;
     const messages = new MessagePipeline(middlewares, onFault);
     this.#replicas =
       options.replicas === undefined || transport === 'stdio'

@@ -272,17 +272,18 @@ function protocolOf({ supervisor: { protocol, deviations } }: Subject): Found[] 
         ? 'the server uses protocol version 2026-07-28'
         : 'the server uses a protocol version with sessions, and ToolHive translates for newer clients',
     ),
-    ...deviations.map((deviation) =>
-      warning(deviation, 'ToolHive understands it. Tell the author of the server'),
-    ),
+    ...deviations.map(doubtful),
   ];
 }
 
+function doubtful(deviation: string): Found {
+  return warning(deviation, 'clients can use the server nevertheless. Tell its author');
+}
+
 /** Lists the tools through the proxy, as a client does. */
-async function listingOf(
-  { core, supervisor: { runConfig, live } }: Subject,
-  signal: AbortSignal,
-): Promise<Found[]> {
+async function listingOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
+  const { runConfig, live } = supervisor;
+  const told = new Set(supervisor.deviations);
   const transport = new URL(urlOf(runConfig)).pathname === '/sse' ? 'sse' : 'streamable-http';
   const { proxy } = live;
   await using client = await McpClient.connect({
@@ -294,9 +295,11 @@ async function listingOf(
   });
   const tools = await client.list('tools', signal);
   const names = new Set(tools.map(({ name }) => name));
-  const doubts = [...client.deviations, ...repeatedIn(tools.map(({ name }) => String(name)))].map((doubt) =>
-    warning(doubt, 'ToolHive understands it. Tell the author of the server'),
-  );
+  const doubts = [
+    ...client.deviations,
+    ...supervisor.deviations.filter((deviation) => !told.has(deviation)), // those of this list
+    ...repeatedIn(tools.map(({ name }) => String(name))),
+  ].map(doubtful);
   const unknown = (runConfig.tools_filter ?? []).filter((name) => !names.has(name));
   const count = tools.length === 1 ? 'one tool' : `${tools.length} tools`;
   if (unknown.length > 0) {

@@ -127,6 +127,19 @@ async function warnings(api: TestApi): Promise<string[]> {
   );
 }
 
+test('a hint that clients cannot read does not count for policies either', async () => {
+  const said = says({
+    tools: [
+      { ...aTool('read', { readOnlyHint: true }), description: null },
+      { ...aTool('write'), annotations: { readOnlyHint: 'true' }, inputSchema: {} },
+    ],
+  });
+  await using api = await open(said, ['permit(principal, action, resource) when { resource.readOnlyHint };']);
+
+  expect(await toolsOf(api)).toEqual(['read']);
+  expect([await call(api, 'read'), await call(api, 'write')]).toEqual(['answered', 403]);
+});
+
 async function open(said: Says, policies: string[]): Promise<TestApi> {
   const api = await openTestApi({ runtimes: () => [openChangingRuntime(said)] });
   const authz_config = JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies } });

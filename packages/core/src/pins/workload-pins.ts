@@ -12,6 +12,7 @@ import { ChangeReports } from './change-reports.ts';
 import type { PinChange } from './change-reports.ts';
 import { versionOf } from '@toolhive/access/difference';
 import { findingsIn } from '@toolhive/access/findings';
+import { isSameThing, readableContent } from './readable-version.ts';
 import { fileRefusalText, refusalText } from './refusal.ts';
 import { SkillFileCheck } from './skill-file-check.ts';
 import type { Item } from './items.ts';
@@ -227,7 +228,11 @@ export class WorkloadPins implements Pins {
     const { content, hash } = versionOf(value);
     const known = this.#records.find(kind, name);
     if (known === undefined && this.#records.size >= maxItems) return this.#unrecorded();
-    if (known?.approved.some((version) => version.hash === hash) === true) {
+    const { contentOf } = this.#records;
+    const isKnown = known?.approved.some(
+      (version) => version.hash === hash || isSameThing(kind, contentOf(version), hash),
+    );
+    if (known !== undefined && isKnown === true) {
       this.#records.setListed(known, true);
       return { kind: 'approved' };
     }
@@ -278,7 +283,7 @@ export class WorkloadPins implements Pins {
     if (verdict?.kind === 'approved') return content;
     const approved = verdict?.kind === 'pending' ? verdict.item.approved.at(-1) : undefined;
     const text = approved && this.#records.contentOf(approved);
-    return text === undefined ? undefined : JSON.parse(text);
+    return approved === undefined || text === undefined ? undefined : readableContent(approved.kind, text);
   }
 
   #findingsIn(kind: PinnedKind, name: string, content: unknown): StoredVersion['findings'] {

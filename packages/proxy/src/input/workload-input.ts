@@ -1,5 +1,5 @@
 import { workloadBudgets } from './byte-budget.ts';
-import type { Tolerance } from '../jsonrpc/tolerances.ts';
+import type { Tolerance, Tolerated } from '../jsonrpc/tolerances.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { readingTime } from './reading-time.ts';
 import type { ReadingStep } from './reading-time.ts';
@@ -15,7 +15,7 @@ export interface WorkloadInputOptions {
   /** Receives server output that is not a message. */
   onInvalid?: (text: string) => void;
   /** Told once of each deviation from the protocol that was understood. */
-  onTolerance?: (tolerance: Tolerance) => void;
+  onTolerance?: (tolerance: Tolerance, example: string | undefined) => void;
   now?: () => number;
 }
 
@@ -26,8 +26,8 @@ export class WorkloadInput {
   /** For lines, events, and responses of servers that are not complete yet. */
   readonly output: ByteBudget;
   readonly #onInvalid: (text: string) => void;
-  readonly #onTolerance: (tolerance: Tolerance) => void;
-  readonly #tolerated = new Set<Tolerance>();
+  readonly #onTolerance: (tolerance: Tolerance, example: string | undefined) => void;
+  readonly #tolerated = new Map<Tolerance, string | undefined>();
   readonly #now: () => number;
   #invalidAllowed = maxInvalid;
   #charsAllowed = maxInvalidChars;
@@ -63,15 +63,15 @@ export class WorkloadInput {
   }
 
   /** The deviations from the protocol that the servers have shown. */
-  get tolerated(): ReadonlySet<Tolerance> {
+  get tolerated(): Tolerated {
     return this.#tolerated;
   }
 
   /** A server deviates from the protocol, and was understood anyway. */
-  tolerate(tolerance: Tolerance): void {
+  tolerate(tolerance: Tolerance, example?: string): void {
     if (this.#tolerated.has(tolerance)) return;
-    this.#tolerated.add(tolerance);
-    this.#onTolerance(tolerance);
+    this.#tolerated.set(tolerance, example);
+    this.#onTolerance(tolerance, example);
   }
 
   /** Reports server output that is not a message. Returns why the server must be stopped, if necessary. */

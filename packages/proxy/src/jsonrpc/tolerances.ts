@@ -14,12 +14,21 @@ const tolerances = {
   redirect: 'redirects requests for its endpoint, so every start takes longer',
   address: 'names an address that only the server itself can reach',
   cursor: 'names the same page of a list again as the next page',
+  schema: 'lists tools without "type": "object" in their input schemas, which ToolHive adds',
+  wrongValue: 'sends values that clients refuse, which ToolHive corrects or leaves out',
+  unreadable: 'lists things that clients refuse, which ToolHive leaves out',
 } as const satisfies Record<string, string>;
 
 /** One kind of deviation. */
 export type Tolerance = keyof typeof tolerances;
 
+/** The deviations that were seen, each with its first example, if an example says more than the deviation. */
+export type Tolerated = ReadonlyMap<Tolerance, string | undefined>;
+
 /** The deviations as sentences. */
-export function describeTolerances(shown: Iterable<Tolerance>): string[] {
-  return [...shown].map((tolerance) => `the server ${tolerances[tolerance]}`);
+export function describeTolerances(shown: Iterable<readonly [Tolerance, string | undefined]>): string[] {
+  return [...shown].map(([tolerance, example]) => {
+    const deviation = `the server ${tolerances[tolerance]}`;
+    return example === undefined ? deviation : `${deviation}, for example ${example}`;
+  });
 }

@@ -21,6 +21,7 @@ describe('the Dockerfile', () => {
       FROM node:22-alpine
       COPY --from=build /app /app
       ENV NODE_ENV=production
+      ENV PATH=/app/node_modules/.bin:/app/package/node_modules/.bin:\${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
       RUN ["sh","-ec","mkdir -p /home/server; chown 65534:65534 /home/server"]
       ENV HOME=/home/server
       WORKDIR /home/server
@@ -61,6 +62,8 @@ describe('the Dockerfile', () => {
       COPY --from=build /app /app
       COPY --from=build /opt/uv-tools /opt/uv-tools
       ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+      RUN ["sh","-ec","for folder in /opt/uv-tools/*/bin; do ln -sfn \\"$folder\\" /app/programs; done"]
+      ENV PATH=/app/programs:\${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
       RUN ["sh","-ec","mkdir -p /home/server; chown 65534:65534 /home/server"]
       ENV HOME=/home/server
       WORKDIR /home/server

@@ -32,6 +32,17 @@ export const VERSION_PATH = '/app/version';
 /** Where recipes put the files of a local package. */
 const LOCAL_PATH = '/app/package';
 const SCRIPT_ENVIRONMENT = '/opt/uv-tools/script';
+/** The programs of a Python package and its dependencies. The package decides the name of the environment that contains them. */
+const PROGRAMS = '/app/programs';
+const linkPrograms = `for folder in /opt/uv-tools/*/bin; do ln -sfn "$folder" ${PROGRAMS}; done`;
+
+/** An image without `PATH` uses the default of the engine, which a variable would replace. */
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+function withPrograms(...folders: string[]): string {
+  return `ENV PATH=${folders.join(':')}:\${PATH:-${defaultPath}}`;
+}
+
 const copyLocal = [`WORKDIR ${LOCAL_PATH}`, 'COPY --chown=65534:65534 . .'];
 
 /** How a package of one ecosystem becomes an image. */
@@ -39,7 +50,7 @@ interface Recipe {
   base: BaseImages;
   /** From an image with the tool chain to `/app/server`. */
   build: (source: PackageSource, allowed: readonly string[]) => string[];
-  /** What the server's own image needs besides `/app`. */
+  /** What the server's own image needs besides `/app`. `PATH` has the programs of dependencies, as with npx and uvx. */
   run: string[];
 }
 
@@ -53,7 +64,10 @@ const recipes: Record<PackageScheme, Recipe> = {
       run('node', '-e', refuseOtherSources('/app'), ...allowed),
       run('node', '-e', linkNpmBin, source.name, ...programIn(source)),
     ],
-    run: ['ENV NODE_ENV=production'],
+    run: [
+      'ENV NODE_ENV=production',
+      withPrograms('/app/node_modules/.bin', `${LOCAL_PATH}/node_modules/.bin`),
+    ],
   },
   uvx: {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
@@ -65,6 +79,8 @@ const recipes: Record<PackageScheme, Recipe> = {
     run: [
       'COPY --from=build /opt/uv-tools /opt/uv-tools',
       'ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1',
+      run('sh', '-ec', linkPrograms),
+      withPrograms(PROGRAMS),
     ],
   },
   go: {

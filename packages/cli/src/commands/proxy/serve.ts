@@ -54,6 +54,7 @@ async function serve({ arguments: [name = ''], flags, out, signal }: CommandCall
     port,
     transport,
     sessions: 'own',
+    repairsResults: true,
     version,
     access,
     onInvalidOutput: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
