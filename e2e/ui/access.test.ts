@@ -75,7 +75,7 @@ test('learning asks before it widens anything, and stays visible until it ends',
     // Lines of a log are shown as they are.
     if (path !== '/logs') expect(text).not.toMatch(/\d{4}-\d\d-\d\dT/);
   }
-  await page.getByRole('button', { name: 'End learning' }).click();
+  await page.getByRole('button', { name: 'Stop learning' }).click();
   await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
 
   await page.getByText(/^Learning began/).waitFor({ state: 'detached' });
@@ -114,9 +114,9 @@ test('several tools are hidden with one restart, after the user has seen the cha
   await page.getByRole('switch', { name: 'Offer ask' }).click();
   await page.getByRole('switch', { name: 'Offer slow' }).click();
   const changes = page.getByRole('group', { name: 'Changes of tools' });
-  expect(await changes.innerText()).toMatch(/− ask\s+− slow\s+The workload restarts/);
+  expect(await changes.innerText()).toMatch(/− ask\s+− slow\s+The server restarts/);
   expect(await tools()).toBeUndefined();
-  await changes.getByRole('button', { name: 'Apply and restart' }).click();
+  await changes.getByRole('button', { name: 'Save and restart' }).click();
 
   await expect.poll(tools).toEqual(['form', 'sample', 'content', 'structured', 'regular', 'write']);
   await page.getByText('Clients get 6 of 8 tools.').waitFor();

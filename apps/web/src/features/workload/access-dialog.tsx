@@ -43,7 +43,7 @@ export default function AccessDialog({ name, ask, onClose }: Props): ReactNode {
   const decisions = useResource(networkDecisions(name));
   return (
     <Dialog title={titles[ask.kind]} className="wide" onClose={onClose}>
-      <Shown loaded={details} name={workload(name).key} what="the workload">
+      <Shown loaded={details} name={workload(name).key} what="the server">
         {(found) => (
           <Shown loaded={granted} name={permissions(name).key} what="the permissions">
             {(access) => (
@@ -121,7 +121,7 @@ function NetworkStep({
           </p>
           <p>
             <strong>Duration</strong> Until you end it, also after a restart of the daemon. A red stripe stays
-            on the screens of this workload as long as it lasts.
+            on the screens of this server as long as it lasts.
           </p>
         </>
       ) : (
@@ -131,7 +131,7 @@ function NetworkStep({
       )}
       <div className="buttons">
         <Action className="primary" onClick={() => void act()}>
-          {isLearning ? 'Start learning' : 'Apply'}
+          {isLearning ? 'Start learning' : 'Save'}
         </Action>
         <button type="button" onClick={onClose}>
           Cancel
@@ -203,7 +203,7 @@ function EditedAccess({
       {change !== undefined ? (
         <div className="buttons">
           <Action type="submit" className="primary">
-            Apply
+            Save
           </Action>
           <button type="button" onClick={onClose}>
             Cancel
@@ -229,7 +229,7 @@ function EditedAccess({
 }
 
 function told(isRestarted: boolean): void {
-  toast(isRestarted ? 'Saved. The workload restarts.' : 'Saved. It applies to new connections.');
+  toast(isRestarted ? 'Saved. The server restarts.' : 'Saved. It applies to new connections.');
 }
 
 function refreshAccess(name: string): void {

@@ -35,10 +35,10 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
     return (
       <Page title={name}>
         <Empty
-          title="This workload does not exist"
+          title="This server does not exist"
           action={
             <Link className="button" href="/">
-              All workloads
+              All servers
             </Link>
           }
         >
@@ -105,7 +105,7 @@ function Tabs({ base }: { base: string }): ReactNode {
   const current = tabs.find(({ views }) => views.some(([path]) => isCurrent(path)));
   return (
     <>
-      <nav aria-label="Workload" className="tabs">
+      <nav aria-label="Server" className="tabs">
         {tabs.map(({ label, views }) => (
           <Link
             key={label}
@@ -142,7 +142,7 @@ function LearningStripe({ name }: { name: string }): ReactNode {
         <strong>Learning</strong> began {ago(data.learning.since)}. Until you end it, the server can reach
         every public host.
       </p>
-      <Action onClick={() => setEnding(true)}>End learning</Action>
+      <Action onClick={() => setEnding(true)}>Stop learning</Action>
       {isEnding && (
         <Suspense>
           <LearningDialog name={name} onClose={() => setEnding(false)} />

@@ -39,25 +39,25 @@ export function Updates({ name }: { name: string }): ReactNode {
   }
   const upgrade = async (): Promise<void> => {
     setProgress('Installing');
-    const isDone = await attempt('Cannot upgrade', () =>
+    const isDone = await attempt('Cannot update', () =>
       client.upgradeWorkload({ params: { name }, body: { version: newest } }, { onProgress: setProgress }),
     );
     setProgress(undefined);
-    if (isDone) toast(`Upgraded ${name} to ${newest}`);
+    if (isDone) toast(`Updated ${name} to ${newest}`);
     refresh(resource.key);
     refresh(workload(name).key);
   };
   return (
     <div className="notice">
       <p>
-        Version <ForeignText>{newest}</ForeignText> is available. This workload runs{' '}
+        Version <ForeignText>{newest}</ForeignText> is available. This server runs{' '}
         <ForeignText>{current ?? 'an unknown version'}</ForeignText>.
         {data.published_at !== undefined && ` It was published on ${dateTime(data.published_at)}.`}
       </p>
       {data.young && <p className="problem">It is younger than the setting minimum-package-age allows.</p>}
       <Changes changes={data.changes} />
       <Action className="primary" disabled={progress !== undefined} onClick={() => void upgrade()}>
-        Upgrade to {newest}
+        Update to {newest}
       </Action>
       <p role="status">{progress !== undefined && <ForeignText>{progress}</ForeignText>}</p>
     </div>
