@@ -51,8 +51,8 @@ export interface WorkloadsWing {
 /** What happens elsewhere when workloads change. */
 interface Outside {
   openBuiltIn: BuiltInServerOptions['openBuiltIn'];
-  /** Called when clients have to learn of a change. */
-  onChange: () => void;
+  /** Called when clients have to learn of a change, with the workload unless it was removed. */
+  onChange: (supervisor?: Supervisor) => void;
 }
 
 export async function openWorkloads(
@@ -120,7 +120,7 @@ export async function openWorkloads(
       onChange(supervisor) {
         ruleWatchers.apply(supervisor.id).catch(raiseFault);
         events.emit(workloadEvent(supervisor));
-        onChange();
+        onChange(supervisor);
       },
       onRemoved(name) {
         events.emit({ type: 'workload.removed', name });

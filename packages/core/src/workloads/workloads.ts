@@ -10,6 +10,7 @@ import type { RunConfigs, SetAside, StoredRunConfig } from '@toolhive/state/run-
 import type { Statuses } from '@toolhive/state/statuses';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import type { WorkloadId } from '@toolhive/state/workload-id';
+import { withLearningEnded } from '../run-config/learning.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
@@ -60,8 +61,10 @@ export class Workloads implements AsyncDisposable {
     const loaded = await runConfigs.load();
     this.#setAside = loaded.setAside;
     const workloads = await this.#withIds(loaded.runConfigs);
-    for (const stored of workloads) {
-      const { name } = stored.runConfig;
+    for (const { id, runConfig } of workloads) {
+      // A server whose time for learning ended without a daemon does not start with that access.
+      const stored = { id, runConfig: withLearningEnded(runConfig, this.#options.now()) };
+      const { name } = runConfig;
       const condition = await this.#conditionFrom(name, await statuses.read(name));
       const supervisor = this.#adopt(stored, condition);
       const restored =
