@@ -142,10 +142,11 @@ const jobs: Readonly<Record<string, Job>> = {
     },
   },
   'update a server': {
-    clicks: 2,
+    clicks: 3,
     start: '/ui/w/old',
     async steps({ click }) {
       await click('Configuration', 'link');
+      await click('Look for a newer version');
       await click('Update to 1.1.0');
     },
     isDone: async (world) => {

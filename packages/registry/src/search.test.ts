@@ -71,7 +71,11 @@ test('a search of frequent words in a large registry takes turns with other work
     { length: 10_000 },
     (_, at) => [`entry-${at}`, { ...server, description }] as const,
   );
-  const large = await RegistryIndex.build({ servers: Object.fromEntries(many), remote_servers: {} });
+  const large = await RegistryIndex.build({
+    ...registry,
+    servers: Object.fromEntries(many),
+    remote_servers: {},
+  });
   let turns = 0;
   let isOver = false;
   const work = (): void => {

@@ -1,6 +1,7 @@
 import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
 import { advice, fixes, workloadNotFound } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
+import { inNaturalOrder } from '@toolhive/contract/natural-order';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
@@ -47,6 +48,8 @@ export class Workloads implements AsyncDisposable {
   readonly #supervisors = new Map<string, Supervisor>();
   /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
+  /** All names in their order, until a name is added. */
+  #names: string[] | undefined;
   #setAside: SetAside[] = [];
   #isOver = false;
 
@@ -84,9 +87,10 @@ export class Workloads implements AsyncDisposable {
     await this.#removal.sweep([...known, ...this.#setAside]);
   }
 
-  /** Every workload, by name. */
+  /** Every workload, in the natural order of the names. */
   all(): Supervisor[] {
-    return [...this.#supervisors.values()].toSorted((a, b) => (a.runConfig.name < b.runConfig.name ? -1 : 1));
+    this.#names ??= [...this.#supervisors.keys()].toSorted(inNaturalOrder);
+    return this.#names.flatMap((name) => this.#supervisors.get(name) ?? []);
   }
 
   /** The names of the workloads of a group. */
@@ -171,7 +175,7 @@ export class Workloads implements AsyncDisposable {
     try {
       await this.change(supervisor, prepared);
     } catch (error) {
-      if (!supervisor.isBeingRemoved) this.#supervisors.delete(name); // or the name is free once that is done
+      if (!supervisor.isBeingRemoved) this.#forgetName(name); // or the name is free once that is done
       throw error;
     }
   }
@@ -200,9 +204,14 @@ export class Workloads implements AsyncDisposable {
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
     const forget = async (): Promise<void> => {
       await this.#removal.forget(name, supervisor, report);
-      this.#supervisors.delete(name);
+      this.#forgetName(name);
     };
     await supervisor.remove(forget, accepted);
+  }
+
+  #forgetName(name: string): void {
+    this.#supervisors.delete(name);
+    this.#names = undefined;
   }
 
   async #removeSetAside(name: string, accepted: () => void): Promise<void> {
@@ -280,6 +289,7 @@ export class Workloads implements AsyncDisposable {
     const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
     const supervisor = new Supervisor(stored, condition, { ...this.#options, workloads, onChange });
     this.#supervisors.set(name, supervisor);
+    this.#names = undefined;
     return supervisor;
   }
 }
