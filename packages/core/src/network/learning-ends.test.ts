@@ -21,8 +21,9 @@ async function runEcho(core: Core): Promise<void> {
 
 const call = { signal: new AbortController().signal, report: () => {} };
 
-const settled = (core: Core) =>
-  expect.poll(() => core.workloads.require('echo').condition.status).toBe('running');
+async function settled(core: Core): Promise<void> {
+  await expect.poll(() => core.workloads.require('echo').condition.status).toBe('running');
+}
 
 const access = (core: Core) => getPermissions(core, 'echo');
 

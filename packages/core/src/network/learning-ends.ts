@@ -52,7 +52,7 @@ export class LearningEnds implements AsyncDisposable {
 
   #endDue(): void {
     const now = this.#options.now().getTime();
-    for (const [id, { supervisor, at }] of [...this.#due]) {
+    for (const [id, { supervisor, at }] of this.#due) {
       if (supervisor.isBeingRemoved || supervisor.id !== id) this.#due.delete(id);
       if (at > now || !this.#due.has(id)) continue;
       this.#due.set(id, { supervisor, at: now + longestMs });

@@ -144,9 +144,10 @@ export async function startLearning(
   const now = Date.now();
   const end = seconds === undefined ? {} : { until: new Date(now + seconds * 1_000).toISOString() };
   let learning: LearningMode = { since: new Date(now).toISOString(), ...end };
-  const restarted = await changeNetwork(core, name, ({ learned: _, ...runConfig }) => {
+  const restarted = await changeNetwork(core, name, (runConfig) => {
+    const { learned: _, ...others } = runConfig;
     learning = { ...learning, ...runConfig.learning, ...end };
-    return { ...runConfig, learning };
+    return { ...others, learning };
   });
   const { id, runConfig, condition } = core.workloads.require(name);
   if (isRunning(condition.status))

@@ -48,7 +48,7 @@ export class Workloads implements AsyncDisposable {
   readonly #supervisors = new Map<string, Supervisor>();
   /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
-  /** All names in their order, until a name is added. */
+  /** The names in their order, until one is added. Some may be removed already. */
   #names: string[] | undefined;
   #setAside: SetAside[] = [];
   #isOver = false;
@@ -165,9 +165,9 @@ export class Workloads implements AsyncDisposable {
     const present = this.#supervisors.get(name);
     const id = newWorkloadId();
     if (present !== undefined) {
-      const before = { id: present.id, runConfig: present.runConfig };
+      const { id: earlier, runConfig: before } = present;
       await this.change(present, prepared, id);
-      return this.#removal.forgetParts(before.id, name, before.runConfig);
+      return this.#removal.forgetParts(earlier, name, before);
     }
     if (this.#isOver) throw unavailable('the daemon is shutting down');
     const createdAt = this.#options.now().toISOString();
@@ -175,7 +175,7 @@ export class Workloads implements AsyncDisposable {
     try {
       await this.change(supervisor, prepared);
     } catch (error) {
-      if (!supervisor.isBeingRemoved) this.#forgetName(name); // or the name is free once that is done
+      if (!supervisor.isBeingRemoved) this.#supervisors.delete(name); // or the name is free once that is done
       throw error;
     }
   }
@@ -204,14 +204,9 @@ export class Workloads implements AsyncDisposable {
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
     const forget = async (): Promise<void> => {
       await this.#removal.forget(name, supervisor, report);
-      this.#forgetName(name);
+      this.#supervisors.delete(name);
     };
     await supervisor.remove(forget, accepted);
-  }
-
-  #forgetName(name: string): void {
-    this.#supervisors.delete(name);
-    this.#names = undefined;
   }
 
   async #removeSetAside(name: string, accepted: () => void): Promise<void> {

@@ -114,7 +114,7 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
               id: 'actions',
               head: 'Actions',
               kind: 'actions',
-              width: 10,
+              width: 11,
               cell: (key) => (
                 <>
                   {canWrite && (

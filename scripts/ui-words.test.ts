@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
 
-const source = import.meta.dirname;
+const source = join(import.meta.dirname, '../apps/web/src');
 
 /** Words that have another word on the screens. See decision 90. */
 const replaced: readonly (readonly [RegExp, string])[] = [
@@ -66,8 +66,13 @@ function textsOf(file: string, code: string): string[] {
   new Visitor({
     JSXText: ({ value }) => add(value),
     JSXAttribute: ({ name, value }) => {
-      if (value?.type === 'Literal' && name.type === 'JSXIdentifier' && readAttributes.test(name.name))
-        add(String(value.value));
+      if (
+        value?.type === 'Literal' &&
+        typeof value.value === 'string' &&
+        name.type === 'JSXIdentifier' &&
+        readAttributes.test(name.name)
+      )
+        add(value.value);
     },
     Literal: ({ value }) => {
       if (typeof value === 'string') addProse(value);
