@@ -295,7 +295,10 @@ describe('one document tells', () => {
       3,
       expect.objectContaining({ kind: 'conflict', message: 'ruled has not connected to any host yet' }),
     ]);
-    expect(await jsonOf('learn ruled')).toMatchObject({ restarted: false });
+    expect(await jsonOf('learn ruled --for 1h')).toMatchObject({
+      restarted: false,
+      until: expect.stringMatching(/^\d{4}-/) as string,
+    });
     expect(await jsonOf('learn ruled --stop')).toMatchObject({ applied: false, network: { hosts: [] } });
     expect(await jsonOf('learn ruled --stop --yes')).toMatchObject({ applied: true, restarted: true });
     await user.mustThv('rm', 'ruled');

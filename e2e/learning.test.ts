@@ -136,6 +136,28 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     expect(discarded).toContain('Network: none');
     expect(after).toEqual([false]);
   });
+
+  test('ends by its time, also without a daemon, and its record is applied afterwards', async () => {
+    await run('--name', 'timed', '--permission-profile', 'none');
+    const started = JSON.parse(await user.mustThv('learn', 'timed', '--for', '20s', '--format', 'json')) as {
+      until: string;
+    };
+    const during = await reaches('timed', [first, 80]);
+    process.kill(await user.daemonPid());
+    await expect.poll(() => Date.now(), { timeout: 30_000 }).toBeGreaterThan(Date.parse(started.until));
+
+    const shown = await user.mustThv('permission', 'show', 'timed');
+    const after = await reaches('timed', [first, 80]);
+    const applied = await user.mustThv('learn', 'timed', '--stop', '--yes');
+    const applies = await reaches('timed', [first, 80], [second, 80]);
+
+    expect(during).toEqual([true]);
+    expect(shown).toContain(`Learning mode: ended at ${started.until}`);
+    expect(shown).toContain('Network: none');
+    expect(after).toEqual([false]);
+    expect(applied).toContain(`hosts: ${first}`);
+    expect(applies).toEqual([true, false]);
+  });
 });
 
 const dockerSocket = await engineSocket('docker');

@@ -303,7 +303,7 @@ test('what a server tries to reach is recorded, and its rules are changed while 
   const { decisions } = await client.listNetworkDecisions({ ...named('ruled'), query: {} });
   const changed = await client.changePermissions({ ...named('ruled'), body: { allow: ['b.example'] } });
   const { network } = await client.getPermissions(named('ruled'));
-  const started = await client.startLearning(named('ruled'));
+  const started = await client.startLearning({ ...named('ruled'), query: { seconds: 3600 } });
   const proposal = await client.getLearning(named('ruled'));
   const learned = await client.stopLearning({ ...named('ruled'), body: {} });
   const unruled = await client

@@ -65,20 +65,43 @@ test('learning asks before it widens anything, and stays visible until it ends',
 
   await page.getByRole('button', { name: 'Learn', exact: true }).click();
   await dialog(page).getByText('every public host', { exact: true }).waitFor();
-  expect(await dialog(page).innerText()).toMatch(/only 1 host\s*→\s*every public host[^]*Until you end it/);
+  expect(await dialog(page).innerText()).toMatch(/only 1 host\s*→\s*every public host[^]*Duration/);
+  expect(await dialog(page).getByLabel('Duration').locator('option').allInnerTexts()).toEqual([
+    '15 minutes',
+    '1 hour',
+    '8 hours',
+    'Until you stop it',
+  ]);
+  await dialog(page).getByLabel('Duration').selectOption('15 minutes');
   expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
   await dialog(page).getByRole('button', { name: 'Start learning' }).click();
   for (const path of ['', '/logs', '/tools', '/configuration', '/network']) {
     await page.goto(`/ui/w/curious${path}`);
-    await page.getByText(/^Learning began (just now|\d+ \w+ ago)/).waitFor();
+    await page.getByText(/^Learning began (just now|\d+ \w+ ago) and ends in 1[45] minutes/).waitFor();
     const text = await page.locator('main').innerText();
     // Lines of a log are shown as they are.
     if (path !== '/logs') expect(text).not.toMatch(/\d{4}-\d\d-\d\dT/);
   }
-  await page.getByRole('button', { name: 'End learning' }).click();
+  await page.getByRole('button', { name: 'Stop learning' }).click();
   await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
 
   await page.getByText(/^Learning began/).waitFor({ state: 'detached' });
+  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+});
+
+test('learning that ended by its time changes nothing, and offers its record', async () => {
+  await using world = await openWorld();
+  await runCurious(world, { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
+  await world.api('PUT', '/workloads/curious/learning?seconds=2');
+  await using visited = await world.open('/ui/w/curious/access');
+  const { page } = visited;
+
+  await page.getByText('Learning ended by its time.').waitFor();
+  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  await page.getByRole('button', { name: 'Review the record' }).click();
+  await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
+
+  await page.getByText('Learning ended by its time.').waitFor({ state: 'detached' });
   expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
 });
 
@@ -114,9 +137,9 @@ test('several tools are hidden with one restart, after the user has seen the cha
   await page.getByRole('switch', { name: 'Offer ask' }).click();
   await page.getByRole('switch', { name: 'Offer slow' }).click();
   const changes = page.getByRole('group', { name: 'Changes of tools' });
-  expect(await changes.innerText()).toMatch(/− ask\s+− slow\s+The workload restarts/);
+  expect(await changes.innerText()).toMatch(/− ask\s+− slow\s+The server restarts/);
   expect(await tools()).toBeUndefined();
-  await changes.getByRole('button', { name: 'Apply and restart' }).click();
+  await changes.getByRole('button', { name: 'Save and restart' }).click();
 
   await expect.poll(tools).toEqual(['form', 'sample', 'content', 'structured', 'regular', 'write']);
   await page.getByText('Clients get 6 of 8 tools.').waitFor();

@@ -100,14 +100,14 @@ test('filter, order, and the selected workload are in the address, and are the s
     .getByRole('row', { name: /server-2/ })
     .getByText('Running')
     .click();
-  await page.getByRole('complementary', { name: 'Workload server-2' }).waitFor();
+  await page.getByRole('complementary', { name: 'Server server-2' }).waitFor();
   await page.waitForURL(/\?(?=.*q=server-)(?=.*sort=-name)(?=.*w=server-2)/);
   await page.getByRole('complementary').getByRole('link', { name: 'Logs' }).click();
   await page.waitForURL('**/ui/w/server-2/logs');
   await page.goBack();
 
-  await page.getByRole('complementary', { name: 'Workload server-2' }).waitFor();
-  expect(await page.getByLabel('Filter workloads').inputValue()).toBe('server-');
+  await page.getByRole('complementary', { name: 'Server server-2' }).waitFor();
+  expect(await page.getByLabel('Filter servers').inputValue()).toBe('server-');
   expect(await names()).toEqual(['server-10', 'server-2']);
   await page.reload();
   await expect.poll(names).toEqual(['server-10', 'server-2']);
@@ -118,7 +118,7 @@ test('a narrow screen opens the workload itself, and the sections are in a menu 
   await world.run('tester');
   await using visited = await world.open('/ui/', { viewport: { width: 360, height: 740 } });
   const { page } = visited;
-  const top = await page.getByRole('heading', { name: 'Workloads' }).boundingBox();
+  const top = await page.getByRole('heading', { name: 'Servers' }).boundingBox();
   expect(top?.y).toBeLessThan(100);
 
   await page

@@ -61,7 +61,7 @@ const jobs: Readonly<Record<string, Job>> = {
     async steps({ click }) {
       await click('Access', 'link');
       await click('Allow 192.168.1.10:443');
-      await click('Apply');
+      await click('Save');
     },
     isDone: async (world) => {
       await expect
@@ -102,7 +102,7 @@ const jobs: Readonly<Record<string, Job>> = {
       await click('Access', 'link');
       await click('Rename slow');
       await type(/^Name that clients see/, 'patient');
-      await page.getByText('The workload restarts').waitFor();
+      await page.getByText('The server restarts').waitFor();
       await click('Save and restart');
     },
     isDone: async (world) => {
@@ -142,11 +142,12 @@ const jobs: Readonly<Record<string, Job>> = {
     },
   },
   'update a server': {
-    clicks: 2,
+    clicks: 3,
     start: '/ui/w/old',
     async steps({ click }) {
       await click('Configuration', 'link');
-      await click('Upgrade to 1.1.0');
+      await click('Look for a newer version');
+      await click('Update to 1.1.0');
     },
     isDone: async (world) => {
       await expect
@@ -158,7 +159,7 @@ const jobs: Readonly<Record<string, Job>> = {
     clicks: 3,
     start: '/ui/',
     async steps({ click }) {
-      await click('Select all: Workloads', 'checkbox');
+      await click('Select all: Servers', 'checkbox');
       await click('Restart');
     },
     isDone: async (world, _page, began) => {

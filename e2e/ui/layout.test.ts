@@ -134,7 +134,7 @@ test('no screen sends its user to a terminal: commands are only copied', { timeo
     await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
     if (path === '/w/curious/network')
       await page
-        .getByText(/^is in learning mode/i)
+        .getByText(/^learning mode since/)
         .first()
         .waitFor();
     const text = await page.locator('body').innerText();

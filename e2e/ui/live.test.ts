@@ -100,12 +100,12 @@ test('one thousand workloads can be filtered, scrolled, and opened', { timeout: 
   await using world = await openWorld({ prepare: (user) => storeWorkloads(user, 1_000) });
   await using visited = await world.open();
   const { page } = visited;
-  await page.getByText('1,000 workloads, 0 running').waitFor();
+  await page.getByText('1,000 servers, 0 running').waitFor();
 
-  await page.getByLabel('Filter workloads').fill('server-777');
-  await page.getByText('1 workload, 0 running').waitFor();
-  await page.getByLabel('Filter workloads').fill('');
-  await page.getByText('1,000 workloads, 0 running').waitFor();
+  await page.getByLabel('Filter servers').fill('server-777');
+  await page.getByText('1 server, 0 running').waitFor();
+  await page.getByLabel('Filter servers').fill('');
+  await page.getByText('1,000 servers, 0 running').waitFor();
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   await page.getByRole('link', { name: 'server-999', exact: true }).waitFor();
   expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThanOrEqual(3_000);

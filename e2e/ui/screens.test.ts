@@ -94,8 +94,8 @@ test(
 
 /** Screens whose data has an operation of its own, and what it is called in messages. */
 const loading = [
-  ['/ui/', '/workloads?all=true', 'the workloads'],
-  ['/ui/w/tester', '/workloads/tester', 'the workload'],
+  ['/ui/', '/workloads?all=true', 'the servers'],
+  ['/ui/w/tester', '/workloads/tester', 'the server'],
   ['/ui/w/tester/access', '/workloads/tester/permissions', 'the permissions'],
   ['/ui/w/tester/tools', '/workloads/tester/capabilities', 'the tools'],
   ['/ui/w/tester/traffic', '/workloads/tester/traffic', 'the traffic'],

@@ -197,7 +197,7 @@ test('a tool is renamed, disabled, and enabled again', async () => {
 
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByLabel('Name that clients see').fill('patient');
-  await page.getByText('The workload restarts.').waitFor();
+  await page.getByText('The server restarts.').waitFor();
   await page.getByRole('button', { name: 'Save and restart' }).click();
   await page.getByRole('button', { name: 'patient', exact: true }).waitFor();
   await page.getByRole('button', { name: 'ask', exact: true }).click();

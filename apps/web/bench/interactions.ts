@@ -18,10 +18,10 @@ const actions: Record<
 > = {
   'type into the filter': {
     async act(page) {
-      await page.getByLabel('Filter workloads').focus();
+      await page.getByLabel('Filter servers').focus();
       await page.keyboard.type('server-7', { delay: 60 });
     },
-    undo: (page) => page.getByLabel('Filter workloads').fill(''),
+    undo: (page) => page.getByLabel('Filter servers').fill(''),
   },
   'open the palette': {
     act: async (page) => {
@@ -51,7 +51,7 @@ export async function interactions(): Promise<Section['rows']> {
     observer.observe({ type: 'event', durationThreshold } as PerformanceObserverInit);
   }, shortestMs);
   await page.goto(`${world.base}/ui/`);
-  await page.getByText('1,000 workloads, 0 running').waitFor();
+  await page.getByText('1,000 servers, 0 running').waitFor();
   const rows: Section['rows'][number][] = [];
   for (const [name, { act, undo }] of Object.entries(actions)) {
     const longest: number[] = [];
@@ -60,7 +60,7 @@ export async function interactions(): Promise<Section['rows']> {
       await act(page);
       longest.push(await longestOf(page));
       await undo(page);
-      await page.getByText('1,000 workloads, 0 running').waitFor();
+      await page.getByText('1,000 servers, 0 running').waitFor();
       await longestOf(page);
     }
     const middle = median(longest);

@@ -8,9 +8,11 @@ import { launchBrowser } from './browser.ts';
 
 /** Other programs on the machine change the times, so each screen is judged more than once. */
 const rounds = 3;
-const minScore = 98;
+/** The least score of each category. Only times change from run to run. */
+const minScores: Readonly<Record<string, number>> = { performance: 95 };
+const minScore = 100;
 
-const screens = ['/ui/', '/ui/w/tester/tools'];
+const screens = ['/ui/', '/ui/w/tester', '/ui/w/tester/tools', '/ui/clients', '/ui/settings', '/ui/add'];
 
 /** The categories of Lighthouse, with its settings for desktop computers. */
 export async function judgedScreens(): Promise<Section['rows']> {
@@ -19,11 +21,12 @@ export async function judgedScreens(): Promise<Section['rows']> {
   await using shared = await launchBrowser();
   const rows: Section['rows'][number][] = [];
   for (const screen of screens) {
-    const scores = new Map<string, number[]>();
+    const scores = new Map<string, { title: string; values: number[] }>();
     for (let round = 0; round < rounds; round++) {
       const { categories, audits } = await judge(world.base + screen, shared.debuggingPort);
-      for (const { title, score, auditRefs } of Object.values(categories)) {
-        scores.set(title, [...(scores.get(title) ?? []), Math.round((score ?? 0) * 100)]);
+      for (const { id: category, title, score, auditRefs } of Object.values(categories)) {
+        const { values = [] } = scores.get(category) ?? {};
+        scores.set(category, { title, values: [...values, Math.round((score ?? 0) * 100)] });
         for (const { id, weight } of auditRefs) {
           const { score: part = null, title: about } = audits[id] ?? {};
           if (weight > 0 && part !== null && part < 0.9)
@@ -31,12 +34,10 @@ export async function judgedScreens(): Promise<Section['rows']> {
         }
       }
     }
-    for (const [title, values] of scores)
-      rows.push([
-        `Lighthouse, ${title}, ${screen} (at least ${minScore})`,
-        atLeast(median(values), minScore),
-        '–',
-      ]);
+    for (const [category, { title, values }] of scores) {
+      const least = minScores[category] ?? minScore;
+      rows.push([`Lighthouse, ${title}, ${screen} (at least ${least})`, atLeast(median(values), least), '–']);
+    }
   }
   return rows;
 }

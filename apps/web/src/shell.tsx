@@ -15,7 +15,7 @@ import { CopyButton } from './ui/copy.tsx';
 import { Toasts } from './ui/toast-list.tsx';
 
 const sections = [
-  { path: '/', label: 'Workloads', icon: 'workloads' },
+  { path: '/', label: 'Servers', icon: 'workloads' },
   { path: '/add', label: 'Add a server', icon: 'add' },
   { path: '/groups', label: 'Groups', icon: 'groups' },
   { path: '/clients', label: 'Clients', icon: 'clients' },

@@ -351,7 +351,7 @@ function mountPermissions(mount: Mount, core: Core): void {
   );
   mount(operations.getPermissions, async ({ params }) => getPermissions(core, params.name));
   mount(operations.changePermissions, ({ params, body }) => changePermissions(core, params.name, body));
-  mount(operations.startLearning, ({ params }) => startLearning(core, params.name));
+  mount(operations.startLearning, ({ params, query }) => startLearning(core, params.name, query.seconds));
   mount(operations.getLearning, ({ params }) => getLearning(core, params.name));
   mount(operations.checkAuthorization, ({ params, body }) => checkAuthorization(core, params.name, body));
   mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body));

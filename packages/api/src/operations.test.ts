@@ -911,7 +911,7 @@ describe('learning mode', () => {
 
     await api.client.editWorkload({ ...named('echo'), body: details });
     await settled(api, 'echo');
-    const again = await api.client.startLearning(named('echo'));
+    const again = await api.client.startLearning({ ...named('echo'), query: {} });
     const proposal = await api.client.getLearning(named('echo'));
     const ended = await api.client.stopLearning({ ...named('echo'), body: {} });
 
@@ -933,10 +933,10 @@ describe('learning mode', () => {
     await using api = await openTestApi();
     await run(api);
 
-    const ruled = await api.client.startLearning(named('echo'));
+    const ruled = await api.client.startLearning({ ...named('echo'), query: {} });
     await api.client.stopLearning({ ...named('echo'), body: { network: { hosts: [], ports: [] } } });
     await settled(api, 'echo');
-    const none = await api.client.startLearning(named('echo'));
+    const none = await api.client.startLearning({ ...named('echo'), query: {} });
 
     expect([ruled.restarted, none.restarted]).toEqual([false, true]);
   });

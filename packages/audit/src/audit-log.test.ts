@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { AuditEntry } from '@toolhive/proxy/audit';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AuditFile, requireLogFile } from './audit-file.ts';
 import { AuditLog } from './audit-log.ts';
 import { AuditStore } from './audit-store.ts';
@@ -132,6 +132,24 @@ describe('records', () => {
     expect(await found('%')).toEqual([3]);
     for (const text of ['canary', '0_15', 'previous', '\\']) expect(await found(text)).toEqual([]);
     expect(JSON.stringify(await audit.list({}))).toContain('canary');
+  });
+
+  test('are searched without reading any record that does not match', async () => {
+    await using audit = await AuditLog.open(paths, log);
+    audit.record(anEntry());
+    await audit.flush();
+    using database = new DatabaseSync(paths.audit);
+
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    await audit.list({ search: 'subjects', since: 1, outcome: 'success' });
+    const sql = prepare.mock.calls.map(([text]) => text).find((text) => text.includes('LIKE')) ?? '';
+    prepare.mockRestore();
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(0, 'success', 1, '%subjects%', 100);
+
+    // The texts of members, such as "subjects", are in every record.
+    expect(plan.map(({ detail }) => detail)).toContain(
+      'SEARCH records USING COVERING INDEX searchable (id>?)',
+    );
   });
 
   test('continue after a restart, and a watcher continues where it was', async () => {

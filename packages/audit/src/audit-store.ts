@@ -95,7 +95,9 @@ export class AuditStore {
         id INTEGER PRIMARY KEY, at INTEGER NOT NULL, workload TEXT, type TEXT NOT NULL, outcome TEXT NOT NULL,
         user TEXT NOT NULL, user_id TEXT NOT NULL, line TEXT NOT NULL
       ) STRICT;
-      CREATE INDEX IF NOT EXISTS selection ON records (id, at, workload, type, outcome, user, user_id);
+      DROP INDEX IF EXISTS selection; -- of earlier versions, without the searched members
+      CREATE INDEX IF NOT EXISTS searchable
+        ON records (id, at, workload, type, outcome, user, user_id, (${searched}));
       CREATE TABLE IF NOT EXISTS links (name TEXT PRIMARY KEY, id INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
       DROP TABLE IF EXISTS files; -- of earlier versions, which also verified files
     `);
@@ -244,18 +246,15 @@ export class AuditStore {
       ...(user === undefined ? [] : [['(user = ? OR user_id = ?)', user, user] as [string, string, string]]),
       ...(since === undefined ? [] : [['at >= ?', since] as [string, number]]),
       ...(until === undefined ? [] : [['at < ?', until] as [string, number]]),
-      // The first condition is fast, and the second one leaves out bodies, which not every caller may read.
+      // Without bodies, which not every caller may read.
       ...(search === undefined
         ? []
-        : ['line', searched].map((text): [string, string] => [
-            `${text} LIKE ? ESCAPE '\\'`,
-            likePattern(search),
-          ])),
+        : [[`${searched} LIKE ? ESCAPE '\\'`, likePattern(search)] as [string, string]]),
     ];
     const where = conditions.map(([condition]) => condition).join(' AND ');
     const values = conditions.flatMap(([, ...parts]) => parts);
-    // The index contains everything but the records themselves, which are large.
-    const ids = `SELECT id FROM records INDEXED BY selection WHERE ${where} ORDER BY id ${order} LIMIT ?`;
+    // The index contains everything that is compared, but not the records themselves, which are large.
+    const ids = `SELECT id FROM records INDEXED BY searchable WHERE ${where} ORDER BY id ${order} LIMIT ?`;
     const sql = `SELECT id, line FROM records WHERE id IN (${ids}) ORDER BY id ${order}`;
     const records: NumberedAuditRecord[] = [];
     let found = 0;
@@ -354,8 +353,8 @@ export class AuditStore {
   }
 }
 
-/** The searched members. */
-const searched = `json_extract(line, ${[
+/** The searched members, in the index as well. A record that was changed by hand may be no JSON. */
+const searched = `CASE WHEN json_valid(line) THEN json_extract(line, ${[
   'type',
   'outcome',
   'workload',
@@ -365,7 +364,7 @@ const searched = `json_extract(line, ${[
   'metadata.extra.reason',
 ]
   .map((path) => `'$.${path}'`)
-  .join(', ')})`;
+  .join(', ')}) END`;
 
 /** Matches texts that contain a text. */
 function likePattern(text: string): string {

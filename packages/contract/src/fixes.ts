@@ -32,7 +32,7 @@ export const fixes = {
   showConnections: of('Show the connections', 'listNetworkDecisions'),
   reviewTools: of('Review the changes', 'getToolPins'),
   startLearning: of('Start learning', 'startLearning'),
-  stopLearning: of('End learning', 'stopLearning'),
+  stopLearning: of('Stop learning', 'stopLearning'),
   tighten: (name: string): Fix =>
     fix('Allow only the used hosts', 'changePermissions', { parameters: { name }, body: { tighten: true } }),
   showClient: of('Show the client', 'diagnoseClient'),

@@ -1,6 +1,8 @@
 import type { Core } from './core.ts';
 import { ensureEndpoints } from './groups/endpoint-switch.ts';
 import { finishRemovals } from './groups/operate.ts';
+import { LearningEnds } from './network/learning-ends.ts';
+import { endLearning } from './network/operate.ts';
 import { openDaemonServer } from './meta/daemon-server.ts';
 import { openClients } from './wings/clients.ts';
 import { openGovernance } from './wings/governance.ts';
@@ -26,9 +28,19 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     { ...state, ...governance, ...supply },
     {
       openBuiltIn: (runConfig, note) => openDaemonServer(core, runConfig, note),
-      onChange: () => clients.clients.reconcileSoon(),
+      onChange: (changed) => {
+        clients.clients.reconcileSoon();
+        if (changed !== undefined) learningEnds.consider(changed);
+      },
     },
     opened,
+  );
+  const learningEnds = opened.use(
+    new LearningEnds({
+      now: state.now,
+      log: state.log,
+      end: (supervisor) => endLearning(core, supervisor, state.now()),
+    }),
   );
   const clients = await openClients(state, workloads, opened);
   const { version, startedAt, paths, log, settings, logs, events, progress } = state;
@@ -48,6 +60,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
   await core.workloads.restore();
+  for (const workload of core.workloads.all()) learningEnds.consider(workload);
   await finishRemovals(core);
   await ensureEndpoints(core);
   await core.clients.reconcile();

@@ -1,4 +1,5 @@
 import type { Registry, RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import { setImmediate as turn } from 'node:timers/promises';
 import MiniSearch from 'minisearch';
 import type { Query } from 'minisearch';
 
@@ -29,14 +30,62 @@ const min = { inside: 3, misspelled: 4 };
 /** How much a word counts that contains the searched one. */
 const insideBoost = 0.3;
 
-/** The number of entries that are indexed before other work continues. */
-const chunkSize = 200;
+/** The number of entries that are indexed, and later searched, before other work continues. */
+const shardSize = 200;
 
 /**
  * Finds registry entries with all words of a query in their names, tags, tools, and descriptions: whole words, and the
- * start or a part of longer ones. If no entry has them, it allows for typing errors.
+ * start or a part of longer ones. If no entry has them, it allows for typing errors. A word counts by how rare it is
+ * among the entries of a shard, of which most registries have one or two.
  */
 export class RegistryIndex {
+  readonly #shards: readonly Shard[];
+
+  private constructor(shards: readonly Shard[]) {
+    this.#shards = shards;
+  }
+
+  static async build({ servers, remote_servers: remote }: Registry): Promise<RegistryIndex> {
+    const documents = [
+      ...Object.entries(servers).map(([name, entry]) => documentOf(name, entry, false)),
+      ...Object.entries(remote).map(([name, entry]) => documentOf(name, entry, true)),
+    ].map((document, id) => ({ ...document, id }));
+    const shards: Shard[] = [];
+    for (let from = 0; from < documents.length; from += shardSize) {
+      shards.push(new Shard(documents.slice(from, from + shardSize)));
+      await turn();
+    }
+    return new RegistryIndex(shards);
+  }
+
+  /** The entries that fit, the best first. An entry with exactly this name precedes all others. */
+  async search(query: string): Promise<FoundEntry[]> {
+    const words = [...new Set(tokensOf(query))].slice(0, max.words);
+    if (words.length === 0) return [];
+    const asWritten = await this.#find(query, (shard) => shard.asWritten(words));
+    if (asWritten.some(({ isByName }) => isByName)) return asWritten;
+    // Words can occur in the text of other entries by accident, but hardly a whole name.
+    const nearName: Query = { ...misspelled(compactOf(query)), fields: ['compact'] };
+    if (asWritten.length > 0)
+      return withFirst(await this.#find(query, () => ({ ...nearName, prefix: false })), asWritten);
+    const nearWords: Query = { combineWith: 'AND', queries: words.map(misspelled) };
+    return this.#find(query, () => ({ combineWith: 'OR', queries: [nearWords, nearName] }));
+  }
+
+  async #find(query: string, treeFor: (shard: Shard) => Query): Promise<Found[]> {
+    const found: Found[] = [];
+    for (const shard of this.#shards) {
+      found.push(...shard.find(query, treeFor(shard)));
+      if (this.#shards.length > 1) await turn();
+    }
+    return found.toSorted((one, other) =>
+      one.score === other.score ? (one.name < other.name ? -1 : 1) : other.score - one.score,
+    );
+  }
+}
+
+/** The index of a part of the entries, so that one search of a large registry takes turns with other work. */
+class Shard {
   readonly #terms = new Set<string>();
   readonly #index: MiniSearch<Document> = new MiniSearch({
     fields,
@@ -49,32 +98,24 @@ export class RegistryIndex {
     searchOptions: { tokenize: tokensOf, processTerm: (term) => term, boost: weights },
   });
 
-  private constructor() {}
-
-  static async build({ servers, remote_servers: remote }: Registry): Promise<RegistryIndex> {
-    const built = new RegistryIndex();
-    const documents = [
-      ...Object.entries(servers).map(([name, entry]) => documentOf(name, entry, false)),
-      ...Object.entries(remote).map(([name, entry]) => documentOf(name, entry, true)),
-    ].map((document, id) => ({ ...document, id }));
-    await built.#index.addAllAsync(documents, { chunkSize });
-    return built;
+  constructor(documents: readonly Document[]) {
+    this.#index.addAll(documents);
   }
 
-  /** The entries that fit, the best first. An entry with exactly this name precedes all others. */
-  search(query: string): FoundEntry[] {
-    const words = [...new Set(tokensOf(query))].slice(0, max.words);
-    if (words.length === 0) return [];
-    const asWritten = this.#find(query, {
+  asWritten(words: readonly string[]): Query {
+    return {
       combineWith: 'AND',
       queries: words.map((word) => ({ combineWith: 'OR', queries: [...this.#wholeOrPart(word)] })),
+    };
+  }
+
+  find(query: string, tree: Query): Found[] {
+    const [wanted, words] = [compactOf(query), tokensOf(query)];
+    return this.#index.search(tree).map(({ score, ...stored }) => {
+      const { name, isRemote, compact } = stored as unknown as Document; // as `storeFields` names them
+      const isByName = words.every((word) => compact.includes(word));
+      return { name, isRemote, isByName, score: compact === wanted ? Infinity : score };
     });
-    if (asWritten.some(({ isByName }) => isByName)) return asWritten;
-    // Words can occur in the text of other entries by accident, but hardly a whole name.
-    const nearName: Query = { ...misspelled(compactOf(query)), fields: ['compact'] };
-    if (asWritten.length > 0) return withFirst(this.#find(query, { ...nearName, prefix: false }), asWritten);
-    const nearWords: Query = { combineWith: 'AND', queries: words.map(misspelled) };
-    return this.#find(query, { combineWith: 'OR', queries: [nearWords, nearName] });
   }
 
   *#wholeOrPart(word: string): Iterable<Query> {
@@ -87,20 +128,6 @@ export class RegistryIndex {
       found++;
       if (found === max.inside) return;
     }
-  }
-
-  #find(query: string, tree: Query): Found[] {
-    const [wanted, words] = [compactOf(query), tokensOf(query)];
-    return this.#index
-      .search(tree)
-      .map(({ score, ...stored }) => {
-        const { name, isRemote, compact } = stored as unknown as Document; // as `storeFields` names them
-        const isByName = words.every((word) => compact.includes(word));
-        return { name, isRemote, isByName, score: compact === wanted ? Infinity : score };
-      })
-      .toSorted((one, other) =>
-        one.score === other.score ? (one.name < other.name ? -1 : 1) : other.score - one.score,
-      );
   }
 }
 
@@ -119,6 +146,7 @@ export class LatestIndex {
 interface Found extends FoundEntry {
   /** Whether all words are in its name. */
   isByName: boolean;
+  score: number;
 }
 
 function withFirst(first: Found[], others: Found[]): Found[] {

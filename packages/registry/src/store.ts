@@ -141,7 +141,7 @@ export class RegistryStore implements AsyncDisposable {
     const { current: registry } = this;
     const { servers, remote_servers: remote } = registry;
     const isSearch = search.trim() !== '';
-    const all = isSearch ? (await this.#index.of(registry)).search(search) : byName(registry);
+    const all = isSearch ? await (await this.#index.of(registry)).search(search) : byName(registry);
     const page = all.slice(offset, limit === undefined ? undefined : offset + limit);
     return {
       servers: page.flatMap(({ name, isRemote }) => (isRemote ? [] : (servers[name] ?? []))),

@@ -1,4 +1,5 @@
 import { ThvError, conflict, invalid, unavailable } from '@toolhive/contract/failure';
+import { inNaturalOrder } from '@toolhive/contract/natural-order';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
@@ -139,7 +140,7 @@ export class EncryptedSecrets implements SecretsProvider {
 
   async list(): Promise<SecretKey[]> {
     const secrets = (await this.#names()).filter((name) => !name.startsWith(ownPrefix));
-    return secrets.toSorted().map((key) => ({ key }));
+    return secrets.toSorted(inNaturalOrder).map((key) => ({ key }));
   }
 
   async set(name: string, value: string): Promise<void> {

@@ -61,6 +61,6 @@ export function removeWorkloads(names: readonly string[]): void {
     forget();
     refresh('workloads');
   };
-  const what = names.length === 1 ? names[0] : `${names.length} workloads`;
+  const what = names.length === 1 ? names[0] : `${names.length} servers`;
   withUndo(`Removing ${what}`, { run: () => void run(), onUndo: forget });
 }

@@ -8,6 +8,14 @@ export function ago(time: string | number, now = Date.now()): string {
   return relative.format(-amount, unit);
 }
 
+/** The time until another one, in words. */
+export function remaining(until: string, now = Date.now()): string {
+  const minutes = Math.round((new Date(until).getTime() - now) / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [hours > 0 && count(hours, 'hour'), rest > 0 && count(rest, 'minute')].filter(Boolean).join(' ');
+}
+
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const units = [
   ['day', 86_400],

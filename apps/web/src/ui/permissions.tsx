@@ -44,14 +44,11 @@ function Lines({ lines, warnings }: { lines: readonly Line[]; warnings: readonly
 const sensitive =
   /^(?:\/|~|\/home\/[^/]+|\/Users\/[^/]+|\/root|\/etc|.*\/\.(?:ssh|aws|gnupg|kube|docker).*)\/?$/;
 
-function linesOf({ network, mounts, privileged, learning, inbound_hosts: inbound }: Permissions): Line[] {
+function linesOf({ network, mounts, privileged, inbound_hosts: inbound }: Permissions): Line[] {
   return [
     ...(privileged
       ? [{ risk: 'high' as const, text: 'Runs as a privileged container, without isolation' }]
       : []),
-    ...(learning === undefined
-      ? []
-      : [{ risk: 'medium' as const, text: 'Is in learning mode: it can reach every public host' }]),
     ...networkLines(network),
     ...mounts.map(({ source, target, read_only: isReadOnly }): Line => ({
       risk: sensitive.test(source) ? 'high' : isReadOnly ? 'low' : 'medium',
@@ -63,6 +60,8 @@ function linesOf({ network, mounts, privileged, learning, inbound_hosts: inbound
       : [{ risk: 'low' as const, text: `Its proxy accepts requests only for ${inbound.join(', ')}` }]),
   ];
 }
+
+const list = new Intl.ListFormat('en');
 
 function networkLines({
   kind,
@@ -81,11 +80,11 @@ function networkLines({
         hosts === undefined
           ? {
               risk: 'medium',
-              text: `Can reach every public host${ports === undefined ? '' : ` on port ${ports.join(' and ')}`}, but no private addresses${unenforced}`,
+              text: `Can reach every public host${ports === undefined ? '' : ` on port ${list.format(ports.map(String))}`}, but no private addresses${unenforced}`,
             }
           : {
               risk: enforced ? 'low' : 'high',
-              text: `Can reach only ${hosts.join(', ')}${ports === undefined ? '' : ` on port ${ports.join(' and ')}`}${unenforced}`,
+              text: `Can reach only ${hosts.join(', ')}${ports === undefined ? '' : ` on port ${list.format(ports.map(String))}`}${unenforced}`,
             },
       ];
     case 'open':

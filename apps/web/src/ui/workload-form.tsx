@@ -143,7 +143,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
                 checked={draft.isEphemeral}
                 onChange={({ target }) => set({ isEphemeral: target.checked })}
               />
-              Delete the files that the server stores whenever it stops
+              Remove the files that the server stores whenever it stops
             </label>
           </details>
         </>

@@ -5,6 +5,7 @@ import { search, timeRange } from './query.ts';
 import {
   ChangedPermissions,
   LearningProposal,
+  LearningTime,
   NetworkDecisionMade,
   NetworkDecisions,
   PermissionChange,
@@ -94,8 +95,9 @@ export const networkOperations = {
     command: 'none',
     summary: 'Start learning mode for a workload',
     description:
-      'The server can reach every public host until learning mode ends, and ToolHive records each host. A workload that is already in learning mode does not change.',
+      'The server can reach every public host until learning mode ends, and ToolHive records each host. A workload that is already in learning mode continues, with a new end if the request contains a time. At the end, the server has its earlier access again, and ToolHive keeps the record until you apply or discard it.',
     params: byName,
+    query: z.object({ seconds: LearningTime.optional() }),
     success: { status: 200, description: 'The workload is in learning mode.', body: StartedLearning },
     failures: ['not-found', 'conflict'],
   }),
@@ -106,7 +108,8 @@ export const networkOperations = {
     access: 'read',
     command: 'none',
     summary: 'Get the learned profile',
-    description: 'The hosts, ports, and mounts that the server has used in learning mode.',
+    description:
+      'The hosts, ports, and mounts that the server has used in learning mode, also after its time has ended.',
     params: byName,
     success: { status: 200, description: 'The proposal.', body: LearningProposal },
     failures: ['not-found', 'conflict'],
@@ -117,8 +120,9 @@ export const networkOperations = {
     tag: 'workloads',
     access: 'write',
     command: 'none',
-    summary: 'End learning mode',
-    description: 'Hosts and ports from the proposal replace the network rules of the workload.',
+    summary: 'Stop learning mode',
+    description:
+      'Hosts and ports from the proposal replace the network rules of the workload. Without hosts and ports, the record is discarded.',
     params: byName,
     body: StopLearning,
     success: { status: 200, description: 'The changed permissions.', body: ChangedPermissions },

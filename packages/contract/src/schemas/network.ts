@@ -84,11 +84,31 @@ export type NetworkAccess = z.infer<typeof NetworkAccess>;
 
 /** For run configs and responses. */
 export const LearningMode = z
-  .object({ since: when('The start of learning mode. Earlier connections do not count.') })
+  .object({
+    since: when('The start of learning mode. Earlier connections do not count.'),
+    until: when('The end of learning mode. Absent if only a request ends it.').optional(),
+  })
   .meta({
     id: 'LearningMode',
     description: 'In learning mode, ToolHive allows and records every public host.',
   });
+export type LearningMode = z.infer<typeof LearningMode>;
+
+/** For run configs and responses. */
+export const LearnedMode = z
+  .object({ since: LearningMode.shape.since, until: when('The time of the end.') })
+  .meta({
+    id: 'LearnedMode',
+    description:
+      'A learning mode that has ended by its time. Its record changes nothing until you apply or discard the record.',
+  });
+export type LearnedMode = z.infer<typeof LearnedMode>;
+
+/** The time after which learning mode ends by itself. At most a week. */
+export const LearningTime = z.coerce.number().int().min(1).max(604_800).meta({
+  description:
+    'The time in seconds after which ToolHive ends learning mode. Without this parameter, a workload learns until a request ends learning mode.',
+});
 
 export const Permissions = z
   .object({
@@ -107,6 +127,10 @@ export const Permissions = z
     privileged: z.boolean(),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode, in which the server can reach every public host.',
+    }),
+    learned: LearnedMode.optional().meta({
+      description:
+        'Present after a learning mode that has ended by its time, until its record is applied or discarded.',
     }),
     warnings: z.array(z.string()).meta({ description: 'The warnings about reduced safety.' }),
   })

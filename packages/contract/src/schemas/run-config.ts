@@ -9,7 +9,7 @@ import {
   WorkloadName,
   sessionKinds,
 } from './names.ts';
-import { LearningMode } from './network.ts';
+import { LearnedMode, LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { PrereleaseMode } from './prerelease.ts';
 import { ImageVerification } from './provenance.ts';
@@ -138,6 +138,9 @@ export const RunConfig = z
     }),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. An imported run config does not start learning mode.',
+    }),
+    learned: LearnedMode.optional().meta({
+      description: 'Present after a learning mode that has ended by its time. Not imported.',
     }),
     env_vars: Environment.nullish().meta({ description: 'The server environment variables.' }),
     env_file_dir: text('A directory with environment variable files.'),

@@ -432,7 +432,7 @@ export const Workload = z
     }),
     newer_version: z.string().optional().meta({
       description:
-        'A newer version that a lookup has found since the start of the daemon. Only in lists, which look up nothing.',
+        'A newer version that the latest lookup has found, also before a restart of the daemon. Only in lists, which look up nothing.',
     }),
   })
   .meta({ id: 'Workload', description: 'A workload with its current status.' });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import { inNaturalOrder } from '@toolhive/contract/natural-order';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import type { GroupEndpoint } from '@toolhive/contract/group';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -76,7 +77,7 @@ export class Groups {
     return [...this.#groups.values()]
       .filter(({ removing }) => removing === undefined)
       .map(known)
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      .toSorted((a, b) => inNaturalOrder(a.name, b.name));
   }
 
   /** The groups that are being removed, and the plan for each. */

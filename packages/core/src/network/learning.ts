@@ -3,6 +3,7 @@ import type {
   KeptMount,
   LearnedMount,
   LearnedRules,
+  LearningMode,
   LearningProposal,
   NetworkDecision,
 } from '@toolhive/contract/network';
@@ -22,8 +23,7 @@ interface Entry {
   permissions?: PermissionProfile | undefined;
 }
 
-interface Learned {
-  since: string;
+interface Learned extends LearningMode {
   /** All decisions that are recorded of the workload. */
   decisions: readonly NetworkDecision[];
   /** The server's registry entry. */
@@ -35,16 +35,19 @@ interface Learned {
 /** The smallest profile that covers everything that a server has used since learning began. */
 export function proposalOf(
   runConfig: RunConfig,
-  { since, decisions, entry, limits, mountUse }: Learned,
+  { since, until, decisions, entry, limits, mountUse }: Learned,
 ): LearningProposal {
   const own = accessOf({ ...runConfig, learning: undefined }, limits);
-  const recent = decisions.filter(({ last_at: last }) => last >= since);
+  const recent = decisions.filter(
+    ({ first_at: first, last_at: last }) => last >= since && (until === undefined || first < until),
+  );
   const network = coveringRules(recent, listedHosts(runConfig));
   const compared = entry === undefined ? own : accessOf({ permission_profile: entry.permissions }, limits);
   const mounts = learnedMounts(runConfig, mountUse);
   const reduced = withKept(withLearned(runConfig, network), mountsInUse(mounts));
   return {
     since,
+    ...(until === undefined ? {} : { until }),
     network,
     mounts,
     profile: reduced.permission_profile ?? {},
@@ -61,7 +64,13 @@ export function withLearned(runConfig: RunConfig, { hosts, ports }: LearnedRules
   if (hosts.length > 0 && ports.length === 0) {
     throw invalid('ports is empty, but hosts is not', { hint: 'add a port from the proposal' });
   }
-  const { learning: _, isolate_network: isolate, permission_profile: profile, ...others } = runConfig;
+  const {
+    learning: _,
+    learned: _ended,
+    isolate_network: isolate,
+    permission_profile: profile,
+    ...others
+  } = runConfig;
   // What went around the gateway would go around the rules.
   const { mode: _mode, ...network } = profile?.network ?? {};
   const isolation = isolate === true ? { isolate_network: true } : {};

@@ -6,6 +6,7 @@ import type {
   NetworkDecisionMade,
   PermissionChange,
   Permissions,
+  LearningMode,
   LearningProposal,
   StopLearning,
 } from '@toolhive/contract/network';
@@ -21,6 +22,7 @@ import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf, enforcesRules } from '../permissions/network.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { isRemote } from '../run-config/kinds.ts';
+import { withLearningEnded } from '../run-config/learning.ts';
 import { proposalOf, requireProposed, withKept, withLearned } from './learning.ts';
 import { entryOf } from '@toolhive/registry/server-of';
 import type { MountUses } from '../permissions/mount-use.ts';
@@ -125,39 +127,53 @@ function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
 }
 
 /**
- * Lets a server reach every public host from now on, and records each one, and the mounts that it uses. Has no effect
- * on a workload that is already learning.
+ * Lets a server reach every public host from now on, and records each one, and the mounts that it uses. A workload that
+ * is already learning continues, with a new end if a number of seconds is given.
  */
 export async function startLearning(
   core: GovernanceWing & WorkloadsWing,
   name: string,
-): Promise<{ since: string; restarted: boolean }> {
+  seconds?: number,
+): Promise<LearningMode & { restarted: boolean }> {
   if (!enforcesRules(core.workloads.require(name).limits)) {
     throw conflict(
       `the runtime of ${name} does not enforce network rules, so nothing would be recorded`,
       advice(`run thv doctor ${name} to see the missing parts`, fixes.showDetails(name)),
     );
   }
-  let since = new Date().toISOString();
+  const now = Date.now();
+  const end = seconds === undefined ? {} : { until: new Date(now + seconds * 1_000).toISOString() };
+  let learning: LearningMode = { since: new Date(now).toISOString(), ...end };
   const restarted = await changeNetwork(core, name, (runConfig) => {
-    since = runConfig.learning?.since ?? since;
-    return { ...runConfig, learning: { since } };
+    const { learned: _, ...others } = runConfig;
+    learning = { ...learning, ...runConfig.learning, ...end };
+    return { ...others, learning };
   });
   const { id, runConfig, condition } = core.workloads.require(name);
   if (isRunning(condition.status))
-    await core.mountUse.begin(id, since, await core.mounts.of(id, mountsOfRunConfig(runConfig)));
-  return { since, restarted };
+    await core.mountUse.begin(id, learning.since, await core.mounts.of(id, mountsOfRunConfig(runConfig)));
+  return { ...learning, restarted };
+}
+
+/** Ends a learning mode whose time is over. The server has its earlier access again, and the record is kept. */
+export async function endLearning(
+  core: GovernanceWing & WorkloadsWing,
+  { id, runConfig: { name } }: Pick<StoredRunConfig, 'id' | 'runConfig'>,
+  now: Date,
+): Promise<void> {
+  await changeNetwork(core, name, (runConfig) => withLearningEnded(runConfig, now));
+  await core.mountUse.end(id);
 }
 
 /**
- * What a server has used in learning mode, as a profile. Throws `conflict` if it is not in learning mode.
+ * What a server has used in learning mode, as a profile. Throws `conflict` if there is no record of learning mode.
  */
 export async function getLearning(
   core: GovernanceWing & SupplyWing & WorkloadsWing,
   name: string,
 ): Promise<LearningProposal> {
   const { id, runConfig } = core.workloads.require(name);
-  const { since } = requireLearning(runConfig);
+  const { since } = requireLearned(runConfig);
   return proposalFor(core, { id, runConfig }, await core.mountUse.of(id, since));
 }
 
@@ -169,9 +185,9 @@ export async function stopLearning(
 ): Promise<ChangedPermissions> {
   const { id } = core.workloads.require(name);
   const restarted = await changeNetwork(core, name, (runConfig) => {
-    requireLearning(runConfig);
+    requireLearned(runConfig);
     if (network !== undefined) requireProposed(network, proposalFor(core, { id, runConfig }, {}));
-    const { learning: _, ...before } = runConfig;
+    const { learning: _, learned: _ended, ...before } = runConfig;
     const learned = network === undefined ? before : withLearned(runConfig, network);
     return mounts === undefined ? learned : withKept(learned, mounts);
   });
@@ -187,7 +203,7 @@ function proposalFor(
   const { name } = runConfig;
   const { learning: _, ...others } = runConfig;
   return proposalOf(others, {
-    since: requireLearning(runConfig).since,
+    ...requireLearned(runConfig),
     decisions: core.decisions.list(id),
     entry: entryOf(core.registry.current, runConfig.image),
     limits: core.workloads.require(name).limits,
@@ -195,8 +211,10 @@ function proposalFor(
   });
 }
 
-function requireLearning({ name, learning }: RunConfig): NonNullable<RunConfig['learning']> {
-  if (learning !== undefined) return learning;
+/** The learning mode of a workload, or the one that has ended by its time. */
+function requireLearned({ name, learning, learned }: RunConfig): LearningMode {
+  const mode = learning ?? learned;
+  if (mode !== undefined) return mode;
   throw conflict(
     `${name} is not in learning mode`,
     advice(`start learning mode: thv learn ${name}`, fixes.startLearning(name)),

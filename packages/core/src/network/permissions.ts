@@ -33,6 +33,7 @@ export function permissionsOf(
     })),
     privileged: runConfig.permission_profile?.privileged === true,
     ...(runConfig.learning === undefined ? {} : { learning: runConfig.learning }),
+    ...(runConfig.learned === undefined ? {} : { learned: runConfig.learned }),
     warnings: [...warnings],
   };
 }

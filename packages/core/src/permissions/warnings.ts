@@ -1,4 +1,5 @@
 import { isLoopback } from '@toolhive/contract/loopback';
+import type { LearningMode } from '@toolhive/contract/network';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { packageNote } from '@toolhive/registry/registry';
@@ -28,7 +29,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   }
   if (runConfig.learning !== undefined) {
     warnings.push(
-      `WARNING: learning mode since ${runConfig.learning.since}: the server reaches every public host. To end learning mode: thv learn ${runConfig.name} --stop`,
+      `WARNING: learning mode ${timeOf(runConfig.learning)}: the server reaches every public host. To end learning mode: thv learn ${runConfig.name} --stop`,
     );
   }
   if (profile.privileged === true) warnings.push('the container runs privileged, without any hardening');
@@ -41,6 +42,9 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   warnings.push(...mountWarnings(mounts));
   return [...new Set(warnings)];
 }
+
+const timeOf = ({ since, until }: LearningMode): string =>
+  `since ${since}${until === undefined ? '' : ` until ${until}`}`;
 
 /** The warnings that apply to all workloads of the same kind on this machine. */
 export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {

@@ -6,6 +6,7 @@ import { openWorkloadAccess } from '@toolhive/access/workload-access';
 import type { WorkloadAccess } from '@toolhive/access/workload-access';
 import { SignIns } from '@toolhive/remote/kept';
 import { remoteOpener } from '@toolhive/remote/open';
+import { KnownUpdates } from '@toolhive/state/known-updates';
 import { SessionSigns } from '@toolhive/state/session-signs';
 import { RunConfigs } from '@toolhive/state/run-configs';
 import { Statuses } from '@toolhive/state/statuses';
@@ -42,6 +43,7 @@ export interface WorkloadsWing {
   mounts: GrantedMounts;
   /** What servers in learning mode have used of their mounts. */
   mountUse: MountUse;
+  knownUpdates: KnownUpdates;
   /** The access rules of a run config. Throws if a rule cannot be enforced. */
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** The secrets that a run config refers to, by the variable that receives each. */
@@ -51,8 +53,8 @@ export interface WorkloadsWing {
 /** What happens elsewhere when workloads change. */
 interface Outside {
   openBuiltIn: BuiltInServerOptions['openBuiltIn'];
-  /** Called when clients have to learn of a change. */
-  onChange: () => void;
+  /** Called when clients have to learn of a change, with the workload unless it was removed. */
+  onChange: (supervisor?: Supervisor) => void;
 }
 
 export async function openWorkloads(
@@ -61,7 +63,8 @@ export async function openWorkloads(
   { openBuiltIn, onChange }: Outside,
   opened: AsyncDisposableStack,
 ): Promise<WorkloadsWing> {
-  const { env, version, log, now, paths, settings, logs, events, progress, adoption, directory } = earlier;
+  const { env, version, log, now, paths, settings, logs, events, progress, adoption, directory, database } =
+    earlier;
   const { audit, ruleWatchers, egressOf, packages, runtimes, secrets, lookup } = earlier;
   const groups = await Groups.open(paths.groups, log, (name, isThere) =>
     events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
@@ -71,6 +74,7 @@ export async function openWorkloads(
     ownDirectories: [paths.config, paths.state, paths.data, paths.cache],
     log,
   });
+  const knownUpdates = new KnownUpdates(database, log);
   const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
   const mountUse = opened.use(new MountUse({ directory: paths.mountUse, env, log }));
   const read = (workload: string, secret: string, resolve: () => Promise<string>): Promise<string> =>
@@ -81,8 +85,8 @@ export async function openWorkloads(
   const workloads: Workloads = opened.use(
     new Workloads({
       parts: [
-        ...partsOf(earlier, { stored: [mounts, hiddenMemory, mountUse], accessOf, hasRemote }),
-        ...(options.moreParts?.(earlier.database) ?? []),
+        ...partsOf(earlier, { stored: [mounts, hiddenMemory, mountUse, knownUpdates], accessOf, hasRemote }),
+        ...(options.moreParts?.(database) ?? []),
       ],
       adoption,
       runConfigs: new RunConfigs(paths.runConfigs, log),
@@ -120,7 +124,7 @@ export async function openWorkloads(
       onChange(supervisor) {
         ruleWatchers.apply(supervisor.id).catch(raiseFault);
         events.emit(workloadEvent(supervisor));
-        onChange();
+        onChange(supervisor);
       },
       onRemoved(name) {
         events.emit({ type: 'workload.removed', name });
@@ -129,7 +133,7 @@ export async function openWorkloads(
     }),
   );
   directory.connect((id) => workloads.byId(id));
-  return { groups, workloads, mounts, mountUse, accessOf, secretsOf: secretResolver(secrets) };
+  return { groups, workloads, mounts, mountUse, knownUpdates, accessOf, secretsOf: secretResolver(secrets) };
 }
 
 function publishedAt(packages: SupplyWing['packages'], { image = '' }: RunConfig): string | undefined {

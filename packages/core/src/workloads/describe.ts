@@ -36,7 +36,7 @@ export function listWorkloads(
   const workloads = [
     ...core.workloads.all().map((supervisor): Workload => ({
       ...describe(core, supervisor),
-      ...listedParts(supervisor, costs.get(supervisor.id)),
+      ...listedParts(supervisor, { costs: costs.get(supervisor.id), updates: core.knownUpdates }),
     })),
     ...core.workloads.setAside.map(describeSetAside),
   ];

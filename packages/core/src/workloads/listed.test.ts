@@ -56,3 +56,17 @@ test('a list says what each server may use', async () => {
   expect((await listed(api)).get('public')?.access).toMatchObject({ network: 'public' });
   expect(await api.client.getWorkload({ params: { name: 'none' } })).not.toHaveProperty('access');
 });
+
+test('lists are in the order in which people count', async () => {
+  await using api = await openTestApi();
+  for (const name of ['w10', 'w2']) {
+    await create(api, { name });
+    await api.client.createGroup({ body: { name: `group-${name}` } });
+  }
+
+  const workloads = [...(await listed(api)).keys()];
+  const { groups } = await api.client.listGroups({});
+
+  expect(workloads.filter((name) => name.startsWith('w'))).toEqual(['w2', 'w10']);
+  expect(groups.map(({ name }) => name)).toEqual(['default', 'group-w2', 'group-w10']);
+});

@@ -3,19 +3,19 @@ import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { toolView } from '@toolhive/proxy/tool-filter';
 import type { ToolCosts } from '../capabilities/listings.ts';
+import type { KnownUpdates } from '@toolhive/state/known-updates';
 import { permissionsOf } from '../network/permissions.ts';
-import { isRemote } from '../run-config/kinds.ts';
+import { isRemote, packageOf } from '../run-config/kinds.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
-import { newerVersionOf } from './known-updates.ts';
 
 /** What a list shows of a workload besides its status. Cheap, because a list can have a thousand workloads. */
 export function listedParts(
   supervisor: Supervisor,
-  costs: ToolCosts | undefined,
+  { costs, updates }: { costs: ToolCosts | undefined; updates: KnownUpdates },
 ): Pick<Workload, 'access' | 'tool_tokens' | 'newer_version'> {
-  const newer = newerVersionOf(supervisor);
-  const { runConfig, limits } = supervisor;
+  const { id, runConfig, limits } = supervisor;
+  const newer = updates.newerThan(id, packageOf(runConfig));
   try {
     return {
       ...(isRemote(runConfig) ? {} : { access: accessOf(runConfig, limits) }),

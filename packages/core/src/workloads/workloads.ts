@@ -1,6 +1,7 @@
 import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
 import { advice, fixes, workloadNotFound } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
+import { inNaturalOrder } from '@toolhive/contract/natural-order';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
@@ -10,6 +11,7 @@ import type { RunConfigs, SetAside, StoredRunConfig } from '@toolhive/state/run-
 import type { Statuses } from '@toolhive/state/statuses';
 import { newWorkloadId } from '@toolhive/state/workload-id';
 import type { WorkloadId } from '@toolhive/state/workload-id';
+import { withLearningEnded } from '../run-config/learning.ts';
 import { Supervisor } from '../supervision/supervisor.ts';
 import type { Condition } from '../supervision/state.ts';
 import type { SupervisorOptions } from '../supervision/supervisor.ts';
@@ -46,6 +48,8 @@ export class Workloads implements AsyncDisposable {
   readonly #supervisors = new Map<string, Supervisor>();
   /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
+  /** The names in their order, until one is added. Some may be removed already. */
+  #names: string[] | undefined;
   #setAside: SetAside[] = [];
   #isOver = false;
 
@@ -60,8 +64,10 @@ export class Workloads implements AsyncDisposable {
     const loaded = await runConfigs.load();
     this.#setAside = loaded.setAside;
     const workloads = await this.#withIds(loaded.runConfigs);
-    for (const stored of workloads) {
-      const { name } = stored.runConfig;
+    for (const { id, runConfig } of workloads) {
+      // A server whose time for learning ended without a daemon does not start with that access.
+      const stored = { id, runConfig: withLearningEnded(runConfig, this.#options.now()) };
+      const { name } = runConfig;
       const condition = await this.#conditionFrom(name, await statuses.read(name));
       const supervisor = this.#adopt(stored, condition);
       const restored =
@@ -81,9 +87,10 @@ export class Workloads implements AsyncDisposable {
     await this.#removal.sweep([...known, ...this.#setAside]);
   }
 
-  /** Every workload, by name. */
+  /** Every workload, in the natural order of the names. */
   all(): Supervisor[] {
-    return [...this.#supervisors.values()].toSorted((a, b) => (a.runConfig.name < b.runConfig.name ? -1 : 1));
+    this.#names ??= [...this.#supervisors.keys()].toSorted(inNaturalOrder);
+    return this.#names.flatMap((name) => this.#supervisors.get(name) ?? []);
   }
 
   /** The names of the workloads of a group. */
@@ -158,9 +165,9 @@ export class Workloads implements AsyncDisposable {
     const present = this.#supervisors.get(name);
     const id = newWorkloadId();
     if (present !== undefined) {
-      const before = { id: present.id, runConfig: present.runConfig };
+      const { id: earlier, runConfig: before } = present;
       await this.change(present, prepared, id);
-      return this.#removal.forgetParts(before.id, name, before.runConfig);
+      return this.#removal.forgetParts(earlier, name, before);
     }
     if (this.#isOver) throw unavailable('the daemon is shutting down');
     const createdAt = this.#options.now().toISOString();
@@ -277,6 +284,7 @@ export class Workloads implements AsyncDisposable {
     const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
     const supervisor = new Supervisor(stored, condition, { ...this.#options, workloads, onChange });
     this.#supervisors.set(name, supervisor);
+    this.#names = undefined;
     return supervisor;
   }
 }

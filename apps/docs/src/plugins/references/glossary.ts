@@ -273,7 +273,8 @@ export const glossary: readonly GlossaryTerm[] = [
   },
   {
     term: 'Workload',
-    definition: 'A server as ToolHive runs it: its configuration, its process or container, and its proxy.',
+    definition:
+      'A server as ToolHive runs it: its configuration, its process or container, and its proxy. The web UI calls it a server.',
     synonyms: ['instance', 'running server', 'deployment', 'process'],
     avoid: [],
   },

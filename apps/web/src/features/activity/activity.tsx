@@ -41,8 +41,8 @@ export function Activity(): ReactNode {
         />
         <input
           value={workload}
-          aria-label="Filter by workload"
-          placeholder="Workload"
+          aria-label="Filter by server"
+          placeholder="Server"
           onChange={({ target }) => setWorkload(target.value.trim())}
         />
         <select value={outcome} aria-label="Outcome" onChange={({ target }) => setOutcome(target.value)}>
@@ -77,7 +77,7 @@ export function Activity(): ReactNode {
         {(records) =>
           records.length === 0 ? (
             <p>
-              No record matches. Changes and secret access are recorded always, calls only for workloads with
+              No record matches. Changes and secret access are recorded always, calls only for servers with
               audit enabled.
             </p>
           ) : (
@@ -128,7 +128,7 @@ const columns: readonly Column<NumberedRecord>[] = [
   },
   {
     id: 'workload',
-    head: 'Workload',
+    head: 'Server',
     width: 6,
     grow: 1,
     rank: 1,

@@ -56,7 +56,7 @@ function Duplicate({ name }: { name: string }): ReactNode {
   const resource = workload(name);
   const loaded = useResource(resource);
   return (
-    <Shown loaded={loaded} name={resource.key} what="the workload">
+    <Shown loaded={loaded} name={resource.key} what="the server">
       {(details) => {
         const { proxy_port: _port, ...others } = draftOfWorkload(details).others;
         const first = { ...draftOfWorkload(details), name: `${name}-2`, others };

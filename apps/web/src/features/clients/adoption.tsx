@@ -247,8 +247,7 @@ function UndoDialog({ paths, onClose }: { paths: readonly string[]; onClose: () 
   return (
     <Dialog title="Give the servers back" onClose={onClose}>
       <p>
-        ToolHive restores these files. Changes that were made to them since are kept. The workloads are
-        stopped.
+        ToolHive restores these files. Changes that were made to them since are kept. The servers are stopped.
       </p>
       <ul>
         {paths.map((path) => (

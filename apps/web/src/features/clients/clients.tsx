@@ -40,8 +40,8 @@ export function Clients(): ReactNode {
   return (
     <Page title="Clients" help="/toolhive/guides-ui/client-configuration">
       <p>
-        ToolHive adds the URLs of running workloads to a client’s configuration file, keeps them up to date,
-        and changes nothing else in the file.
+        ToolHive adds the URLs of running servers to a client’s configuration file, keeps them up to date, and
+        changes nothing else in the file.
       </p>
       <AdoptionSection />
       <Shown loaded={loaded} name={clients.key} what="the clients">

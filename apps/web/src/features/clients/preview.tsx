@@ -42,7 +42,7 @@ export function Preview({
               </Notice>
             )}
             {changes.length === 0 ? (
-              <p>The group has no running workload yet, so the file stays as it is until one runs.</p>
+              <p>The group has no running server yet, so the file stays as it is until one runs.</p>
             ) : (
               <Diff text={diff} />
             )}

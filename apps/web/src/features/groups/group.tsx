@@ -47,27 +47,24 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
   const [, navigate] = useLocation();
   const members = (useResource(workloads).data ?? []).filter((workload) => workload.group === name);
   const remove = (): void => {
-    withUndo(
-      `Removing the group ${name}. Its ${count(members.length, 'workload')} move to the group default`,
-      {
-        onUndo() {},
-        run: () =>
-          void attempt('Cannot remove the group', async () => {
-            await client.deleteGroup({ params: { name }, query: {} });
-            refresh(groups.key);
-          }),
-      },
-    );
+    withUndo(`Removing the group ${name}. Its ${count(members.length, 'server')} move to the group default`, {
+      onUndo() {},
+      run: () =>
+        void attempt('Cannot remove the group', async () => {
+          await client.deleteGroup({ params: { name }, query: {} });
+          refresh(groups.key);
+        }),
+    });
     navigate('/groups');
   };
   return (
     <>
-      <h2>Workloads</h2>
+      <h2>Servers</h2>
       {members.length === 0 ? (
-        <p className="quiet">This group has no workloads.</p>
+        <p className="quiet">This group has no servers.</p>
       ) : (
         <Table
-          label="Workloads"
+          label="Servers"
           columns={memberColumns(others)}
           rows={members}
           keyOf={({ name: member }) => member}
@@ -124,7 +121,7 @@ function memberColumns(others: readonly string[]): readonly Column<Workload>[] {
 
 function Move({ name, others }: { name: string; others: readonly string[] }): ReactNode {
   const move = (group: string): Promise<boolean> =>
-    attempt('Cannot move the workload', async () => {
+    attempt('Cannot move the server', async () => {
       const details = await client.getWorkload({ params: { name } });
       await client.editWorkload({
         params: { name },
@@ -132,7 +129,7 @@ function Move({ name, others }: { name: string; others: readonly string[] }): Re
         body: { ...details, group },
       });
       refresh(workloads.key);
-      toast(`Moved ${name} to ${group}. The workload restarts.`);
+      toast(`Moved ${name} to ${group}. The server restarts.`);
     });
   return (
     <select
@@ -205,7 +202,7 @@ function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): Reac
           checked={endpoint === 'meta'}
           onChange={({ target }) => void change('meta', target.checked)}
         />
-        Give clients only a meta server, which finds and calls the tools of all other workloads
+        Give clients only a meta server, which finds and calls the tools of all other servers
       </label>
       <h2>Combined endpoint</h2>
       <label className="choice">
@@ -214,7 +211,7 @@ function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): Reac
           checked={endpoint === 'combined'}
           onChange={({ target }) => void change('combined', target.checked)}
         />
-        Give clients only one endpoint, which offers everything of all workloads
+        Give clients only one endpoint, which offers everything of all servers
       </label>
     </>
   );

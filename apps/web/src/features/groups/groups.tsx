@@ -38,7 +38,7 @@ const columns: readonly Column<Row>[] = [
   },
   {
     id: 'workloads',
-    head: 'Workloads',
+    head: 'Servers',
     kind: 'number',
     width: 6,
     order: ({ workloads: amount }) => amount,
@@ -72,7 +72,7 @@ export function Groups(): ReactNode {
   };
   return (
     <Page title="Groups" help="/toolhive/guides-ui/group-management">
-      <p>A client can use the workloads in the groups that it is registered for.</p>
+      <p>A client can use the servers in the groups that it is registered for.</p>
       <Shown loaded={loaded} name={groups.key} what="the groups">
         {(all) => (
           <Table

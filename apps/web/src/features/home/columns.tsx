@@ -275,5 +275,5 @@ export function isMatch({ name, group, status, labels, package: source }: Worklo
 export function summary(list: readonly Workload[]): string {
   const active = list.filter(isActive).length;
   const failed = list.filter(({ status }) => status === 'error' || status === 'unhealthy').length;
-  return `${count(list.length, 'workload')}, ${active} running${failed === 0 ? '' : `, ${failed} with a problem`}`;
+  return `${count(list.length, 'server')}, ${active} running${failed === 0 ? '' : `, ${failed} with a problem`}`;
 }

@@ -34,7 +34,7 @@ export function Home(): ReactNode {
   const loaded = useResource(workloads);
   return (
     <Page
-      title="Workloads"
+      title="Servers"
       action={
         <Link className="button primary" href="/add">
           Add a server
@@ -42,7 +42,7 @@ export function Home(): ReactNode {
       }
     >
       <Installations known={loaded.data ?? []} />
-      <Shown loaded={loaded} name={workloads.key} what="the workloads">
+      <Shown loaded={loaded} name={workloads.key} what="the servers">
         {(list) => (list.length === 0 ? <NoWorkloads /> : <Workloads list={list} />)}
       </Shown>
     </Page>
@@ -89,7 +89,7 @@ function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
           type="search"
           value={filter}
           placeholder="Filter by name, group, status, or label"
-          aria-label="Filter workloads"
+          aria-label="Filter servers"
           onChange={({ target }) => setFilter(target.value)}
         />
         <span className="quiet" role="status">
@@ -98,13 +98,13 @@ function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
       </div>
       {names.length > 0 && <SelectionActions names={names} onClear={() => setChosen(new Set())} />}
       {rows.length === 0 && (
-        <p className="quiet">{query === '' ? 'No workloads are left.' : 'No workload matches the filter.'}</p>
+        <p className="quiet">{query === '' ? 'No servers are left.' : 'No server matches the filter.'}</p>
       )}
       <div className={panel === undefined ? undefined : 'beside'}>
         {rows.length > 0 && (
           <div>
             <Table
-              label="Workloads"
+              label="Servers"
               columns={homeColumns}
               rows={rows}
               keyOf={nameOf}
@@ -129,8 +129,8 @@ const nameOf = ({ workload: { name } }: HomeRow): string => name;
 
 function SelectionActions({ names, onClear }: { names: readonly string[]; onClear: () => void }): ReactNode {
   return (
-    <div className="toolbar selection" role="group" aria-label="Actions for the selected workloads">
-      <span>{count(names.length, 'workload')} selected</span>
+    <div className="toolbar selection" role="group" aria-label="Actions for the selected servers">
+      <span>{count(names.length, 'server')} selected</span>
       <Action onClick={() => void startWorkloads(names)}>Start</Action>
       <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
       <Action onClick={() => void restartWorkloads(names)}>Restart</Action>

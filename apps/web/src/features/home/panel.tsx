@@ -33,7 +33,7 @@ export function Panel({
   const path = `/w/${encodeURIComponent(name)}`;
   const isProblem = status === 'error' || status === 'unhealthy';
   return (
-    <aside className="panel" aria-label={`Workload ${name}`}>
+    <aside className="panel" aria-label={`Server ${name}`}>
       <div className="panel-head">
         <h2>{name}</h2>
         <button type="button" className="icon" aria-label="Close the panel" onClick={onClose}>

@@ -58,7 +58,7 @@ export function UpdateAction({ names }: { names: readonly string[] }): ReactNode
       </Action>
       <span role="status">{progress}</span>
       {found !== undefined && (
-        <Dialog title={`Update ${count(found.length, 'workload')}`} onClose={() => setFound(undefined)}>
+        <Dialog title={`Update ${count(found.length, 'server')}`} onClose={() => setFound(undefined)}>
           <ul className="plain">
             {found.map(({ name, current = 'an unknown version', newest, isYoung }) => (
               <li key={name}>

@@ -74,8 +74,8 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
         aria-controls={id}
         aria-autocomplete="list"
         aria-activedescendant={shown.length > 0 ? `${id}-${selected}` : undefined}
-        aria-label="Search workloads, screens, and actions"
-        placeholder="Search workloads, screens, and actions"
+        aria-label="Search servers, screens, and actions"
+        placeholder="Search servers, screens, and actions"
         value={text}
         onChange={({ target }) => {
           setText(target.value);
@@ -112,7 +112,7 @@ function useCommands(): readonly Command[] {
     const open = (label: string, path: string): Command => ({ label, run: () => navigate(path) });
     return [
       ...data.flatMap((workload) => commandsOf(workload, open)),
-      open('Workloads', '/'),
+      open('Servers', '/'),
       open('Get started', '/welcome'),
       open('Add a server from the registry', '/add'),
       open('Add a package or an image', '/add?tab=package'),

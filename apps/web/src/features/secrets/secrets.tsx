@@ -14,7 +14,7 @@ import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
 import { TextField } from '../../ui/fields.tsx';
 
-/** The stored secrets. Their values can be replaced and deleted, but never read. */
+/** The stored secrets. Their values can be replaced and removed, but never read. */
 export function Secrets(): ReactNode {
   const { data, error } = useResource(secrets);
   return (
@@ -71,10 +71,10 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
   const remove = (key: string): void => {
     setRemoved(new Set([...removed, key]));
     const forget = (): void => setRemoved((current) => new Set([...current].filter((each) => each !== key)));
-    withUndo(`Deleting the secret ${key}`, {
+    withUndo(`Removing the secret ${key}`, {
       onUndo: forget,
       run: () =>
-        void attempt('Cannot delete the secret', async () => {
+        void attempt('Cannot remove the secret', async () => {
           await client.deleteSecret({ params: { key } });
           refresh(secrets.key);
         }).then(forget),
@@ -114,7 +114,7 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
               id: 'actions',
               head: 'Actions',
               kind: 'actions',
-              width: 10,
+              width: 11,
               cell: (key) => (
                 <>
                   {canWrite && (
@@ -127,11 +127,11 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
                   )}
                   {canDelete && (
                     <Action
-                      aria-label={`Delete ${plainForeign(key)}`}
+                      aria-label={`Remove ${plainForeign(key)}`}
                       className="dangerous"
                       onClick={() => remove(key)}
                     >
-                      Delete
+                      Remove
                     </Action>
                   )}
                 </>
@@ -151,7 +151,7 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
 function describeUses(names: readonly string[] = []): ReactNode {
   return (
     <span className="quiet">
-      {names.length === 0 ? 'not used by a workload' : `used by ${names.join(', ')}`}
+      {names.length === 0 ? 'not used by a server' : `used by ${names.join(', ')}`}
     </span>
   );
 }
@@ -168,14 +168,14 @@ function SecretForm({
   const [key, setKey] = useState(name);
   const [value, setValue] = useState('');
   const save = async (): Promise<void> => {
-    const isDone = await attempt('Cannot store the secret', async () => {
+    const isDone = await attempt('Cannot save the secret', async () => {
       await (isNew
         ? client.createSecret({ body: { key, value } })
         : client.updateSecret({ params: { key }, body: { value } }));
       refresh(secrets.key);
     });
     if (!isDone) return;
-    toast(isNew ? `Stored ${key}` : `Replaced ${key}. Restart the workloads that use it.`);
+    toast(isNew ? `Saved ${key}` : `Replaced ${key}. Restart the servers that use it.`);
     onClose();
   };
   return (
@@ -200,7 +200,7 @@ function SecretForm({
         <TextField label="Value" type="password" isRequired value={value} onChange={setValue} />
         <div className="buttons">
           <Action type="submit" className="primary">
-            Store
+            Save
           </Action>
           <button type="button" onClick={onClose}>
             Cancel

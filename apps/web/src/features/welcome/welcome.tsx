@@ -199,7 +199,7 @@ function ConnectClient(): ReactNode {
               {(connected.length > 0 || installed.length === 0) && (
                 <p>
                   You are done. The client may need a restart to read its changed file.{' '}
-                  <Link href="/">See your workloads</Link> or <Link href="/add">add another server</Link>.
+                  <Link href="/">See your servers</Link> or <Link href="/add">add another server</Link>.
                 </p>
               )}
             </>

@@ -10,7 +10,7 @@ import { Action } from '../../ui/action.tsx';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Doors, doorsOf } from '../../ui/doors.tsx';
-import { Form } from '../../ui/fields.tsx';
+import { Form, SelectField } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
@@ -19,6 +19,13 @@ import type { Draft } from '../../ui/workload-draft.ts';
 import { Mounts, NetworkFields, Variables } from '../../ui/workload-form.tsx';
 import type { Ask } from './asked-access.tsx';
 import { RestartNote } from './restart-note.tsx';
+
+const learningTimes = [
+  ['900', '15 minutes'],
+  ['3600', '1 hour'],
+  ['28800', '8 hours'],
+  ['', 'Until you stop it'],
+] as const;
 
 const titles: Readonly<Record<Ask['kind'], string>> = {
   files: 'Access to files',
@@ -43,7 +50,7 @@ export default function AccessDialog({ name, ask, onClose }: Props): ReactNode {
   const decisions = useResource(networkDecisions(name));
   return (
     <Dialog title={titles[ask.kind]} className="wide" onClose={onClose}>
-      <Shown loaded={details} name={workload(name).key} what="the workload">
+      <Shown loaded={details} name={workload(name).key} what="the server">
         {(found) => (
           <Shown loaded={granted} name={permissions(name).key} what="the permissions">
             {(access) => (
@@ -88,6 +95,7 @@ function NetworkStep({
   onClose: () => void;
 }): ReactNode {
   const isLearning = ask.kind === 'learn';
+  const [seconds, setSeconds] = useState('3600');
   const network: Permissions['network'] = isLearning
     ? { kind: 'rules', enforced: access.network.enforced }
     : { ...access.network, kind: 'rules', hosts: [...used] };
@@ -102,7 +110,7 @@ function NetworkStep({
       isLearning ? 'Cannot start learning' : 'Cannot change the rules',
       async () => {
         const { restarted } = isLearning
-          ? await client.startLearning({ params: { name } })
+          ? await client.startLearning({ params: { name }, query: seconds === '' ? {} : { seconds } })
           : await client.changePermissions({ params: { name }, body: { tighten: true } });
         told(restarted);
         refreshAccess(name);
@@ -119,10 +127,13 @@ function NetworkStep({
             <span className="risk high">Risk</span> While ToolHive learns, the server can send everything that
             it can read to any public host. ToolHive records each host.
           </p>
-          <p>
-            <strong>Duration</strong> Until you end it, also after a restart of the daemon. A red stripe stays
-            on the screens of this workload as long as it lasts.
-          </p>
+          <SelectField
+            label="Duration"
+            options={learningTimes}
+            value={seconds}
+            onChange={setSeconds}
+            hint="The time also counts while the daemon does not run. At the end, the server has its earlier access again, and nothing is applied. A red stripe stays on the screens of this server as long as it learns."
+          />
         </>
       ) : (
         <p>
@@ -131,7 +142,7 @@ function NetworkStep({
       )}
       <div className="buttons">
         <Action className="primary" onClick={() => void act()}>
-          {isLearning ? 'Start learning' : 'Apply'}
+          {isLearning ? 'Start learning' : 'Save'}
         </Action>
         <button type="button" onClick={onClose}>
           Cancel
@@ -203,7 +214,7 @@ function EditedAccess({
       {change !== undefined ? (
         <div className="buttons">
           <Action type="submit" className="primary">
-            Apply
+            Save
           </Action>
           <button type="button" onClick={onClose}>
             Cancel
@@ -229,7 +240,7 @@ function EditedAccess({
 }
 
 function told(isRestarted: boolean): void {
-  toast(isRestarted ? 'Saved. The workload restarts.' : 'Saved. It applies to new connections.');
+  toast(isRestarted ? 'Saved. The server restarts.' : 'Saved. It applies to new connections.');
 }
 
 function refreshAccess(name: string): void {

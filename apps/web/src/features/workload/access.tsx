@@ -32,7 +32,7 @@ export function Access(): ReactNode {
   return (
     <WorkloadFrame name={name}>
       <PendingChanges name={name} />
-      <Shown loaded={loaded} name={resource.key} what="the workload">
+      <Shown loaded={loaded} name={resource.key} what="the server">
         {(details) => (
           <>
             {details.remote ? (
@@ -187,7 +187,7 @@ function ToolDoor({ name }: { name: string }): ReactNode {
           <RestartNote name={name} />
           <div className="buttons">
             <Action className="primary" onClick={() => void apply()}>
-              Apply and restart
+              Save and restart
             </Action>
             <button type="button" onClick={() => setWanted(new Map())}>
               Discard

@@ -25,7 +25,7 @@ export function Configuration(): ReactNode {
   const loaded = useResource(resource);
   return (
     <WorkloadFrame name={name}>
-      <Shown loaded={loaded} name={resource.key} what="the workload">
+      <Shown loaded={loaded} name={resource.key} what="the server">
         {(details) => <EditForm key={name} details={details} />}
       </Shown>
     </WorkloadFrame>
@@ -46,7 +46,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
       <Form ref={form} failure={failure}>
         {isOutdated && (
           <div className="notice warning" role="alert">
-            <p>The workload was changed elsewhere while you edited it.</p>
+            <p>The server was changed elsewhere while you edited it.</p>
             <button
               type="button"
               onClick={() => {
@@ -78,7 +78,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
           disabled={changes.length === 0}
           onClick={() => setDraft(draftOfWorkload(original))}
         >
-          Revert
+          Discard
         </button>
       </Form>
       <aside>

@@ -1,7 +1,6 @@
-import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { permissions, workloads } from '../../api/resources.ts';
+import { workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import {
@@ -11,13 +10,14 @@ import {
   startWorkloads,
   stopWorkloads,
 } from '../../ui/actions.ts';
-import { ago, withoutCommands } from '../../ui/format.ts';
+import { withoutCommands } from '../../ui/format.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
+import { LearningStripe } from './learning-stripe.tsx';
 import { tabs } from './tabs.ts';
 
 /** The name of the workload in the address. */
@@ -35,10 +35,10 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
     return (
       <Page title={name}>
         <Empty
-          title="This workload does not exist"
+          title="This server does not exist"
           action={
             <Link className="button" href="/">
-              All workloads
+              All servers
             </Link>
           }
         >
@@ -105,7 +105,7 @@ function Tabs({ base }: { base: string }): ReactNode {
   const current = tabs.find(({ views }) => views.some(([path]) => isCurrent(path)));
   return (
     <>
-      <nav aria-label="Workload" className="tabs">
+      <nav aria-label="Server" className="tabs">
         {tabs.map(({ label, views }) => (
           <Link
             key={label}
@@ -126,28 +126,5 @@ function Tabs({ base }: { base: string }): ReactNode {
         </nav>
       )}
     </>
-  );
-}
-
-const LearningDialog = lazy(() => import('./learning-dialog.tsx'));
-
-/** A reminder on every screen of the workload that its server reaches more than its profile allows. */
-function LearningStripe({ name }: { name: string }): ReactNode {
-  const { data } = useResource(permissions(name));
-  const [isEnding, setEnding] = useState(false);
-  if (data?.learning === undefined) return null;
-  return (
-    <div className="notice failure stripe" role="status">
-      <p>
-        <strong>Learning</strong> began {ago(data.learning.since)}. Until you end it, the server can reach
-        every public host.
-      </p>
-      <Action onClick={() => setEnding(true)}>End learning</Action>
-      {isEnding && (
-        <Suspense>
-          <LearningDialog name={name} onClose={() => setEnding(false)} />
-        </Suspense>
-      )}
-    </div>
   );
 }

@@ -15,11 +15,11 @@ export default function LearningDialog({ name, onClose }: { name: string; onClos
   const resource = learning(name);
   const loaded = useResource(resource);
   const stop = (body: Parameters<typeof client.stopLearning>[0]['body']): Promise<boolean> =>
-    attempt('Cannot end learning', async () => {
+    attempt('Cannot stop learning', async () => {
       await client.stopLearning({ params: { name }, body });
       refresh(permissions(name).key);
       refresh(networkDecisions(name).key);
-      toast('Learning has ended.');
+      toast('Learning has stopped.');
       onClose();
     });
   return (

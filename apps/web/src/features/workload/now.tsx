@@ -27,13 +27,13 @@ export function Now(): ReactNode {
   const loaded = useResource(resource);
   return (
     <WorkloadFrame name={name}>
-      <Shown loaded={loaded} name={resource.key} what="the workload">
+      <Shown loaded={loaded} name={resource.key} what="the server">
         {(details) => (
           <div className="columns">
             <div>
               <p className="figures">
                 {details.proxy_url === '' ? (
-                  <span className="quiet">Clients cannot connect while the workload does not run.</span>
+                  <span className="quiet">Clients cannot connect while the server does not run.</span>
                 ) : (
                   <>
                     <code>{details.proxy_url}</code> <CopyButton text={details.proxy_url} label="Copy URL" />
@@ -81,7 +81,7 @@ function Problems({ name }: { name: string }): ReactNode {
     );
   return (
     <section aria-label="Problems">
-      {error !== undefined && <Failure failure={error} title="Cannot diagnose the workload" />}
+      {error !== undefined && <Failure failure={error} title="Cannot diagnose the server" />}
       {proposed !== undefined && (
         <div className="notice warning">
           <p>

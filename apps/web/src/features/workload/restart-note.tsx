@@ -9,8 +9,8 @@ export function RestartNote({ name }: { name: string }): ReactNode {
   return (
     <p>
       {open.length === 0
-        ? 'The workload restarts.'
-        : `The workload restarts, which ends ${count(open.length, 'open session')}.`}
+        ? 'The server restarts.'
+        : `The server restarts, which ends ${count(open.length, 'open session')}.`}
     </p>
   );
 }

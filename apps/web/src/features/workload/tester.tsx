@@ -281,8 +281,8 @@ export function Tester({
         'failure' in outcome &&
         failureOf(outcome.failure).kind === 'unauthorized' && (
           <TextField
-            label="Access token for this workload"
-            hint="The workload authenticates its callers. The token stays in this page and is sent with each call."
+            label="Access token for this server"
+            hint="The server authenticates its callers. The token stays in this page and is sent with each call."
             type="password"
             value={authorization}
             onChange={setAuthorization}

@@ -21,7 +21,7 @@ export function changeTools(
     });
     refresh(workload(name).key);
     refresh(capabilities(name).key);
-    toast('Saved. The workload restarts.');
+    toast('Saved. The server restarts.');
   });
 }
 

@@ -122,7 +122,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
             {isRunning ? (
               <Tester key={`tester ${current.key}`} workload={name} item={current} tools={data.tools} />
             ) : (
-              <Notice>Start the workload to call this {kindOf(current)}.</Notice>
+              <Notice>Start the server to call this {kindOf(current)}.</Notice>
             )}
           </div>
         </div>
@@ -131,7 +131,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
         <p>The server offers no tools, prompts, or resources.</p>
       )}
       {current === undefined && data.listed_at === undefined && !isRunning && (
-        <p>Start the workload to see what the server offers.</p>
+        <p>Start the server to see what it offers.</p>
       )}
     </>
   );

@@ -32,8 +32,7 @@ export function Traffic(): ReactNode {
           <>
             {!isRead && (
               <Notice>
-                Messages of this workload pass through the proxy unread, so only their HTTP requests are
-                listed.
+                Messages of this server pass through the proxy unread, so only their HTTP requests are listed.
               </Notice>
             )}
             <Recording

@@ -50,7 +50,8 @@ export function UsageFacts({ name }: { name: string }): ReactNode {
         {processes !== undefined && <Measured term="Processes" text={String(processes)} />}
         <Measured
           term="Calls"
-          text={`${data.calls.toLocaleString('en')}, ${count(data.errors, 'error')}, since ${dateTime(data.since)}`}
+          text={`${data.calls.toLocaleString('en')}, ${count(data.errors, 'error')}`}
+          since={data.since}
         >
           <CallLine name={name} />
         </Measured>
@@ -67,13 +68,30 @@ export function UsageFacts({ name }: { name: string }): ReactNode {
   );
 }
 
-function Measured({ term, text, children }: { term: string; text: string; children?: ReactNode }): ReactNode {
+function Measured({
+  term,
+  text,
+  since,
+  children,
+}: {
+  term: string;
+  text: string;
+  since?: string;
+  children?: ReactNode;
+}): ReactNode {
   return (
     <div>
       <dt>{term}</dt>
       <dd className="figures">
         {children}
-        <span>{text}</span>
+        <span>
+          {text}
+          {since !== undefined && (
+            <>
+              , <span className="amount">since {dateTime(since)}</span>
+            </>
+          )}
+        </span>
       </dd>
     </div>
   );

@@ -1,3 +1,4 @@
+import { inNaturalOrder } from '@toolhive/contract/natural-order';
 import type { ReactNode } from 'react';
 
 /** A column of a table. All widths are in rem. */
@@ -22,9 +23,6 @@ export interface Sort {
   isDescending: boolean;
 }
 
-/** Compares as people count: server-2 before server-10. */
-const natural = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-
 /** Sorts rows by a column. Rows without a value come last in both directions, and equal rows keep their order. */
 export function sorted<Row>(
   rows: readonly Row[],
@@ -39,7 +37,7 @@ export function sorted<Row>(
     .toSorted(({ value: a }, { value: b }) => {
       if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
       const difference =
-        typeof a === 'number' && typeof b === 'number' ? a - b : natural.compare(String(a), String(b));
+        typeof a === 'number' && typeof b === 'number' ? a - b : inNaturalOrder(String(a), String(b));
       return direction * difference;
     })
     .map(({ row }) => row);

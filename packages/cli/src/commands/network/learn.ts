@@ -17,6 +17,9 @@ export async function run(call: CommandCall): Promise<void> {
     signal,
   } = call;
   const [stops, discards] = [flags.has('stop'), flags.has('discard')];
+  if (flags.has('for') && (stops || discards)) {
+    throw invalid('--for is only for the start of learning mode', { hint: `thv learn ${name} --for 1h` });
+  }
   if (flags.has('keep-mounts') && !stops) {
     throw invalid('--keep-mounts is only for --stop', { hint: `thv learn ${name} --stop --keep-mounts` });
   }
@@ -34,11 +37,23 @@ export async function run(call: CommandCall): Promise<void> {
       showPermissions(page, ended.permissions);
     });
   }
-  const started = await daemon.startLearning({ params: { name } }, { signal });
+  const seconds = secondsOf(flags.milliseconds('for'));
+  const query = seconds === undefined ? {} : { seconds };
+  const started = await daemon.startLearning({ params: { name }, query }, { signal });
   out.result(started, (page) => {
     page.line(`${name} has been in learning mode since ${started.since} and can reach every public host.`);
+    if (started.until !== undefined)
+      page.line(`Learning mode ends at ${started.until}. Until you apply its record, nothing else changes.`);
     page.line(`Use the server, and then run: thv learn ${name} --stop`);
   });
+}
+
+const weekMs = 168 * 3_600_000;
+
+function secondsOf(ms: number | undefined): number | undefined {
+  if (ms === undefined) return undefined;
+  if (ms >= 1_000 && ms <= weekMs) return Math.round(ms / 1_000);
+  throw invalid('--for must be between 1s and 168h', { hint: 'omit --for to learn until --stop' });
 }
 
 /** Shows the generated profile, and applies exactly the shown profile. */

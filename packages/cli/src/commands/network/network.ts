@@ -94,12 +94,24 @@ export const networkCommands: readonly Command[] = [
       'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port, and the mounts that are used. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded use, compares that profile with the registry entry or the current profile, and applies the profile after confirmation. Recording the use of mounts requires inotifywait (package inotify-tools).',
     arguments: [workload],
     flags: [
+      {
+        name: 'for',
+        kind: 'duration',
+        value: 'TIME',
+        description:
+          'End learning mode after this time, up to 168h, and keep the record until --stop or --discard',
+      },
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },
       { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the previous profile' },
       { name: 'keep-mounts', kind: 'boolean', description: 'With --stop, leave the mounts as they are' },
       { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
     ],
-    examples: ['thv learn github', 'thv learn github --stop', 'thv learn github --discard'],
+    examples: [
+      'thv learn github',
+      'thv learn github --for 1h',
+      'thv learn github --stop',
+      'thv learn github --discard',
+    ],
     load: () => import('./learn.ts'),
   },
 ];

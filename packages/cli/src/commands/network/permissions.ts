@@ -4,7 +4,7 @@ import type { Page } from '../../out.ts';
 
 /** Prints a workload's permissions, one per line. */
 export function showPermissions(page: Page, permissions: Permissions): void {
-  const { network, inbound_hosts: inboundHosts, mounts, privileged, warnings } = permissions;
+  const { network, inbound_hosts: inboundHosts, mounts, privileged, learned, warnings } = permissions;
   page.line(`Network: ${printable(describeNetwork(network))}`);
   if (inboundHosts !== undefined) page.line(`Requests: only for ${printable(inboundHosts.join(', '))}`);
   for (const { source, target, read_only: isReadOnly } of mounts) {
@@ -12,6 +12,8 @@ export function showPermissions(page: Page, permissions: Permissions): void {
   }
   if (mounts.length === 0) page.line('Files: none of this machine');
   if (privileged) page.line('Privileged: nothing of its container is hardened');
+  if (learned !== undefined)
+    page.line(`Learning mode: ended at ${learned.until}. Apply or discard its record with thv learn`);
   for (const warning of warnings) page.line(`Note: ${printable(warning)}`);
 }
 

@@ -28,6 +28,7 @@ import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from '../homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
+import { withLearningOf } from '../../run-config/learning.ts';
 import { requireRevision } from '../revision.ts';
 import { findSource } from './source.ts';
 import type { LocalSource, WorkloadSource } from './source.ts';
@@ -107,15 +108,14 @@ export async function editWorkload(
     keepOrChoosePort(draft, reservation, supervisor.runConfig),
   );
 
-  const { registry_hosts, learning } = supervisor.runConfig;
+  const { registry_hosts } = supervisor.runConfig;
   const access = await accessSettings(core.secrets, request, name, supervisor.runConfig);
   const asked = withRegistryHosts(
     { ...buildRunConfig(draft, source, { name, port }), ...access },
     registry_hosts,
   );
   const built = withUnchangedIsolation(asked, draft, supervisor);
-  // Learning continues, because clients can send back a workload description.
-  const runConfig = built.learning && learning ? { ...built, learning } : built;
+  const runConfig = withLearningOf(built, supervisor.runConfig);
   const consent = {
     accepted: acceptedIn(draft),
     present: await presentDangers(core, supervisor),

@@ -74,7 +74,13 @@ function settingsFor(
  * contains no findings about another request, and does not choose an ID, to which the trust of another workload belongs.
  */
 function ownSettings(given: RunConfigSettings): RunConfigSettings {
-  const { learning: _learning, accepted_risks: _accepted, not_granted: _found, ...settings } = given;
+  const {
+    learning: _learning,
+    learned: _learned,
+    accepted_risks: _accepted,
+    not_granted: _found,
+    ...settings
+  } = given;
   return withoutId(settings);
 }
 

@@ -12,7 +12,6 @@ import { isYoung } from '@toolhive/registry/package-age';
 import { installationSettings } from '@toolhive/state/values';
 import { packageSourceOf } from '../../supervision/launch.ts';
 import { editWorkload } from '../creation/create.ts';
-import { rememberUpdate } from '../known-updates.ts';
 import { isRemote, packageOf } from '../../run-config/kinds.ts';
 import { trustedFor } from '../creation/trust.ts';
 import { findBundleUpdate, requireBundleConfig } from './bundle.ts';
@@ -27,10 +26,15 @@ export async function findUpdate(
   name: string,
   options: Call & { withChanges?: boolean },
 ): Promise<WorkloadUpdate> {
-  const supervisor = core.workloads.require(name);
+  const { id } = core.workloads.require(name);
   const update = await lookUpUpdate(core, name, options);
   const { newest: version, reason } = update;
-  if (reason === undefined && rememberUpdate(supervisor, update) && version !== undefined)
+  if (
+    reason === undefined &&
+    core.workloads.byId(id) !== undefined &&
+    core.knownUpdates.remember(id, update) &&
+    version !== undefined
+  )
     core.events.emit({ type: 'update.found', name, version });
   return update;
 }
