@@ -8,8 +8,8 @@ import type { BenchmarkContext } from './benchmarks.ts';
 import { startDaemon } from './daemon.ts';
 
 const servers = 20;
-const warmUp = 100;
-const requests = 1_000;
+const warmUp = 500;
+const requests = 5_000;
 
 /** How long the list of all tools of a group takes at its combined endpoint, received but neither decoded nor parsed. */
 export async function combined({ signal }: BenchmarkContext): Promise<Figure[]> {
