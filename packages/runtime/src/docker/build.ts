@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { notFound, unavailable } from '@toolhive/contract/failure';
 import { installationLimits } from '../installation-limits.ts';
 import type { PrepareOptions } from '../runtime.ts';
+import { proxyArguments } from './build-network.ts';
 import { followProgress, type Engine } from './engine.ts';
 
 /** What an image is built from. */
@@ -16,6 +17,8 @@ export interface Build extends PrepareOptions {
   dockerfile: string;
   /** Repeats every step, because a version range may now resolve to a newer release. */
   fresh: boolean;
+  /** The daemon's environment, which names corporate proxies. */
+  env: NodeJS.ProcessEnv;
 }
 
 const REMEMBERED_LINES = 30;
@@ -25,7 +28,8 @@ const MISSING =
 
 /** Builds an image with the engine's own builder. Throws `not-found` for a package that does not exist. */
 export async function buildImage(engine: Engine, build: Build): Promise<void> {
-  const { title, image, context, dockerfile, fresh, report, signal } = build;
+  const { title, image, context, dockerfile, fresh, env, report, signal } = build;
+  const { args, unreachable } = proxyArguments(env);
   const query = {
     t: image,
     dockerfile,
@@ -33,11 +37,16 @@ export async function buildImage(engine: Engine, build: Build): Promise<void> {
     rm: '1',
     forcerm: '1',
     labels: JSON.stringify({ toolhive: 'true' }),
+    buildargs: JSON.stringify(args),
     // A package may run code during installation, and builders have no process limit.
     memory: String(installationLimits.memoryBytes),
     memswap: String(installationLimits.memoryBytes),
   };
   const output: string[] = [];
+  for (const proxy of unreachable)
+    report(
+      `building without the proxy ${proxy}, because a container cannot reach an address of this machine`,
+    );
   report(`building ${title}`);
   const lines = followProgress(engine, {
     method: 'POST',

@@ -797,7 +797,9 @@ function packageCases(socket: string): void {
     await runtime.prepare(source, { ...options, trusted });
 
     expect(asked).toBe(1);
-    expect(await outputOf('npx://test-package@1.3.0', [])).toMatchObject({ trusted: 'CERTIFICATE 1\n' });
+    // The administrator of this machine may have added others.
+    const { trusted: all } = (await outputOf('npx://test-package@1.3.0', [])) as { trusted: string };
+    expect(all).toMatch(/^CERTIFICATE 1\n/);
   });
 
   test('without a version is pinned to the one that was installed', async () => {

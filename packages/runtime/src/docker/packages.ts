@@ -7,6 +7,7 @@ import { recorded } from '../contents/recorded.ts';
 import { pinLocal, requireLocal } from '../local-package.ts';
 import type { PackageContents, Release } from '../runtime.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
+import { buildAuthorities } from './build-network.ts';
 import { buildImage } from './build.ts';
 import { downloadDockerfileOf, finishDockerfileOf, lookUpDockerfileOf } from './checked-dockerfiles.ts';
 import type { ContextParts, LocalFiles } from './context.ts';
@@ -190,7 +191,7 @@ async function setUp(engine: Engine, source: PackageSource, options: PackageOpti
   for (const needed of new Set([base.build, base.run])) {
     await prepareImage(engine, { kind: 'image', image: needed }, options);
   }
-  const certificates = await options.trusted?.();
+  const certificates = await buildAuthorities(options.env, await options.trusted?.());
   const allowed = (await options.allowedSources?.()) ?? [];
   return { base, certificates, isTrusting: certificates !== undefined, allowed };
 }
@@ -199,7 +200,7 @@ async function setUp(engine: Engine, source: PackageSource, options: PackageOpti
 async function buildTemporary(
   engine: Engine,
   build: { source: PackageSource; text: string; setup: Setup; isFresh?: boolean },
-  { daemonId, report, signal }: PackageOptions,
+  { daemonId, env, report, signal }: PackageOptions,
 ): Promise<{ id: string } & AsyncDisposable> {
   const { buildContext } = await import('./context.ts'); // an idle daemon needs no archives
   const image = temporaryName(daemonId);
@@ -209,6 +210,7 @@ async function buildTemporary(
     context: await buildContext(build.text, build.setup, signal),
     dockerfile: DOCKERFILE,
     fresh: build.isFresh === true,
+    env,
     report,
     signal,
   });

@@ -161,6 +161,7 @@ export async function buildFromScratch(
     context: Readable.from(archive()),
     dockerfile: 'Dockerfile',
     fresh: false,
+    env: {},
     report: () => {},
     signal: AbortSignal.timeout(300_000),
   });

@@ -2,7 +2,7 @@ import { rootCertificates } from 'node:tls';
 import { readIfThere } from './tool.ts';
 
 /** The usual locations of the system's trusted certificate authorities. The first existing file counts. */
-const systemBundles = [
+export const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Alpine, Arch
   '/etc/pki/tls/certs/ca-bundle.crt', // Fedora
   '/etc/ssl/ca-bundle.pem', // openSUSE
@@ -10,7 +10,7 @@ const systemBundles = [
 ];
 
 /** The environment variables that configure the tools' certificate authorities. */
-const variables = [
+export const trustVariables = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'GIT_SSL_CAINFO',
@@ -28,7 +28,7 @@ export async function certificateBundle(
   certificates: string | undefined,
   bundles: readonly string[] = systemBundles,
 ): Promise<string | undefined> {
-  const named = new Set(variables.flatMap((name) => env[name] || []));
+  const named = new Set(trustVariables.flatMap((name) => env[name] || []));
   const others = [certificates ?? '', ...(await Promise.all([...named].map(readIfThere)))];
   const system = await systemCertificates(bundles);
   if (system === '' && others.every((text) => text === '')) return undefined;

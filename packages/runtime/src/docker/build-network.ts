@@ -1,0 +1,82 @@
+import { X509Certificate } from 'node:crypto';
+import { glob } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
+import { isLoopback } from '@toolhive/contract/loopback';
+import { nameOfProxy, proxyVariables } from '../corporate-proxy.ts';
+import { readIfThere } from '../process/installers/tool.ts';
+import { systemBundles, trustVariables } from '../process/installers/trust.ts';
+
+/**
+ * The variables of corporate proxies as arguments of a build. An engine knows these arguments without a declaration, and
+ * records them neither in the image nor in its history (Docker documentation, Predefined build arguments). `unreachable`
+ * names proxies that only this machine can reach.
+ */
+export function proxyArguments(env: NodeJS.ProcessEnv): {
+  args: Record<string, string>;
+  unreachable: string[];
+} {
+  const given = Object.entries(proxyVariables(env));
+  const local = given.filter(([name, value]) => !/no_proxy/i.test(name) && isLoopback(hostOf(value)));
+  const args = Object.fromEntries(given.filter((entry) => !local.includes(entry)));
+  return { args, unreachable: [...new Set(local.map(([, value]) => nameOfProxy(urlOf(value))))] };
+}
+
+/** Where administrators put certificate authorities of their own, on Debian and Alpine, Fedora, and Arch. */
+const anchorFolders = [
+  '/usr/local/share/ca-certificates',
+  '/etc/pki/ca-trust/source/anchors',
+  '/etc/ca-certificates/trust-source/anchors',
+];
+const maxAnchors = 100;
+
+/**
+ * The certificate authorities that a build needs besides those in every base image, as PEM: the given ones, and what the
+ * administrator of this machine has added, such as the one of a proxy that inspects TLS traffic. The other authorities of
+ * the system are not needed, and some of an old system are no longer trusted elsewhere. Undefined if there are none.
+ */
+export async function buildAuthorities(
+  env: NodeJS.ProcessEnv,
+  given: string | undefined,
+  {
+    anchors = anchorFolders,
+    bundles = systemBundles,
+  }: { anchors?: string[]; bundles?: readonly string[] } = {},
+): Promise<string | undefined> {
+  const named = trustVariables.flatMap((name) => env[name] || []).filter((path) => !bundles.includes(path));
+  const files = new Set([...named, ...(await filesIn(anchors))]);
+  const texts = await Promise.all([...files].map(readIfThere));
+  const known = new Set(rootCertificates.map((one) => new X509Certificate(one).fingerprint256));
+  const added = new Map<string, string>();
+  for (const [pem] of texts
+    .join('\n')
+    .matchAll(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)) {
+    const fingerprint = fingerprintOf(pem);
+    if (fingerprint !== undefined && !known.has(fingerprint)) added.set(fingerprint, `${pem}\n`);
+  }
+  if (given === undefined && added.size === 0) return undefined;
+  return [given ?? '', ...added.values()].join('');
+}
+
+async function filesIn(folders: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const folder of folders)
+    for await (const name of glob('**/*.{crt,pem,cer}', { cwd: folder }))
+      if (found.length < maxAnchors) found.push(join(folder, name));
+  return found.toSorted();
+}
+
+/** Undefined for what is no certificate: these files can contain anything. */
+function fingerprintOf(pem: string): string | undefined {
+  try {
+    return new X509Certificate(pem).fingerprint256;
+  } catch {
+    return undefined;
+  }
+}
+
+const urlOf = (proxy: string): string => (proxy.includes('://') ? proxy : `http://${proxy}`);
+
+function hostOf(proxy: string): string {
+  return URL.parse(urlOf(proxy))?.hostname.replaceAll(/[[\]]/g, '') ?? '';
+}
