@@ -129,7 +129,7 @@ describe('a pasted command', () => {
       'thv run npx://no-such-server. For a PyPI package, run thv run uvx://no-such-server',
     ],
     [['./no-such-file.js'], 'no-such-file.js not found'],
-    [['./no such/file.js'], 'contains several words'],
+    [['./no such/file.js'], 'no such/file.js not found'],
     [['https://github.com/example/unknown'], 'no registry entry has the repository'],
     [['https://github.com/example/twins'], 'thv run twin-a, or thv run twin-b'],
   ])('that cannot run as it is says what to do: %s', async (words, message) => {

@@ -54,13 +54,15 @@ export interface Found {
 
 /** The keys for sections with servers, at any place: clients have sections for projects, profiles, and extensions. */
 const everywhere = ['mcpServers', 'mcp_servers', 'context_servers', 'modelContextProtocolServers'];
+/** The same in other spellings, such as `mcp-servers`. */
+const sectionName = /^(?:mcp|context|modelContextProtocol)[-_]?servers$/i;
 /** The same for keys that mean other things elsewhere. */
 const atTheTop = ['servers', 'mcp', 'extensions'];
 
 function isSection(key: string, path: readonly string[]): boolean {
   // Some editors have dots in the names of their settings: `amp.mcpServers`, `mcp.servers`.
   const [last = '', before = path.at(-1) ?? ''] = key.split('.').toReversed();
-  if (everywhere.includes(last)) return true;
+  if (sectionName.test(last)) return true;
   return (last === 'servers' && /(?:^|\.)mcp$/.test(before)) || (path.length === 0 && atTheTop.includes(key));
 }
 
@@ -84,15 +86,22 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
 /** A map by name, or a list of objects with a name. Everything that does not start or reach a server is left out. */
 function toEntries(value: unknown, path: readonly string[]): Found[] {
   const all: (readonly [string, unknown])[] = Array.isArray(value)
-    ? value.map((item: unknown) => [nameOf(item), item] as const)
+    ? value.flatMap(namedItem)
     : isObject(value)
       ? Object.entries(value).map(([key, inner]) => [writtenKey(key), inner] as const)
       : [];
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
-  const isStrict = /^(?:.*\.)?(?:mcpServers|mcp_servers)$/.test(path.at(-1) ?? '');
+  const isStrict = /^(?:.*\.)?mcp[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, entry]) =>
     isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [],
   );
+}
+
+/** An item with its name in it, or `{NAME: ITEM}`. */
+function namedItem(item: unknown): (readonly [string, unknown])[] {
+  const [only, ...others] = isObject(item) && !isEntry(item) ? Object.entries(item) : [];
+  const isNamed = only !== undefined && others.length === 0 && isEntry(only[1]);
+  return isNamed ? [[writtenKey(only[0]), only[1]]] : [[nameOf(item), item]];
 }
 
 function nameOf(item: unknown): string {

@@ -47,6 +47,18 @@ describe('the servers of a configuration', () => {
       ['a', 'b'],
     ],
     ['a map alone', { a: one, b: remote }, ['a', 'b']],
+    [
+      'two sections of Visual Studio Code and Zed',
+      { 'mcp.servers': { a: one }, context_servers: { b: { source: 'custom', ...two } } },
+      ['a', 'b'],
+    ],
+    [
+      'the settings of a development container',
+      { customizations: { vscode: { settings: { mcp: { servers: { a: one } } } } } },
+      ['a'],
+    ],
+    ['a section in another spelling', { 'mcp-servers': { a: one }, mcpservers: { b: two } }, ['a', 'b']],
+    ['a list of maps', { mcpServers: [{ a: one }, { b: remote }, 'named-elsewhere'] }, ['a', 'b']],
   ])('are found in %s', async (_title, document, names) => {
     const servers = await previewOf(document);
 
@@ -70,6 +82,18 @@ describe('the servers of a configuration', () => {
       '> ```json\n{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }\n> ```',
     ],
     [
+      'before the text of an agent',
+      '---\nname: agent\nmcp-servers:\n  a:\n    command: npx\n    args: ["-y", one]\n---\n\nYou: help.\n',
+    ],
+    [
+      'before a text with another fence',
+      '---\r\nmcpServers:\r\n  - a: { command: npx, args: ["-y", one] }\r\n---\r\n```sh\r\nnpm i\r\n```\r\n',
+    ],
+    [
+      'in a fence in a list with another indentation',
+      '* Add\n\n    ```json\n    {"mcpServers": {"a": {"command": "npx", "args": ["-y", "one"]}}}\n    ```\n* Restart',
+    ],
+    [
       'with the quotes of a word processor',
       '{ “mcpServers”: { “a”: { “command”: “npx”, “args”: [“-y”, “one”] } } }',
     ],
@@ -90,6 +114,9 @@ describe('the servers of a configuration', () => {
     ],
     ['one text', { command: 'npx -y one', args: [], env: { A: '1' } }],
     ['one text with quotes', { command: 'npx "-y" \'one\'', env: [{ name: 'A', value: '1' }] }],
+    ['one text with variables', { command: 'A=1 npx -y one', args: [] }],
+    ['one text and arguments', { command: 'npx -y', args: ['one'], env: { A: '1' } }],
+    ['an object with a command', { command: { command: 'npx', args: ['-y', 'one'], env: { A: '1' } } }],
     ['one text for Windows', { command: 'cmd /c npx -y one', args: [], env: ['A=1'] }],
     ['a text for a shell', { command: 'bash', args: ['-lc', 'npx -y one'], environment: { A: 1 } }],
     ['a list', { type: 'local', command: ['npx', '-y', 'one'], environment: { A: '1' } }],

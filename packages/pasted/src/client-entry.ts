@@ -12,6 +12,7 @@ import type { Need, Pasted, PastedFrom } from './pasted.ts';
 import { substitute, withoutPlaceholders } from './placeholders.ts';
 import type { Input, Open, Scope } from './placeholders.ts';
 import { splitValues } from './values.ts';
+import type { Split } from './values.ts';
 import { wordsIn } from './words.ts';
 
 /** Where an entry is read, with the questions of its configuration. */
@@ -71,7 +72,7 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
     ...(file === undefined ? {} : readDotenv(await from.readFile(file))),
     ...entry.env,
   };
-  const own = splitValues('variable', given, scope);
+  const own = splitVariables(given, scope);
   const open = new Set(own.needs.map((need) => need.name));
   // An empty variable must not count as a value: docker run -e NAME passes it through.
   const known = {
@@ -99,6 +100,22 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   const placeholders = placeholderNeeds(found, request);
   const doubts = isDocker ? own.doubts.filter(({ name }) => Object.hasOwn(env_vars, name)) : own.doubts;
   return { request: { ...request, env_vars }, notes, needs: [...needs, ...placeholders], doubts };
+}
+
+/** Divides the variables of an entry, whose values can contain its other variables. */
+function splitVariables(given: Readonly<Record<string, string>>, scope: Scope): Split {
+  const first = splitValues('variable', given, scope);
+  const left = first.needs.flatMap(({ name }) =>
+    given[name] === undefined ? [] : [[name, given[name]] as const],
+  );
+  if (left.length === 0) return first;
+  const inner = { ...scope, env: { ...scope.env, ...first.values } };
+  const second = splitValues('variable', Object.fromEntries(left), inner);
+  return {
+    values: { ...first.values, ...second.values },
+    needs: second.needs,
+    doubts: [...first.doubts, ...second.doubts],
+  };
 }
 
 /** `docker run -e ${TOKEN}`: its author means the variable, not a variable with the name of its value. */
@@ -156,7 +173,7 @@ function unique(needs: readonly Need[]): Need[] {
 function readReached(entryName: string, entry: EntryFields, from: EntryFrom): ClientServer {
   const scope: Scope = { env: from.env, inputs: from.inputs ?? new Map(), directory: from.directory };
   // The variables of an entry can be the values of its placeholders.
-  const own = splitValues('variable', entry.env, scope);
+  const own = splitVariables(entry.env, scope);
   const known: Scope = { ...scope, env: { ...from.env, ...own.values } };
   if (entry.url === undefined) {
     throw invalid(`the entry ${entryName} has neither a command nor a URL`, {

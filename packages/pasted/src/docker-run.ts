@@ -3,8 +3,9 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerEnv } from './env-file.ts';
 import { readOtherFlags } from './other-flags.ts';
 import type { KnownFlags } from './other-flags.ts';
+import { refuseWindowsPath } from './local-path.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
-import { absolutePath } from './paths.ts';
+import { absolutePath, withPlaces } from './paths.ts';
 import { hasPlaceholder } from './placeholders.ts';
 
 interface Part {
@@ -35,7 +36,7 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       kind: 'switch',
       names:
         words(`--rm -i --interactive -t --tty -d --detach --init -q --quiet --read-only --sig-proxy --replace
-        --no-healthcheck --disable-content-trust --tls-verify --rmi --oom-kill-disable`),
+        --no-healthcheck --disable-content-trust --tls-verify --rmi --oom-kill-disable --http-proxy`),
       read: ignored,
     },
     // ToolHive pulls missing images, writes its own logs, sets its own limits, and always drops these privileges.
@@ -46,7 +47,9 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
         --health-cmd --health-interval --health-retries --health-timeout --health-start-period --health-start-interval
         --memory-swap --memory-swappiness --memory-reservation --kernel-memory --oom-score-adj --pids-limit --ulimit
         -c --cpu-shares --cpu-period --cpu-quota --cpuset-cpus --cpuset-mems --blkio-weight --storage-opt
-        --network-alias --net-alias --mac-address --ip --ip6 --sysctl`),
+        --cpu-rt-period --cpu-rt-runtime --blkio-weight-device --device-read-bps --device-read-iops --device-write-bps
+        --device-write-iops --network-alias --net-alias --mac-address --ip --ip6 --link-local-ip --sysctl
+        --volume-driver`),
       read: ignored,
     },
     platform: {
@@ -55,6 +58,18 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       read: (platform) => ({
         note: `--platform ${platform}: the container engine chooses the platform of the image`,
       }),
+    },
+    part: {
+      kind: 'value',
+      names: ['--arch', '--os', '--variant'],
+      read: ignoredBecause(
+        '--arch, --os, and --variant: the container engine chooses the platform of the image',
+      ),
+    },
+    ports: {
+      kind: 'switch',
+      names: ['-P', '--publish-all'],
+      read: ignoredBecause('--publish-all has no effect: only the proxy of ToolHive reaches the server'),
     },
     user: { kind: 'value', names: ['-u', '--user'], read: readUser },
     directory: {
@@ -89,7 +104,8 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       names: ['-v', '--volume'],
       read: (value, from) => {
         // A placeholder can contain a colon: ${env:DATA}.
-        const [source = '', target, mode = ''] = value.match(/(?:\$\{[^}]*\}|\$\([^)]*\)|[^:])+/g) ?? [];
+        const parts = value.match(/(?:\$\{[^}]*\}|\$\([^)]*\)|\$env:|^[A-Za-z]:(?=[\\/])|[^:])+/g) ?? [];
+        const [source = '', target, mode = ''] = parts;
         return mountOf(source, target, /(^|,)ro(,|$)/.test(mode), from);
       },
     },
@@ -205,9 +221,11 @@ function readMount(text: string, from: PastedFrom): Part {
 }
 
 function mountOf(source: string, target: string | undefined, isReadOnly: boolean, from: PastedFrom): Part {
-  if (target === undefined || !/^(?:[./~`]|\$)/.test(source)) throw namedVolume(source);
+  refuseWindowsPath(source);
+  if (target === undefined || !/^(?:[./~`$%]|[A-Za-z]:)/.test(source)) throw namedVolume(source);
+  const written = withPlaces(source, from);
   // The user has yet to say which directory that is.
-  const path = hasPlaceholder(source) ? source : absolutePath(source, from);
+  const path = hasPlaceholder(written) ? written : absolutePath(written, from);
   const volume = `${path}:${target}${isReadOnly ? ':ro' : ''}`;
   if (/\/(docker|podman|containerd|crio)[\w.-]*\.sock$/.test(path)) {
     throw invalid(

@@ -22,6 +22,9 @@ const Words = z
   .array(Scalar.nullable())
   .nullish()
   .transform((words) => words?.filter((word) => word !== null));
+const Command = z
+  .union([Scalar, z.array(Scalar.nullable()).transform((words) => words.filter((word) => word !== null))])
+  .nullish();
 const Map = z
   .record(z.string(), Scalar.nullable())
   .transform((map) =>
@@ -30,27 +33,31 @@ const Map = z
 /** Some clients write `["NAME=value"]`, or a list of objects with a name and a value. */
 const Pairs = z.array(
   z.union([
+    z.null().transform(() => undefined),
     z.string().transform((text) => {
       const [name = ''] = text.split('=', 1);
       return [name, text.includes('=') ? text.slice(name.length + 1) : `\${${name}}`] as const;
     }),
     z
-      .object({ name: z.string().optional(), key: z.string().optional(), value: Scalar })
-      .transform(({ name, key, value }) => [name ?? key ?? '', value] as const),
+      .object({ name: z.string().nullish(), key: z.string().nullish(), value: Scalar.nullish() })
+      .transform(({ name, key, value }) => {
+        const written = name ?? key ?? '';
+        return value === null ? undefined : ([written, value ?? `\${${written}}`] as const);
+      }),
   ]),
 );
 const Texts = z
   .union([Map, Pairs])
   .nullish()
   .transform((pairs): Record<string, string> =>
-    Object.fromEntries((pairs ?? []).filter(([name]) => name !== '')),
+    Object.fromEntries((pairs ?? []).flatMap((pair) => (pair && pair[0] !== '' ? [pair] : []))),
   );
 
 /** An entry in the clients' formats, which use different names for the same fields. */
 const Entry = z
   .object({
-    command: z.union([Scalar, z.array(Scalar)]).nullish(),
-    cmd: z.union([Scalar, z.array(Scalar)]).nullish(),
+    command: Command,
+    cmd: Command,
     path: Text,
     args: Words,
     arguments: Words,

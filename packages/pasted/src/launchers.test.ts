@@ -276,6 +276,10 @@ describe('a pasted docker run', () => {
     '--user 1000:1000 -w /app --shm-size=1g --tmpfs /run:rw',
     '--stop-timeout 5 --health-cmd none --no-healthcheck --dns 1.1.1.1 --expose 80',
     '--userns=keep-id --ipc private --replace',
+    '--platform=linux/arm64/v8 --security-opt no-new-privileges=true --security-opt seccomp=builtin',
+    '--arch amd64 --os=linux --http-proxy=false --publish-all',
+    '--cpu-rt-runtime 1 --device-read-bps /dev/sda:1mb --blkio-weight-device=/dev/sda:1 --volume-driver local',
+    '-i=true -t=false --init=true --sig-proxy=false',
   ])('runs without the effect of %s', async (flags) => {
     const { request } = await read(`docker run -i --rm ${flags} example/server a`);
 
@@ -309,10 +313,35 @@ describe('a pasted docker run', () => {
     ['$(pwd):/data', 'DIRECTORY:/data'],
     ['$PWD/x:/data', 'DIRECTORY/x:/data'],
     ['.:/data', 'DIRECTORY:/data'],
+    ['${HOME}/data:/data', `${homedir()}/data:/data`],
+    ['%USERPROFILE%/data:/data:ro', `${homedir()}/data:/data:ro`],
+    ['$env:USERPROFILE/data:/data', `${homedir()}/data:/data`],
+    ['${PWD}/x:/data', 'DIRECTORY/x:/data'],
   ])('mounts the directory that a shell would read: %s', async (volume, expected) => {
     const { request } = await read(`docker run -v ${volume} example/server`);
 
     expect(request.volumes).toEqual([expected.replace('DIRECTORY', directory)]);
+  });
+
+  test.each([
+    ['type=bind,source=~/data,target=/data', `${homedir()}/data:/data`],
+    ['type=bind,src=$HOME/data,dst=/data,readonly', `${homedir()}/data:/data:ro`],
+    ['type=bind,src=${PWD},dst=/data', 'DIRECTORY:/data'],
+  ])('mounts the directory that a shell would read in --mount: %s', async (mount, expected) => {
+    const { request } = await read(`docker run --mount ${mount} example/server`);
+
+    expect(request.volumes).toEqual([expected.replace('DIRECTORY', directory)]);
+  });
+
+  test.each([
+    ['~ada/data:/data', 'begins with ~ada'],
+    ['$DATA/x:/data', 'begins with $DATA'],
+    ['$env:DATA/x:/data', 'begins with $env:DATA'],
+    ['%DATA%:/data', 'begins with %DATA%'],
+    [String.raw`C:\Users\me\data:/data`, 'is a path of Windows'],
+    ['c:/Users/me:/data:ro', 'is a path of Windows'],
+  ])('mounts no directory with the name of %s', async (volume, message) => {
+    await expect(read(`docker run -v ${volume} example/server`)).rejects.toThrow(message);
   });
 
   test('reads its environment file as docker does', async () => {

@@ -10,7 +10,7 @@ import type { BridgedServer } from './mcp-remote.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
-import { readBun, readDeno, readNode, readPython } from './script-launchers.ts';
+import { readBun, readDeno, readNode, readPython, readTypeScript } from './script-launchers.ts';
 import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
 import { readAdded } from './client-add.ts';
 import { readShellText, severalPrograms } from './shell-command.ts';
@@ -27,7 +27,7 @@ interface Launcher {
 }
 
 /** A script, maybe after flags. The names of programs can be names of registry entries, too. */
-function beforeScript(pattern: RegExp): Launcher['accepts'] {
+function beforeScript(pattern: RegExp): (words: readonly string[]) => boolean {
   return (words) => {
     const [first = ''] = words;
     const end = words.indexOf('--');
@@ -41,9 +41,6 @@ const python = beforeScript(/\.pyw?$/);
 const servedFile = beforeScript(/\.py(?::\w+)?$/);
 
 const launchers: readonly Launcher[] = [
-  ...['npx', 'npx -y', 'npx --yes', 'bunx', 'pnpm dlx', 'yarn dlx'].flatMap((program) =>
-    [`${program} tsx`, `${program} ts-node`].map(launcher(readNode, javaScript)),
-  ),
   ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
   ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
   ...['python', 'python3', 'py'].flatMap((program) =>
@@ -57,12 +54,12 @@ const launchers: readonly Launcher[] = [
     launcher(readPythonModule, ([module = '']) => module !== '')(`${program} -u -m`),
     launcher(readPython, python)(program),
   ]),
-  ...['node', 'nodejs', 'tsx', 'ts-node'].map(launcher(readNode, javaScript)),
+  ...['node', 'nodejs'].map(launcher(readNode, javaScript)),
+  ...['tsx', 'tsx watch', 'ts-node', 'ts-node-esm'].map(launcher(readTypeScript, javaScript)),
   ...['bun run', 'bun'].map(launcher(readBun, javaScript)),
   ...['deno run', 'deno x'].map(launcher(readDeno)),
-  launcher(
-    readDeno,
-    (words) => words.find((word) => !word.startsWith('-'))?.startsWith('npm:') === true,
+  launcher(readDeno, (words) =>
+    /^npm:|\.[cm]?[jt]sx?$/.test(words.find((word) => !word.startsWith('-')) ?? ''),
   )('deno'),
   launcher((words, from) => readMcpRun('mcp', words, from), servedFile)('mcp run'),
   launcher((words, from) => readMcpRun('fastmcp', words, from), servedFile)('fastmcp run'),
@@ -159,9 +156,12 @@ function notStarted(words: readonly string[]): Error {
   return invalid(`${command} does not start a package that ToolHive can isolate`, { hint: `use ${form}` });
 }
 
-/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. */
+/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
 function programOf([word = '']: readonly string[]): string {
-  return win32.basename(word).replace(/\.(cmd|exe)$/i, '');
+  return win32
+    .basename(word)
+    .replace(/\.(cmd|exe)$/i, '')
+    .replace(/^(python3)\.\d+$/, '$1');
 }
 
 /** The words with which package managers start a package. Flags between them belong to the whole command. */
@@ -206,7 +206,7 @@ function withoutAssignments(all: readonly string[]): {
   const [only = '', ...more] = all.slice(before);
   // `cmd /c "npx -y package"` has the command in one word.
   const words = before > 0 && more.length === 0 ? (wordsIn(only) ?? [only]) : [only, ...more];
-  let start = words[0] === 'env' ? 1 : 0;
+  let start = programOf(words) === 'env' ? 1 : 0;
   for (; start < words.length; start += 1) {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(words[start] ?? '') ?? [];
     if (name === undefined || value === undefined) break;
@@ -248,6 +248,11 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
     ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
     ...withValues('-p', '--package', '--loglevel', '--cache'),
   });
+  const [program = '', ...script] = words;
+  // A loader for a script of this machine, which Node.js can read without it.
+  const isLoader = /^(?:tsx|ts-node|ts-node-esm)(?:@[^/]*)?$/.test(program);
+  if (isLoader && javaScript(script[0] === 'watch' ? script.slice(1) : script))
+    return readTypeScript(script, from);
   const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
   if (packages.length > 1)
     throw invalid('npx --package is supported only once', { hint: "name the server's package" });

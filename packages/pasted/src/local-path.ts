@@ -23,10 +23,7 @@ export async function readLocalPath(
   from: Pick<PastedFrom, 'directory'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
-  if (/^[A-Za-z]:[\\/]/.test(word) && process.platform !== 'win32')
-    throw notFound(`${word} is a path of Windows, and this machine has none`, {
-      hint: 'name the path on this machine, or use a published package',
-    });
+  refuseWindowsPath(word);
   const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
@@ -36,6 +33,14 @@ export async function readLocalPath(
     ...settings
   } = statSync(path).isDirectory() ? readDirectory(path, scheme) : await readFile(path, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
+}
+
+/** Throws `not-found` for a path of Windows on another system, which would read it as a name in a directory. */
+export function refuseWindowsPath(path: string): void {
+  if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
+  throw notFound(`${path} is a path of Windows, and this machine has none`, {
+    hint: 'name the path on this machine, or use a published package',
+  });
 }
 
 type LocalScheme = 'npx' | 'uvx' | 'go';

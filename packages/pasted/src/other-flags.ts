@@ -57,6 +57,8 @@ function flagsIn(word: string, known: KnownFlags): [flag: string, attached: stri
   for (let at = 1; at < word.length; at += 1) {
     const flag = `-${word[at]}`;
     const attached = word.slice(at + 1).replace(/^=/, '');
+    // -i=true
+    if (known[flag] === 'switch' && word[at + 1] === '=') return [...flags, [flag, word.slice(at + 2)]];
     if (known[flag] === 'value') return [...flags, [flag, attached === '' ? undefined : attached]];
     flags.push([flag, undefined]);
   }

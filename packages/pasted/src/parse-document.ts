@@ -3,10 +3,10 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 
-/** Parses the text of a configuration, or all blocks in the fences of a Markdown page. */
+/** Parses the text of a configuration, or all blocks in the fences and before the text of a Markdown page. */
 export function parseDocuments(text: string, what: string): unknown[] {
   const plain = text.replace(/^\uFEFF/, '');
-  const blocks = fencedBlocks(plain);
+  const blocks = [...frontMatter(plain), ...fencedBlocks(plain)];
   if (blocks.length === 0) return [parseDocument(plain, what)];
   const parsed: unknown[] = [];
   let failure: unknown;
@@ -20,6 +20,12 @@ export function parseDocuments(text: string, what: string): unknown[] {
   }
   if (parsed.length === 0) throw failure;
   return parsed;
+}
+
+/** The YAML before the text of a page, with which agents name their servers. */
+function frontMatter(text: string): string[] {
+  const [, block] = /^---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s.exec(text) ?? [];
+  return block === undefined ? [] : [block];
 }
 
 /** The content between lines of three or more backticks or tildes. The last block may have no end. */

@@ -5,8 +5,16 @@ import { invalid } from '@toolhive/contract/failure';
 import type { PastedFrom } from './pasted.ts';
 import { hasPlaceholder } from './placeholders.ts';
 
-const home = /^(?:~|\$HOME|%USERPROFILE%)(?=[/\\]|$)/;
-const here = /^(?:\$\(pwd\)|`pwd`|\$\{?PWD\}?)(?=\/|$)/;
+const home = /^(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|%HOME%|\$(?:env:)?USERPROFILE|\$env:HOME)(?=[/\\]|$)/i;
+const here = /^(?:\$\(pwd\)|`pwd`|\$\{?PWD\}?|%CD%)(?=[/\\]|$)/i;
+/** What only a shell replaces, with a value that is not known here. */
+const forShell = /^(?:~[\w.-]+|\$\([^)]*\)|\$(?:env:)?\w+|%\w+%|`[^`]*`)(?=[/\\]|$)/;
+
+/** The path with the home directory and the directory of the project instead of their forms for a shell. */
+export function withPlaces(path: string, { directory }: Pick<PastedFrom, 'directory'>): string {
+  const expanded = path.replace(home, () => homedir());
+  return directory === undefined ? expanded : expanded.replace(here, () => directory);
+}
 
 /** `/path/to/server`, `<your path>/index.js`, `/ABSOLUTE_PATH_TO/server.py`: the paths of READMEs that do not exist. */
 function isExamplePath(path: string): boolean {
@@ -17,9 +25,15 @@ function isExamplePath(path: string): boolean {
 
 /** A path as a shell would read it, because no shell has read the configuration of a client. Throws without a directory. */
 export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'directory'>): string {
-  const expanded = path.replace(home, () => homedir()).replace(here, '.');
+  const expanded = withPlaces(path, { directory }).replace(here, '.');
   if (hasPlaceholder(expanded) || isExamplePath(expanded)) {
     throw invalid(`the path ${expanded} is a placeholder`, {
+      hint: 'replace it with the path on your machine',
+    });
+  }
+  const [place] = forShell.exec(expanded) ?? [];
+  if (place !== undefined) {
+    throw invalid(`the path ${path} begins with ${place}, which only a shell replaces`, {
       hint: 'replace it with the path on your machine',
     });
   }

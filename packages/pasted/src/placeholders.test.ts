@@ -18,6 +18,11 @@ describe('a placeholder outside of variables', () => {
     ['the form of OpenCode', { ...npx('{env:ORG}'), env: { ORG: 'own' } }, ['own']],
     ['a default in the place', npx('${ORG:-own}'), ['own']],
     [
+      'an own variable that another one contains',
+      { ...npx('${URL}'), env: { URL: 'https://${HOST}/${env:PATH_OF_IT}', HOST: 'own', PATH_OF_IT: 'x' } },
+      ['https://own/x'],
+    ],
+    [
       'the home directory',
       npx('${userHome}/notes', '${env:HOME}', '${HOME}'),
       [`${homedir()}/notes`, homedir(), homedir()],
@@ -58,6 +63,43 @@ describe('a placeholder outside of variables', () => {
     const answered = filledRequest(server?.request ?? {}, new Map([[token, 'answer']]));
     expect(JSON.stringify(answered)).toContain('answer');
     expect(JSON.stringify(answered)).not.toContain(token);
+  });
+
+  test.each([
+    ['a URL', { url: 'https://${HOST}/mcp', env: { HOST: 'h.example.com' } }],
+    ['a URL with env:', { url: 'https://{env:HOST}/mcp', env: { HOST: 'h.example.com' } }],
+    [
+      'the URL of mcp-remote',
+      { command: 'npx', args: ['mcp-remote', '${URL}'], env: { URL: 'https://h.example.com/mcp' } },
+    ],
+    [
+      'a part of the URL of mcp-remote',
+      {
+        command: 'npx',
+        args: ['-y', 'mcp-remote@latest', 'https://${env:HOST}/mcp'],
+        env: { HOST: 'h.example.com' },
+      },
+    ],
+  ])("has the value of the entry's own variable in %s", async (_title, entry) => {
+    const [server] = await previewOf({ mcpServers: { one: entry } });
+
+    expect(server).toMatchObject({ request: { url: 'https://h.example.com/mcp' }, needs: [] });
+  });
+
+  test.each([
+    ['Authorization', 'Bearer {env:API_TOKEN}', 'Bearer not-a-real-token'],
+    ['Authorization', 'Bearer ${env:API_TOKEN}', 'Bearer not-a-real-token'],
+    ['X-Key', '${API_TOKEN}', 'not-a-real-token'],
+  ])('has the value of a variable in the header %s: %s', async (name, text, value) => {
+    const remote = { type: 'remote', url: 'https://mcp.example.com/mcp', headers: { [name]: text } };
+
+    const [open] = await previewOf({ mcp: { remote } });
+    const [known] = await previewOf({
+      mcp: { remote: { ...remote, environment: { API_TOKEN: 'not-a-real-token' } } },
+    });
+
+    expect(open?.needs).toMatchObject([{ kind: 'header', name, secret: true }]);
+    expect(known).toMatchObject({ request: { headers: [{ name, default: value }] }, needs: [] });
   });
 
   test('takes the description and the secrecy of its input', async () => {

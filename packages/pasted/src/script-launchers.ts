@@ -9,7 +9,7 @@ import type { Pasted, PastedFrom } from './pasted.ts';
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
 const envFiles = ['--env-file', '--env-file-if-exists'];
-/** Flags that change how Node.js runs in a terminal, and not the server. */
+/** Flags that change how Node.js runs in a terminal, or how it is started, and not the server. */
 const withoutEffect = /^--(?:inspect|watch|title|trace-|no-install|prefer-)/;
 
 /** `node [FLAGS] SCRIPT`, and the same for programs that read TypeScript. The flags become `NODE_OPTIONS`. */
@@ -24,6 +24,7 @@ export async function readNode(all: readonly string[], from: PastedFrom): Promis
   }
   const options = given.flatMap(([flag, value]) => {
     if ([...preloads, ...envFiles].includes(flag) || withoutEffect.test(flag)) return [];
+    requireOption(flag);
     return [value === '' ? flag : `${flag}=${value}`];
   });
   const env = {
@@ -31,6 +32,25 @@ export async function readNode(all: readonly string[], from: PastedFrom): Promis
     ...(options.length === 0 ? {} : { NODE_OPTIONS: options.join(' ') }),
   };
   return readScript('node', words, from, env);
+}
+
+/** Node.js does not start with a flag that it only accepts on its command line. */
+function requireOption(flag: string): void {
+  const names = [flag, flag.replace(/^--no-/, '--')];
+  if (names.some((name) => process.allowedNodeEnvironmentFlags.has(name))) return;
+  throw invalid(`the flag ${flag} is not supported, because node accepts it only on its command line`, {
+    hint: `omit ${flag}`,
+  });
+}
+
+/** `tsx [watch] [FLAGS] SCRIPT`, and the same for `ts-node`. Their own flags say how they read TypeScript. */
+export function readTypeScript(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const own =
+    /^(?:watch|-T|--(?:esm|transpile-?only|swc|files|pretty|no-cache|type-?check|clear-screen=.*))$/i;
+  const [first = ''] = all;
+  if (own.test(first)) return readTypeScript(all.slice(1), from);
+  if (/^(?:-P|--project|--tsconfig|-O)$/.test(first)) return readTypeScript(all.slice(2), from);
+  return readNode(all, from);
 }
 
 /** `bun [run] SCRIPT`. */

@@ -110,6 +110,29 @@ describe('a value in a configuration', () => {
     ['an argument', { args: ['-y', 'server', null, 'last'] }, { cmd_arguments: ['last'] }],
     ['all variables', { env: null, envFile: null, cwd: null }, { env_vars: {} }],
     ['the type', { type: null, url: null }, { image: 'npx://server' }],
+    ['a proxy', { env: { HTTP_PROXY: null } }, { env_vars: {} }],
+    ['the last argument', { args: ['-y', 'server', null] }, { image: 'npx://server', cmd_arguments: [] }],
+    [
+      'a word of a command',
+      { command: ['npx', '-y', null, 'server'], args: null },
+      { image: 'npx://server' },
+    ],
+    [
+      'a variable in a list',
+      {
+        env: [
+          { name: 'ONE', value: null },
+          { name: 'TWO', value: '2' },
+        ],
+      },
+      { env_vars: { TWO: '2' } },
+    ],
+    ['a variable in a list of texts', { env: ['TWO=2', null] }, { env_vars: { TWO: '2' } }],
+    [
+      'a member of an inner object',
+      { command: { path: 'npx', args: ['-y', 'server', null], env: { ONE: null } }, args: undefined },
+      { cmd_arguments: [], env_vars: {} },
+    ],
   ])('that is null is absent: %s', async (_title, changed, expected) => {
     const [server] = await previewOf({ mcpServers: { one: { ...entry, ...changed } } });
 
@@ -117,10 +140,30 @@ describe('a value in a configuration', () => {
     expect(JSON.stringify(server)).not.toMatch(/null/);
   });
 
-  test('that is null is absent in headers', async () => {
-    const headers = { 'X-Trace': null, 'X-Count': 3 };
+  test('that a list leaves out is asked for', async () => {
+    const env = [{ name: 'ONE' }, { key: 'TWO', value: '2' }];
 
-    const [server] = await previewOf({ servers: { one: { url: 'https://mcp.example.com/mcp', headers } } });
+    const [server] = await previewOf({ mcpServers: { one: { ...entry, env } } });
+
+    expect(server?.request?.env_vars).toEqual({ TWO: '2' });
+    expect(server?.needs).toMatchObject([{ kind: 'variable', name: 'ONE' }]);
+  });
+
+  test.each([
+    ['a map', { headers: { 'X-Trace': null, 'X-Count': 3 } }],
+    [
+      'a list',
+      {
+        headers: [
+          { name: 'X-Trace', value: null },
+          { key: 'X-Count', value: '3' },
+        ],
+      },
+    ],
+    ['an inner map', { requestInit: { headers: { 'X-Trace': null, 'X-Count': '3' } }, headers: null }],
+    ['several maps', { headers: { 'X-Trace': null }, http_headers: { 'X-Count': '3' } }],
+  ])('that is null is absent in headers in %s', async (_title, given) => {
+    const [server] = await previewOf({ servers: { one: { url: 'https://mcp.example.com/mcp', ...given } } });
 
     expect(server?.request?.headers).toMatchObject([{ name: 'X-Count', default: '3' }]);
   });

@@ -129,6 +129,27 @@ describe('a server that has forgotten a session gets a new one, and the call is 
         response.writeHead(500, json).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
       },
     ],
+    ['410 and JSON', says(410, 'gone')],
+    ['409', says(409, 'session is not active')],
+    [
+      '404 and an answer with the ID',
+      (response, id) =>
+        response
+          .writeHead(404, json)
+          .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'Session not found' } })),
+    ],
+    ['400 and another wording', says(400, 'Mcp-Session-Id header is invalid')],
+    ['400 and its words apart', says(400, 'No active session for this id')],
+    ['500 in plain text', (response) => response.writeHead(500).end('Error: session s1 not found')],
+    [
+      '500 in HTML',
+      (response) =>
+        response.writeHead(500, { 'content-type': 'text/html' }).end('<pre>Invalid session</pre>'),
+    ],
+    ['502', says(502, 'unknown session')],
+    ['200 and an unknown session', answers('Unknown session ID')],
+    ['200 and a wrong session', answers('Bad Request: Invalid session')],
+    ['200 and a server that is not initialized', answers('Server not initialized')],
     ['503', (response) => response.writeHead(503).end('session expired')],
     ['200 and an error', answers('Session not found')],
     ['200 and an error about initialization', answers('Received request before initialization was complete')],
@@ -262,6 +283,29 @@ describe('an answer is understood', () => {
       ),
     ],
     ['with a media type in capitals', withType('Application/JSON')],
+    ['with a media type in capitals and parameters', withType('APPLICATION/JSON; Charset=UTF-8')],
+    ['called JSON-RPC', withType('application/json-rpc')],
+    ['called binary', withType('application/octet-stream')],
+    ['called JSON by an old name', withType('text/json')],
+    ['with an empty media type', withType('')],
+    ['with white space around it', withType('application/json', (answer) => `\r\n ${answer}\n\n`)],
+    [
+      'in an array with IDs as text',
+      withType('application/json', (answer) => `[${answer.replace(/"id":(\d+)/, '"id":"$1"')}]`),
+    ],
+    [
+      'in an event with error: null',
+      withType('TEXT/EVENT-STREAM', (answer) => event(answer.replace(/}$/, ',"error":null}'))),
+    ],
+    [
+      'in an event with an ID as text',
+      withType('text/event-stream', (answer) => event(answer.replace(/"id":(\d+)/, '"id":"$1"'))),
+    ],
+    [
+      'in an event without an empty line at its end',
+      withType('text/event-stream', (answer) => `data: ${answer}\n`),
+    ],
+    ['in an event without any line end', withType('text/event-stream', (answer) => `data: ${answer}`)],
     ['with parameters', withType('application/json;charset=UTF-8')],
     ['of another kind of JSON', withType('application/vnd.api+json')],
     ['called text', withType('text/plain')],
@@ -333,6 +377,11 @@ describe('a redirect', () => {
   const redirects: [string, number, (server: { port: number }) => string][] = [
     ['to the path with a slash', 307, () => '/mcp/'],
     ['with 301', 301, () => '/mcp/'],
+    ['with a query', 308, () => '/mcp/?a=b'],
+    ['with a relative path', 307, () => './mcp/'],
+    ['without a scheme', 307, ({ port }) => `//127.0.0.1:${port}/mcp/`],
+    ['that names the machine in IPv6', 308, ({ port }) => `http://[::1]:${port}/mcp/`],
+    ['behind a proxy that ends TLS', 307, ({ port }) => `https://127.0.0.1:${port}/mcp/`],
     ['with 302', 302, () => 'mcp/'],
     ['with 308 to another path', 308, ({ port }) => `http://127.0.0.1:${port}/v2/mcp`],
     ['that names the address that the server listens on', 307, ({ port }) => `http://0.0.0.0:${port}/mcp/`],

@@ -92,6 +92,15 @@ describe('a server of the MCP registry', () => {
     [aPackage(), 'npx://@example/weather-mcp@1.2.0'],
     [aPackage({ registryType: 'pypi', identifier: 'weather' }), 'uvx://weather@1.2.0'],
     [aPackage({ registryType: 'pypi', identifier: 'weather', version: undefined }), 'uvx://weather'],
+    [
+      aPackage({ registryType: 'pypi', identifier: 'example-agent[mcp]', version: '1.0.0' }),
+      'uvx://example-agent[mcp]@1.0.0',
+    ],
+    [
+      aPackage({ registryType: 'pypi', identifier: 'weather[mcp,cli]', version: undefined }),
+      'uvx://weather[mcp,cli]',
+    ],
+    [aPackage({ registryType: 'pypi', identifier: 'my.weather[http2]' }), 'uvx://my.weather[http2]@1.2.0'],
     [aPackage({ registryType: 'oci', identifier: 'ghcr.io/e/w:1.0' }), 'ghcr.io/e/w:1.0'],
     [aPackage({ registryType: 'oci', identifier: 'ghcr.io/e/w', version: '1.0' }), 'ghcr.io/e/w:1.0'],
     [

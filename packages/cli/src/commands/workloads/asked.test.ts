@@ -1,14 +1,19 @@
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { unreachablePaths } from './asked.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '@toolhive/contract/client';
+import { askedFor, unreachablePaths } from './asked.ts';
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-asked-'));
   await mkdir(join(folder, 'notes'));
   await writeFile(join(folder, 'notes/known.db'), '');
+  await mkdir(join(folder, 'my servers/a pkg'), { recursive: true });
+  for (const script of ['server.mjs', 'my servers/server.mjs', 'my servers/a tool.py'])
+    await writeFile(join(folder, script), '');
+  await writeFile(join(folder, 'my servers/a pkg/package.json'), '{"name": "pkg", "version": "1.0.0"}');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -44,4 +49,38 @@ test('there is no note about a path in a mount', () => {
   const request = { image: 'npx://server', volumes: [`${folder}:${folder}`] };
 
   expect(unreachablePaths({ ...request, cmd_arguments: [`--db=${folder}/notes/new.db`] })).toEqual([]);
+});
+
+describe('a word with a space', () => {
+  const asked = (word: string, ...rest: string[]) =>
+    askedFor(
+      { arguments: [word.replace('FOLDER', folder)], rest, signal: AbortSignal.timeout(20_000) },
+      noDaemon,
+    );
+  /** A path is read without the daemon. */
+  const noDaemon = {} as Client;
+
+  test.each([
+    ['FOLDER/my servers/server.mjs', 'npx://FOLDER/my servers/server.mjs'],
+    ['FOLDER/my servers/a tool.py', 'uvx://FOLDER/my servers/a tool.py'],
+    ['FOLDER/my servers/a pkg', 'npx://FOLDER/my servers/a pkg'],
+    ['npx://FOLDER/my servers/a pkg', 'npx://FOLDER/my servers/a pkg'],
+    ['npx://FOLDER/my servers/./server.mjs', 'npx://FOLDER/my servers/server.mjs'],
+    ['uvx://FOLDER/my servers/a tool.py', 'uvx://FOLDER/my servers/a tool.py'],
+  ])('is a path that runs: %s', async (word, image) => {
+    const { request } = await asked(word, '--x', 'a b');
+
+    expect(request).toMatchObject({ image: image.replace('FOLDER', folder), cmd_arguments: ['--x', 'a b'] });
+  });
+
+  test.each([
+    ['FOLDER/my servers/typo.mjs', 'my servers/typo.mjs not found'],
+    ['npx://FOLDER/your servers/pkg', 'your servers/pkg not found'],
+    ['./no such/file.js', 'no such/file.js not found'],
+    ['FOLDER/server.mjs --flag', 'contains several words'],
+    ['npx -y server', 'contains several words'],
+    ['npx://server --flag', 'contains several words'],
+  ])('is refused for what it is: %s', async (word, message) => {
+    await expect(asked(word)).rejects.toThrow(message);
+  });
 });

@@ -13,6 +13,7 @@ import type { Installation } from '@toolhive/pasted/client-install';
 import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
 import { commandText } from '../pasted/run-command.ts';
 import { bundleSource, localPackage, sourceOf } from './source.ts';
+import type { LocalPackage } from './source.ts';
 
 /** A server that the user asks for, and the values that its configuration leaves open. */
 export type Asked = Pasted & { needs?: Need[] };
@@ -40,8 +41,7 @@ export async function askedFor(
   const bundle = bundleSource(word);
   if (bundle !== undefined) return { request: { image: bundle, cmd_arguments: [...rest] }, notes: [] };
   const local = localPackage(word);
-  // A path can contain spaces.
-  if (/\s/.test(word.trim()) && !existsSync(local?.path ?? expanded(word))) {
+  if (/\s/.test(word.trim()) && !isPathWithSpaces(word, local)) {
     throw invalid(`${JSON.stringify(word)} contains several words`, {
       hint: `omit the quotes: thv run ${word}`,
     });
@@ -90,6 +90,14 @@ const outside: PastedFrom = {
     throw invalid('a link cannot name a file of this machine', { hint: 'type the command instead' });
   },
 };
+
+/** Whether the whole word is a path, also one that does not exist, and not a command in quotes: `./server.js --flag`. */
+function isPathWithSpaces(word: string, local: LocalPackage | undefined): boolean {
+  const path = local?.path ?? expanded(word);
+  if (existsSync(path)) return true;
+  const [first = ''] = path.split(/\s/);
+  return (local !== undefined || /^(?:\.{0,2}|~)\//.test(word)) && !existsSync(first);
+}
 
 function expanded(word: string): string {
   return resolve(word.replace(/^~(?=\/)/, homedir()));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, normalize, resolve } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { clientApplications, clientPath } from '@toolhive/contract/client-application';
 import type { ClientName } from '@toolhive/contract/client-application';
@@ -19,6 +19,7 @@ import { credentialWarning, withReferences, withStoredCredentials } from '../pas
 import { commandText } from '../pasted/run-command.ts';
 import { unreachablePaths } from './asked.ts';
 import { forEach } from './many.ts';
+import { projectOf } from './project-of.ts';
 import { withNeeds } from './requirements.ts';
 import { StoredSecrets } from './stored-secrets.ts';
 
@@ -170,15 +171,6 @@ async function readSource(
   }
   const document = readClientDocument(await readText(path, 'SOURCE'), path);
   return { document, directory: path === source ? projectOf(path) : directory };
-}
-
-/** A configuration file's project: the directory around `.vscode` and the like, or else the file's own. */
-function projectOf(file: string): string {
-  const own = dirname(resolve(file));
-  const [settings] = [own, dirname(own)].filter((place) => /^\.[a-z]/.test(basename(place)));
-  const project = settings === undefined || basename(settings) === '.config' ? own : dirname(settings);
-  // The files in the home directory belong to all projects.
-  return project === homedir() ? process.cwd() : project;
 }
 
 /** Earlier names of clients. */

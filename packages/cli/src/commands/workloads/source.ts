@@ -31,14 +31,19 @@ export function bundleSource(word: string): string | undefined {
 /** A path with the user's home directory. */
 export const expanded = (path: string): string => path.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir());
 
+export interface LocalPackage {
+  scheme: 'npx' | 'uvx' | 'go';
+  path: string;
+}
+
 /**
  * A local package: `npx://./dir`, `uvx:///dir/server.py`, `go://~/dir`. The daemon has a different working directory,
  * so the path becomes absolute here. Removes the version that `thv list` shows.
  */
-export function localPackage(word: string): { scheme: 'npx' | 'uvx' | 'go'; path: string } | undefined {
+export function localPackage(word: string): LocalPackage | undefined {
   const found = /^(npx|uvx|go):\/\/(\.{1,2}(?:\/.*)?|~?\/.*?)(?:@local-[0-9a-f]{16})?$/.exec(word);
   if (found === null) return undefined;
   const [, scheme, path = ''] = found;
   const absolute = resolve(path.replace(/^~(?=\/)/, homedir()));
-  return { scheme: scheme as 'npx' | 'uvx' | 'go', path: absolute }; // the pattern allows only these
+  return { scheme: scheme as LocalPackage['scheme'], path: absolute }; // the pattern allows only these
 }
