@@ -184,6 +184,14 @@ describe('a server of the MCP registry', () => {
   });
 
   test.each([
+    ['@a/b@1.0.0', '1.0.0', 'npx://@a/b@1.0.0'],
+    ['@a/b', '1.0.0', 'npx://@a/b@1.0.0'],
+    ['b@2.0.0-rc.1', '2.0.0-rc.1', 'npx://b@2.0.0-rc.1'],
+  ])('%s of the version %s is %s', (identifier, version, image) => {
+    expect(read([aPackage({ identifier, version })])).toMatchObject({ image });
+  });
+
+  test.each([
     ['http://localhost:8080/mcp', 8080],
     ['http://localhost/mcp', 80],
     ['http://localhost:{port}/mcp', 3001],

@@ -108,7 +108,9 @@ const packageKinds: Record<string, PackageKind | undefined> = {
 };
 
 function packageUrl(scheme: string, { identifier, version }: Package): string {
-  return `${scheme}://${identifier}${version === undefined ? '' : `@${version}`}`;
+  // Some publishers repeat the version in the identifier.
+  const isThere = version === undefined || identifier.endsWith(`@${version}`);
+  return `${scheme}://${identifier}${isThere ? '' : `@${version}`}`;
 }
 
 /** The reference is the identifier. Earlier schemas have separate fields for the host and the version. */
