@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '../runtime.ts';
@@ -136,6 +137,7 @@ export class Sandbox implements AsyncDisposable {
     const logs = read.flatMap(({ stream, reader: to }) =>
       to === undefined ? [] : (stream?.on('data', to) ?? []),
     );
+    if (reader === undefined && stdout !== null) this.bwrap.once('exit', () => keepUnread(stdout));
     stdin?.on('error', () => {}); // the server has closed its input, and its exit reports the end
     const { code, signal } = await exitOf(this.bwrap);
     if (signal !== null) this.#killGroup();
@@ -172,6 +174,22 @@ export class Sandbox implements AsyncDisposable {
     if (stream instanceof Socket) return stream;
     throw unavailable('bubblewrap could not be started');
   }
+}
+
+/**
+ * Keeps the output of a program that has ended for a reader that is still to come. Node.js discards what nobody reads when
+ * a program ends, except where something waits for the stream to become readable.
+ */
+function keepUnread(stream: Readable): void {
+  if (stream.listenerCount('data') > 0 || stream.listenerCount('readable') > 0) return;
+  const wait = (): void => {};
+  const makeWay = (event: string): void => {
+    if (event !== 'data' && event !== 'readable') return;
+    stream.off('newListener', makeWay);
+    stream.off('readable', wait);
+  };
+  stream.on('readable', wait);
+  stream.on('newListener', makeWay);
 }
 
 /** A negative number names a process group. */

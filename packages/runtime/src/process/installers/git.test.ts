@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Runtime } from '../../runtime.ts';
@@ -75,13 +76,11 @@ async function prepare(runtime: Runtime, text: string, options: PackageOptions =
 }
 
 /** What the server of a source writes first. */
+/** What a server prints until the end of its output, which comes after the end of its process. */
 async function firstLineOf(runtime: Runtime, source: PackageSource): Promise<string> {
-  let said = '';
-  const log = (chunk: Buffer) => (said += chunk.toString());
-  await using instance = await runtime.start({ ...aLaunch(source, { args: ['one'] }), log }, never);
-  instance.stdio?.output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await instance.exited;
-  return said.split('\n')[0] ?? '';
+  await using instance = await runtime.start(aLaunch(source, { args: ['one'] }), never);
+  const printed = instance.stdio === undefined ? '' : await text(instance.stdio.output);
+  return printed.split('\n')[0] ?? '';
 }
 
 const nodeServer = (says: string, manifest: object = {}) => ({
