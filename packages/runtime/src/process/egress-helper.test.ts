@@ -12,8 +12,8 @@ import { waitFor } from '../testing/conformance.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { processesWith } from './test-rig.ts';
 
-/** Only the helper of this test has it in its command line. */
-const port = 54_321;
+/** Only the helper of this run has it in its command line, and no connection is given it by chance. */
+const port = 20_000 + (process.pid % 10_000);
 
 /** A daemon that makes a network and never gets further. */
 const daemon = `
@@ -42,7 +42,8 @@ describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with 
   test('ends with a daemon that is killed meanwhile', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', daemon], { stdio: 'ignore' });
     const helpers = () => processesWith(`\0${port}\0`);
-    await waitFor(async () => (await helpers()).length > 0);
+    await waitFor(async () => (await helpers()).length > 0 || child.exitCode !== null);
+    expect(child.exitCode).toBeNull();
 
     child.kill('SIGKILL');
     await once(child, 'exit');
