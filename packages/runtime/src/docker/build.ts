@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { notFound, unavailable } from '@toolhive/contract/failure';
 import { installationLimits } from '../installation-limits.ts';
 import type { PrepareOptions } from '../runtime.ts';
-import { proxyArguments } from './build-network.ts';
+import { proxyArguments } from './corporate-builds.ts';
 import { followProgress, type Engine } from './engine.ts';
 
 /** What an image is built from. */

@@ -780,7 +780,7 @@ function packageCases(socket: string): void {
       expect.stringMatching(/^building npx:\/\/test-package@1\.2\.0 \(step 2 of \d+\)$/),
     );
     expect(reports).toEqual([]);
-    expect(await outputOf('npx://test-package@1.2.0', ['--flag', 'two words; $HOME'])).toEqual({
+    expect(await outputOf('npx://test-package@1.2.0', ['--flag', 'two words; $HOME'])).toMatchObject({
       version: '1.2.0',
       args: ['--flag', 'two words; $HOME'],
       uid: 65534,

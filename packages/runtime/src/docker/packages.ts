@@ -7,7 +7,7 @@ import { recorded } from '../contents/recorded.ts';
 import { pinLocal, requireLocal } from '../local-package.ts';
 import type { PackageContents, Release } from '../runtime.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
-import { buildAuthorities } from './build-network.ts';
+import { buildAuthorities } from './corporate-builds.ts';
 import { buildImage } from './build.ts';
 import { downloadDockerfileOf, finishDockerfileOf, lookUpDockerfileOf } from './checked-dockerfiles.ts';
 import type { ContextParts, LocalFiles } from './context.ts';

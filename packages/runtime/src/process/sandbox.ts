@@ -177,7 +177,7 @@ export class Sandbox implements AsyncDisposable {
 }
 
 /**
- * Keeps the output of a program that has ended for a reader that is still to come. Node.js discards what nobody reads when
+ * Keeps the output of a program that has ended for a reader that is still to come. Node.js discards unread output when
  * a program ends, except where something waits for the stream to become readable.
  */
 function keepUnread(stream: Readable): void {

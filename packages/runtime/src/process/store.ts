@@ -17,7 +17,7 @@ import type { Machine } from './check.ts';
 import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
 import type { Installer } from './installers/installers.ts';
 import type { InstallContext } from './installers/tool.ts';
-import { certificateBundle } from './installers/trust.ts';
+import { certificateBundle } from '../trust.ts';
 import { copyLocal } from './local-source.ts';
 import { Places } from './places.ts';
 import { SingleFlight } from './single-flight.ts';

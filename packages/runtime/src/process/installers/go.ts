@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { readIfThere } from '../../read-if-there.ts';
 import * as z from 'zod';
 import { goContents, goModulesIn } from '../../contents/go.ts';
 import type { Artifact } from '../../runtime.ts';
@@ -14,14 +15,7 @@ import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
 import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import { netrcFor, originsIn } from './registries.ts';
-import {
-  type InstallContext,
-  type ToolResult,
-  distrustIn,
-  readIfThere,
-  requireProgram,
-  runTool,
-} from './tool.ts';
+import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 

@@ -6,7 +6,7 @@ import { ThvError } from '@toolhive/contract/failure';
 import { findProgram, requireNode } from '../../programs.ts';
 import type { PackageSource } from '../../source.ts';
 import type { InstallContext } from './tool.ts';
-import { readIfThere } from './tool.ts';
+import { readIfThere } from '../../read-if-there.ts';
 
 /** Installs an npm package into the folder of a context, after an inspection of its content. */
 export type InstallPackage = (source: PackageSource, context: InstallContext) => Promise<void>;

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse } from 'ini';
 import { originsIn } from './registries.ts';
-import { readIfThere } from './tool.ts';
+import { readIfThere } from '../../read-if-there.ts';
 
 /** The npm settings in the sandbox: registry URLs, credentials, and the accepted releases. */
 export interface NpmSettings {

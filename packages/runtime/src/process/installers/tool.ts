@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExcess } from '../../exceeded.ts';
@@ -174,11 +173,6 @@ export async function requireProgram(
   const program = await findProgram(name, env);
   if (program === undefined) throw unavailable(`${name} is not installed`, { hint: missing });
   return program;
-}
-
-/** The text of a user file. Empty if the file does not exist. */
-export function readIfThere(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
 }
 
 /** A registry whose certificate the tool does not trust, usually because a corporate proxy inspects TLS traffic. */

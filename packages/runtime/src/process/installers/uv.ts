@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { readIfThere } from '../../read-if-there.ts';
 import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
 import { type PackageSource, isLocalPath, pythonRequirement } from '../../source.ts';
@@ -14,7 +15,7 @@ import { readPackageFile, requireProgramFile, severalPrograms } from './package-
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { registryFailure } from './registry-failure.ts';
-import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
+import { type InstallContext, type ToolResult, distrustIn, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
 
 const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;

@@ -1,8 +1,8 @@
 import { rootCertificates } from 'node:tls';
-import { readIfThere } from './tool.ts';
+import { readIfThere } from './read-if-there.ts';
 
 /** The usual locations of the system's trusted certificate authorities. The first existing file counts. */
-export const systemBundles = [
+const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Alpine, Arch
   '/etc/pki/tls/certs/ca-bundle.crt', // Fedora
   '/etc/ssl/ca-bundle.pem', // openSUSE
@@ -10,7 +10,7 @@ export const systemBundles = [
 ];
 
 /** The environment variables that configure the tools' certificate authorities. */
-export const trustVariables = [
+const variables = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'GIT_SSL_CAINFO',
@@ -28,7 +28,7 @@ export async function certificateBundle(
   certificates: string | undefined,
   bundles: readonly string[] = systemBundles,
 ): Promise<string | undefined> {
-  const named = new Set(trustVariables.flatMap((name) => env[name] || []));
+  const named = namedFiles(env);
   const others = [certificates ?? '', ...(await Promise.all([...named].map(readIfThere)))];
   const system = await systemCertificates(bundles);
   if (system === '' && others.every((text) => text === '')) return undefined;
@@ -41,4 +41,13 @@ async function systemCertificates(bundles: readonly string[]): Promise<string> {
     if (text !== '') return text;
   }
   return '';
+}
+
+function namedFiles(env: NodeJS.ProcessEnv): Set<string> {
+  return new Set(variables.flatMap((name) => env[name] || []));
+}
+
+/** The files in environment variables that are not the list of the system. */
+export function filesBesideSystem(env: NodeJS.ProcessEnv, bundles = systemBundles): string[] {
+  return [...namedFiles(env)].filter((path) => !bundles.includes(path));
 }

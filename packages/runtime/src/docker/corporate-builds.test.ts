@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { selfSigned } from '../testing/self-signed.ts';
-import { buildAuthorities, proxyArguments } from './build-network.ts';
+import { buildAuthorities, proxyArguments } from './corporate-builds.ts';
 
 describe('a build behind a corporate proxy', () => {
   test.each([

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { nameOfProxy, proxyVariables } from '../corporate-proxy.ts';
-import { readIfThere } from '../process/installers/tool.ts';
-import { systemBundles, trustVariables } from '../process/installers/trust.ts';
+import { readIfThere } from '../read-if-there.ts';
+import { filesBesideSystem } from '../trust.ts';
 
 /**
  * The variables of corporate proxies as arguments of a build. An engine knows these arguments without a declaration, and
@@ -31,20 +31,16 @@ const anchorFolders = [
 const maxAnchors = 100;
 
 /**
- * The certificate authorities that a build needs besides those in every base image, as PEM: the given ones, and what the
- * administrator of this machine has added, such as the one of a proxy that inspects TLS traffic. The other authorities of
+ * The certificate authorities that a build needs besides those in every base image, as PEM: the given ones, and those that
+ * an administrator has added, such as the one of a proxy that inspects TLS traffic. The other authorities of
  * the system are not needed, and some of an old system are no longer trusted elsewhere. Undefined if there are none.
  */
 export async function buildAuthorities(
   env: NodeJS.ProcessEnv,
   given: string | undefined,
-  {
-    anchors = anchorFolders,
-    bundles = systemBundles,
-  }: { anchors?: string[]; bundles?: readonly string[] } = {},
+  { anchors = anchorFolders, bundles }: { anchors?: string[]; bundles?: string[] } = {},
 ): Promise<string | undefined> {
-  const named = trustVariables.flatMap((name) => env[name] || []).filter((path) => !bundles.includes(path));
-  const files = new Set([...named, ...(await filesIn(anchors))]);
+  const files = new Set([...filesBesideSystem(env, bundles), ...(await filesIn(anchors))]);
   const texts = await Promise.all([...files].map(readIfThere));
   const known = new Set(rootCertificates.map((one) => new X509Certificate(one).fingerprint256));
   const added = new Map<string, string>();
@@ -66,7 +62,7 @@ async function filesIn(folders: readonly string[]): Promise<string[]> {
   return found.toSorted();
 }
 
-/** Undefined for what is no certificate: these files can contain anything. */
+/** Undefined for other texts: these files can contain anything. */
 function fingerprintOf(pem: string): string | undefined {
   try {
     return new X509Certificate(pem).fingerprint256;
