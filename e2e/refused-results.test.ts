@@ -55,17 +55,14 @@ beforeAll(async () => {
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 
-test.each(Object.entries(officialClients))(
-  '%s reads what a server lists and returns',
-  async (_name, connect) => {
-    await using all = await connect(urls.get('odd') ?? '');
-    await using filtered = await connect(urls.get('some') ?? '');
+test.each(Object.entries(officialClients))('%s reads all lists and results', async (_name, connect) => {
+  await using all = await connect(urls.get('odd') ?? '');
+  await using filtered = await connect(urls.get('some') ?? '');
 
-    expect(await all.tools()).toEqual(usable);
-    expect(await all.call('untyped')).toEqual({ text: 'hello from untyped', failed: false });
-    expect(await filtered.tools()).toEqual(['untyped']);
-  },
-);
+  expect(await all.tools()).toEqual(usable);
+  expect(await all.call('untyped')).toEqual({ text: 'hello from untyped', failed: false });
+  expect(await filtered.tools()).toEqual(['untyped']);
+});
 
 test.each(Object.entries(officialClients))(
   '%s reads the tools of all servers of a group',
@@ -99,7 +96,7 @@ test('thv proxy stdio passes on what clients can read', async () => {
   expect(tools.map(({ name }) => name)).toEqual(usable);
 });
 
-test('thv doctor says what the author has to repair', async () => {
+test('thv doctor names the faults for the author of the server', async () => {
   const { code, stdout } = await user.thv('doctor', 'odd');
 
   expect(code).toBe(0);

@@ -97,7 +97,7 @@ async function bundleInOne(outfile: string): Promise<string[]> {
 
 /**
  * Returns the same program in ASCII. Otherwise, V8 stores two bytes for each character at each start, and reads all of them
- * again for the code cache. esbuild leaves what stands in regular expressions, where an escape means the same.
+ * again for the code cache. esbuild keeps the characters of regular expressions, where an escape means the same.
  */
 function inAscii(program: string): string {
   return program.replaceAll(

@@ -44,7 +44,7 @@ test.each([
 });
 
 test.each(["event.type === 'workload.changed'", '`/workloads/${name}`', "import { a } from './workload.ts'"])(
-  'the check leaves out what nobody reads: %s',
+  'the check leaves out other texts: %s',
   (code) => {
     expect(textsOf('x.ts', code)).toEqual([]);
   },

@@ -364,6 +364,11 @@ const oddResults: [method: string, result: unknown, part: unknown][] = [
   ['prompts/get', {}, { messages: [] }],
   ['prompts/get', { messages: null, description: null }, { messages: [] }],
   ['prompts/get', { messages: [null] }, { messages: [] }],
+  [
+    'prompts/get',
+    'all of it',
+    { messages: [{ role: 'user', content: { type: 'text', text: 'all of it' } }] },
+  ],
   ...[
     { role: 'system', content: said },
     { content: said },

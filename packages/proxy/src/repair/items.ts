@@ -36,7 +36,7 @@ export const annotations: Repair = optionalObject({
 
 const described = { title: text, description: text, icons: list(icon), _meta: record };
 
-/** A wrong hint is no hint: policies and clients then assume the worst. */
+/** A wrong hint is left out: policies and clients then assume the worst. */
 const hints = optionalObject({
   title: text,
   readOnlyHint: flag,

@@ -77,9 +77,9 @@ const toolResult = object({
 
 /** The message has one content, so a list of contents is a message for each. */
 function messagesIn(value: unknown): unknown {
-  if (!Array.isArray(value)) return [];
-  const all: unknown[] = value;
+  const all: unknown[] = Array.isArray(value) ? value : [value];
   const after = all.flatMap(messagesOf);
+  if (all !== value) return after;
   return after.length === all.length && after.every((one, index) => one === all[index]) ? value : after;
 }
 

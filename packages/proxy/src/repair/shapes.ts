@@ -16,11 +16,12 @@ export class Unreadable {
  */
 export type Repair = (value: unknown, parent: Record<string, unknown>) => unknown;
 
-const nobody: Record<string, unknown> = {};
+/** The parent of values outside of objects. */
+const none: Record<string, unknown> = {};
 
-/** Repairs a value that is no member of an object. */
+/** Repairs a value outside of objects. */
 export function repaired(value: unknown, repair: Repair): unknown {
-  return repair(value, nobody);
+  return repair(value, none);
 }
 
 /** An object, with the repairs of its members. Other members stay as they are. */

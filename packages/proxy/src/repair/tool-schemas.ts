@@ -5,7 +5,7 @@ import { Unreadable, kindOf, withChanges } from './shapes.ts';
 import type { Repair } from './shapes.ts';
 
 /**
- * The schema of the arguments of a tool. Arguments are always an object, so a schema that does not name a type has the type
+ * The input schema of a tool. Arguments are always an object, so a schema that does not name a type has the type
  * `object`, also if it is a combination of others. A schema of another type accepts no call.
  */
 export const inputSchema: Repair = (value) => {
@@ -18,7 +18,7 @@ export const inputSchema: Repair = (value) => {
 };
 
 /**
- * The schema of the structured results of a tool. A client that cannot compile the schema refuses the whole list, and tools work
+ * The output schema of a tool. A client that cannot compile the schema refuses the whole list, and tools work
  * without one.
  */
 export function outputSchema(budget: PatternBudget): Repair {

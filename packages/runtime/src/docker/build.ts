@@ -29,7 +29,7 @@ const MISSING =
 /** Builds an image with the engine's own builder. Throws `not-found` for a package that does not exist. */
 export async function buildImage(engine: Engine, build: Build): Promise<void> {
   const { title, image, context, dockerfile, fresh, env, report, signal } = build;
-  const { args, unreachable } = proxyArguments(env);
+  const { args, notes } = proxyArguments(env);
   const query = {
     t: image,
     dockerfile,
@@ -43,10 +43,7 @@ export async function buildImage(engine: Engine, build: Build): Promise<void> {
     memswap: String(installationLimits.memoryBytes),
   };
   const output: string[] = [];
-  for (const proxy of unreachable)
-    report(
-      `building without the proxy ${proxy}, because a container cannot reach an address of this machine`,
-    );
+  for (const note of notes) report(note);
   report(`building ${title}`);
   const lines = followProgress(engine, {
     method: 'POST',

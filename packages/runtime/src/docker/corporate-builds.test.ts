@@ -12,30 +12,43 @@ describe('a build behind a corporate proxy', () => {
     [{ https_proxy: 'proxy.corp:3128' }, { https_proxy: 'proxy.corp:3128' }],
     [
       {
-        HTTP_PROXY: 'http://u:p@proxy.corp',
+        HTTP_PROXY: 'http://proxy.corp',
         NO_PROXY: 'localhost,127.0.0.1',
         no_proxy: '.corp',
         PATH: '/bin',
       },
-      { HTTP_PROXY: 'http://u:p@proxy.corp', NO_PROXY: 'localhost,127.0.0.1', no_proxy: '.corp' },
+      { HTTP_PROXY: 'http://proxy.corp', NO_PROXY: 'localhost,127.0.0.1', no_proxy: '.corp' },
     ],
     [{ ALL_PROXY: 'socks5://10.0.0.1:1080', HTTP_PROXY: '' }, { ALL_PROXY: 'socks5://10.0.0.1:1080' }],
     [{}, {}],
   ])('gets the variables of %j', (env, args) => {
-    expect(proxyArguments(env)).toEqual({ args, unreachable: [] });
+    expect(proxyArguments(env)).toEqual({ args, notes: [] });
   });
 
   test.each(['127.0.0.1:3128', 'http://localhost:3128', 'http://u:p@127.0.0.2:3128', 'socks5://[::1]:1080'])(
     'does not get %s, which no container can reach',
     (proxy) => {
-      const { args, unreachable } = proxyArguments({ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: 'a' });
+      const { args, notes } = proxyArguments({ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: 'a' });
 
       expect(args).toEqual({ NO_PROXY: 'a' });
-      expect(unreachable).toHaveLength(1);
-      expect(unreachable[0]).not.toContain('u:p');
+      expect(notes).toHaveLength(1);
+      expect(notes[0]).toMatch(/^building without the proxy \S+, because no container/);
+      expect(notes[0]).not.toContain('u:p');
     },
   );
 });
+
+test.each(['http://ada:secret@proxy.corp:3128', 'ada:secret@proxy.corp:3128', 'http://ada@proxy.corp:3128'])(
+  'a build, in which packages run their code, does not get the password of %s',
+  (proxy) => {
+    const { args, notes } = proxyArguments({ HTTPS_PROXY: proxy });
+
+    expect(args).toEqual({ HTTPS_PROXY: 'http://proxy.corp:3128' });
+    expect(notes).toEqual([
+      'building without the password of the proxy http://proxy.corp:3128, which packages could read',
+    ]);
+  },
+);
 
 describe('a build trusts', () => {
   // Authorities that Node.js does not know.

@@ -7,22 +7,41 @@ import { nameOfProxy, proxyVariables } from '../corporate-proxy.ts';
 import { readIfThere } from '../read-if-there.ts';
 import { filesBesideSystem } from '../trust.ts';
 
-/**
- * The variables of corporate proxies as arguments of a build. An engine knows these arguments without a declaration, and
- * records them neither in the image nor in its history (Docker documentation, Predefined build arguments). `unreachable`
- * names proxies that only this machine can reach.
- */
-export function proxyArguments(env: NodeJS.ProcessEnv): {
+/** How a build uses corporate proxies. */
+export interface BuildProxies {
   args: Record<string, string>;
-  unreachable: string[];
-} {
-  const given = Object.entries(proxyVariables(env));
-  const local = given.filter(([name, value]) => !/no_proxy/i.test(name) && isLoopback(hostOf(value)));
-  const args = Object.fromEntries(given.filter((entry) => !local.includes(entry)));
-  return { args, unreachable: [...new Set(local.map(([, value]) => nameOfProxy(urlOf(value))))] };
+  /** Notes for the user about proxies that the build cannot use as they are. */
+  notes: string[];
 }
 
-/** Where administrators put certificate authorities of their own, on Debian and Alpine, Fedora, and Arch. */
+/**
+ * The proxy variables as build arguments. An engine knows these arguments without a declaration, and
+ * records them neither in the image nor in its history (Docker documentation, Predefined build arguments). They have no
+ * passwords, because packages run code of their authors in a build.
+ */
+export function proxyArguments(env: NodeJS.ProcessEnv): BuildProxies {
+  const args: Record<string, string> = {};
+  const notes = new Set<string>();
+  for (const [name, value] of Object.entries(proxyVariables(env))) {
+    const url = /^no_proxy$/i.test(name)
+      ? null
+      : URL.parse(value.includes('://') ? value : `http://${value}`);
+    if (url === null) args[name] = value;
+    else if (isLoopback(url.hostname))
+      notes.add(`building without the proxy ${nameOfProxy(url.href)}, because no container can reach it`);
+    else {
+      const hasPassword = url.username !== '' || url.password !== '';
+      if (hasPassword)
+        notes.add(
+          `building without the password of the proxy ${nameOfProxy(url.href)}, which packages could read`,
+        );
+      args[name] = hasPassword ? nameOfProxy(url.href) : value;
+    }
+  }
+  return { args, notes: [...notes] };
+}
+
+/** The directories for further certificate authorities on Debian and Alpine, Fedora, and Arch. */
 const anchorFolders = [
   '/usr/local/share/ca-certificates',
   '/etc/pki/ca-trust/source/anchors',
@@ -69,10 +88,4 @@ function fingerprintOf(pem: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const urlOf = (proxy: string): string => (proxy.includes('://') ? proxy : `http://${proxy}`);
-
-function hostOf(proxy: string): string {
-  return URL.parse(urlOf(proxy))?.hostname.replaceAll(/[[\]]/g, '') ?? '';
 }

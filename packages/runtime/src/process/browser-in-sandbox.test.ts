@@ -8,7 +8,7 @@ import { parseSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { openProcessRuntime } from './process.ts';
-import { never } from './test-rig.ts';
+import { never, outputOf } from './test-rig.ts';
 
 const hasBrowser = ['/usr/lib/chromium/chromium', '/opt/google/chrome/chrome'].some(existsSync);
 
@@ -54,10 +54,8 @@ test.runIf(hasBrowser)(
     const source = await runtime.prepare(parseSource('npx://renders'), { report: () => {}, signal: never });
     const limits = { ...aLaunch(source).limits, memoryBytes: 2 ** 30, processes: 256, openFiles: 4096 };
 
-    let said = '';
     await using instance = await runtime.start(aLaunch(source, { args: [], limits }), never);
-    instance.stdio?.output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await instance.exited;
+    const said = await outputOf(instance);
     await rm(folder, { recursive: true, force: true });
 
     expect(said.trim()).toBe('true,true,true');

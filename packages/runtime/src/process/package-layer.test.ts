@@ -8,7 +8,7 @@ import { parseSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import { openProcessRuntime } from './process.ts';
-import { never } from './test-rig.ts';
+import { never, outputOf } from './test-rig.ts';
 
 let folder: string;
 let registry: NpmRegistry;
@@ -70,13 +70,11 @@ async function run(
   const text = changes.source === undefined ? `npx://writer@${version}` : '';
   const source =
     changes.source ?? (await runtime.prepare(parseSource(text), { report: () => {}, signal: never }));
-  let said = '';
   let noted = '';
   const log = (chunk: Buffer) => (noted += chunk.toString());
   const launch = { workload, home: 'persistent' as const, args: [code], ...changes, log };
   await using instance = await runtime.start(aLaunch(source, launch), never);
-  instance.stdio?.output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await instance.exited;
+  const said = await outputOf(instance);
   return { said: said.trim(), noted, limits: (instance.limits ?? []).map((limit) => limit.text) };
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { aLaunch } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import { Conversation } from '../testing/talk.ts';
@@ -89,12 +90,18 @@ export async function talkTo(rig: ProcessRig, changes: Partial<Launch> = {}): Pr
 }
 
 /** The processes of this machine in whose command line the text stands. */
-export async function processesWith(text: string): Promise<number[]> {
+export async function processesWith(word: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const lines = await Promise.all(
     pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
   );
-  return pids.filter((pid, index) => pid !== process.pid && lines[index]?.includes(text));
+  return pids.filter((pid, index) => pid !== process.pid && lines[index]?.includes(word));
+}
+
+/** Everything that a server has written when it has ended. It is read only then, and nothing may be lost until then. */
+export async function outputOf(instance: Instance): Promise<string> {
+  await instance.exited;
+  return instance.stdio === undefined ? '' : text(instance.stdio.output);
 }
 
 /** The processes that give servers of a daemon their networks. */

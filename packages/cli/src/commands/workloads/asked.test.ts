@@ -80,7 +80,7 @@ describe('a word with a space', () => {
     ['FOLDER/server.mjs --flag', 'contains several words'],
     ['npx -y server', 'contains several words'],
     ['npx://server --flag', 'contains several words'],
-  ])('is refused for what it is: %s', async (word, message) => {
+  ])('is refused with its reason: %s', async (word, message) => {
     await expect(asked(word)).rejects.toThrow(message);
   });
 });

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Runtime } from '../../runtime.ts';
@@ -14,7 +13,7 @@ import { type NpmRegistry, openNpmRegistry } from '../../testing/npm-registry.ts
 import { openPythonIndex, wheelOf } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { openProcessRuntime } from '../process.ts';
-import { never } from '../test-rig.ts';
+import { never, outputOf } from '../test-rig.ts';
 
 const run = promisify(execFile);
 
@@ -76,11 +75,9 @@ async function prepare(runtime: Runtime, text: string, options: PackageOptions =
 }
 
 /** What the server of a source writes first. */
-/** What a server prints until the end of its output, which comes after the end of its process. */
 async function firstLineOf(runtime: Runtime, source: PackageSource): Promise<string> {
   await using instance = await runtime.start(aLaunch(source, { args: ['one'] }), never);
-  const printed = instance.stdio === undefined ? '' : await text(instance.stdio.output);
-  return printed.split('\n')[0] ?? '';
+  return (await outputOf(instance)).split('\n')[0] ?? '';
 }
 
 const nodeServer = (says: string, manifest: object = {}) => ({

@@ -13,7 +13,7 @@ import { type NpmRegistry, openNpmRegistry } from '../../testing/npm-registry.ts
 import { type Wheel, openPythonIndex, wheelOf } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { openProcessRuntime } from '../process.ts';
-import { never } from '../test-rig.ts';
+import { never, outputOf } from '../test-rig.ts';
 
 const run = promisify(execFile);
 
@@ -83,12 +83,8 @@ async function prepare(text: string, options: PackageOptions = {}, granted?: Pre
 /** What a server writes first. */
 async function firstLineOf(text: string, options: PackageOptions = {}): Promise<string> {
   const { prepared } = await prepare(text, options);
-  let said = '';
-  const log = (chunk: Buffer) => (said += chunk.toString());
-  await using instance = await runtime.start({ ...aLaunch(prepared, { args: ['one'] }), log }, never);
-  instance.stdio?.output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await instance.exited;
-  return said.split('\n')[0] ?? '';
+  await using instance = await runtime.start(aLaunch(prepared, { args: ['one'] }), never);
+  return (await outputOf(instance)).split('\n')[0] ?? '';
 }
 
 const nodePackage = (manifest: object = {}, program = `console.log('hello', process.argv[2])`) =>

@@ -8,7 +8,7 @@ import { type PackageSource, parseSource, withOptions } from '../../source.ts';
 import { aLaunch } from '../../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../../testing/npm-registry.ts';
 import { openProcessRuntime } from '../process.ts';
-import { never } from '../test-rig.ts';
+import { never, outputOf } from '../test-rig.ts';
 import { missingCompilers } from './node-headers.ts';
 
 const headersPackage = `node-${process.platform}-${process.arch}`;
@@ -86,12 +86,8 @@ test('an install script gets the headers of the Node.js that runs the server, af
 
   const { prepared } = await prepare(runtime, (name) => inspected.push(name));
 
-  let said = '';
-  const log = (chunk: Buffer) => (said += chunk.toString());
-  await using instance = await runtime.start({ ...aLaunch(prepared, {}), log }, never);
-  instance.stdio?.output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await instance.exited;
-  expect(said).toContain(`with ${process.versions.node.split('.')[0]}`);
+  await using instance = await runtime.start(aLaunch(prepared, {}), never);
+  expect(await outputOf(instance)).toContain(`with ${process.versions.node.split('.')[0]}`);
   expect(inspected).toEqual(['native', headersPackage]);
 });
 
