@@ -47,3 +47,17 @@ test('leaves a requirement alone that has its own effect, or that is used as a w
 
   expect(loadedByNeed(code, new Set(['b.js']))).toBe(code);
 });
+
+test.each([
+  'var text=\'var import_node_net=require("node:net");(0,import_node_net.connect)()\';',
+  'var text=`var import_node_net=require("node:net");(0,import_node_net.connect)()`;',
+  '/*! var import_node_net=require("node:net");import_node_net.connect() */var text="";',
+])('leaves programs in texts as they are: %s', (text) => {
+  const own = 'var import_node_net=require("node:net");exports.open=()=>import_node_net.connect();';
+
+  expect(loadedByNeed(text, new Set())).toBe(text);
+  expect(loadedByNeed(`${text}${own}`, new Set())).toBe(
+    `var $required={get import_node_net(){return import_node_net_??=require("node:net")}};${text}` +
+      'var import_node_net_;exports.open=()=>$required.import_node_net.connect();',
+  );
+});

@@ -6,6 +6,8 @@ import { operations } from '@toolhive/contract/operations';
 import { gatewayFile } from '@toolhive/runtime/gateway-command';
 import { build, transform } from 'esbuild';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
+import { parseSync, Visitor } from 'oxc-parser';
+import type { Directive, Statement, VariableDeclarator } from 'oxc-parser';
 import { buildUi, uiFolder } from './build-ui.ts';
 import { embeddedFiles, embeddedPrograms } from './embedded-programs.ts';
 
@@ -128,21 +130,65 @@ async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<vo
 
 /**
  * Loads the dependencies of a CommonJS file at their first use instead of with the file, because most commands and an
- * idle daemon use few of them. Rewrites only esbuild's output for an import, and only if all uses are visible.
+ * idle daemon use few of them. Rewrites only esbuild's output for an import, and only if all uses are visible. Texts stay
+ * as they are: some are programs with imports of the same names.
  * `pure` names the files that need not be loaded if nothing of them is used.
  */
 export function loadedByNeed(code: string, pure: ReadonlySet<string>): string {
-  const declaration = /\bvar (import_\w+)=require\(("(?:\.|node:)[^"]+")\);/g;
+  const { program } = parseSync('chunk.js', code, { sourceType: 'script' });
+  const imports = new Map(program.body.flatMap(importIn).map((one) => [one.name, one]));
+  new Visitor({
+    Identifier({ name }) {
+      const found = imports.get(name);
+      if (found !== undefined) found.mentions += 1;
+    },
+    MemberExpression({ object }) {
+      if (object.type === 'Identifier') imports.get(object.name)?.uses.push(object);
+    },
+  }).visit(program);
+
   const getters: string[] = [];
-  const rewritten = [...code.matchAll(declaration)].reduce((text, [statement, name = '', path = '']) => {
-    const uses = (text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0) - 1;
-    const members = new RegExp(`\\b${name}\\.`, 'g');
-    if (uses === 0 && pure.has(basename(path.slice(1, -1)))) return text.replace(statement, '');
-    if (uses === 0 || uses !== text.match(members)?.length) return text;
-    getters.push(`get ${name}(){return ${name}_??=require(${path})}`);
-    return text.replaceAll(members, `$required.${name}.`).replace(statement, `var ${name}_;`);
-  }, code);
-  return getters.length === 0 ? code : `var $required={${getters.join(',')}};${rewritten}`;
+  const edits: { start: number; end: number; text: string }[] = [];
+  for (const { name, path, start, end, uses, mentions } of imports.values()) {
+    const others = mentions - 1; // without the declaration
+    if (others === 0 && pure.has(basename(path))) edits.push({ start, end, text: '' });
+    if (others === 0 || others !== uses.length) continue;
+    getters.push(`get ${name}(){return ${name}_??=require(${JSON.stringify(path)})}`);
+    edits.push({ start, end, text: `var ${name}_;` });
+    for (const use of uses) edits.push({ start: use.start, end: use.end, text: `$required.${name}` });
+  }
+  let rewritten = '';
+  let at = 0;
+  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
+    rewritten += code.slice(at, start) + text;
+    at = end;
+  }
+  rewritten += code.slice(at);
+  return getters.length === 0 ? rewritten : `var $required={${getters.join(',')}};${rewritten}`;
+}
+
+/** A statement `var import_name=require("path");`. */
+interface Import {
+  name: string;
+  path: string;
+  start: number;
+  end: number;
+  uses: { start: number; end: number }[];
+  mentions: number;
+}
+
+/** The import in a statement. Only own files and modules of Node.js count. */
+function importIn(statement: Statement | Directive): Import[] {
+  if (statement.type !== 'VariableDeclaration' || statement.declarations.length !== 1) return [];
+  const [{ id, init }] = statement.declarations as [VariableDeclarator];
+  if (id.type !== 'Identifier' || !id.name.startsWith('import_') || init?.type !== 'CallExpression')
+    return [];
+  const { callee, arguments: given } = init;
+  const [path] = given;
+  if (callee.type !== 'Identifier' || callee.name !== 'require' || path?.type !== 'Literal') return [];
+  if (typeof path.value !== 'string' || !/^(?:\.|node:)/.test(path.value)) return [];
+  const { start, end } = statement;
+  return [{ name: id.name, path: path.value, start, end, uses: [], mentions: 0 }];
 }
 
 /** The files that a bundle consists of. */
