@@ -37,7 +37,7 @@ export function LearningStripe({ name }: { name: string }): ReactNode {
   );
 }
 
-/** How often the remaining time is shown anew. */
+/** How often the remaining time is updated. */
 const tickMs = 10_000;
 
 function Reminder({ learning: { since, until } }: { learning: LearningMode }): ReactNode {
