@@ -122,8 +122,10 @@ const secretsRequire = createRequire(join(root, 'packages/secrets/package.json')
 
 /** The native library for this system. Undefined if the package has none. */
 function findKeyringLibrary(): string | undefined {
-  secretsRequire('@napi-rs/keyring');
-  return Object.keys(secretsRequire.cache).find((path) => path.endsWith('.node'));
+  const loader = secretsRequire.resolve('@napi-rs/keyring');
+  secretsRequire(loader);
+  // The cache has the native libraries of the whole process, so only what this package loaded counts.
+  return secretsRequire.cache[loader]?.children.find(({ filename }) => filename.endsWith('.node'))?.filename;
 }
 
 /** A package that reads a WebAssembly module from its own directory. */
