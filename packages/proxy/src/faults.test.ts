@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
 import type { Said } from './testing/scripted-server.ts';
 import { RawSession, answerOf, openTestProxy, postModern, readEvents } from './testing/test-proxy.ts';
@@ -838,6 +838,26 @@ describe('a client', () => {
     await expect
       .poll(() => server.last('notifications/cancelled')?.params, quick)
       .toMatchObject({ requestId: pending?.id });
+  });
+
+  test.each([
+    ['gets JSON, also if a maintenance happens meanwhile', 1, 'application/json'],
+    ['for a long time gets a stream', 2, 'text/event-stream'],
+  ])('that waits %s', async (_title, maintenances, type) => {
+    const maintenanceMs = 60_000;
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await using test = await openScriptedProxy({ limits: { maintenanceMs } });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const answer = session.postCall(1, 'hold');
+    const [pending] = await untilHeld(server);
+
+    vi.advanceTimersByTime(maintenances * maintenanceMs);
+    server.send({ id: pending?.id, result: { content: [] } });
+
+    expect((await answer).headers.get('content-type')).toContain(type);
+    await session.end();
   });
 
   test('has a hundred requests under way in a session, and others are answered', async () => {

@@ -125,6 +125,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #legacy: LegacyRouter;
   readonly legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
+  /** The requests that were pending at the last maintenance. */
+  #pendingBefore: readonly KeepAlive[] = [];
   readonly #maintenance: NodeJS.Timeout;
   /** The generation of the server, as soon as it is known. */
   #generation: ProtocolGeneration | undefined;
@@ -340,8 +342,17 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
+  /**
+   * Only for requests that were already pending at the last maintenance. Otherwise, chance would decide whether a quick
+   * answer is JSON or a stream.
+   */
+  #keepConnectionsAlive(): void {
+    for (const request of this.#pendingBefore) if (this.pending.has(request)) request.keepAlive();
+    this.#pendingBefore = [...this.pending];
+  }
+
   #maintain(): void {
-    for (const request of this.pending) request.keepAlive(); // first, so that abandoned ones are noticed
+    this.#keepConnectionsAlive(); // first, so that abandoned ones are noticed
     const { abandonedMs } = this.#options.limits;
     for (const each of [this.#pool, this.connection]) each?.giveUpAbandoned(abandonedMs);
     this.#processes.maintain();
