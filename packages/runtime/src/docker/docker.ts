@@ -134,7 +134,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       // A later start removes a stopped engine's leftovers by name.
       const failed = (socket: string, error: unknown): void =>
         log('container engine was not swept', { socket, error: messageOf(error) });
-      for await (const engine of engines.all(failed)) await sweepEngine(engine, daemonId);
+      for await (const engine of engines.all(failed))
+        await sweepEngine(engine, daemonId).catch((error: unknown) => failed(engine.socket, error));
     },
   };
 }

@@ -12,12 +12,13 @@ const Listed = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z
 /** Removes everything that an earlier daemon left in an engine. */
 export async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
   await withRetries(changedMeanwhile, () => sweepContainers(engine, daemonId));
-  await sweepNetworks(engine, daemonId);
-  await sweepImages(engine, daemonId);
+  await withRetries(changedMeanwhile, () => sweepNetworks(engine, daemonId));
+  await withRetries(changedMeanwhile, () => sweepImages(engine, daemonId));
 }
 
-/** Podman fails to list a container that is being removed, and to remove one that another one has just joined. */
-const changedMeanwhile = /container not known|has dependent containers|dependency exists/;
+/** Podman fails to list what is being removed, and to remove a container that another one has just joined. */
+const changedMeanwhile =
+  /(?:container|image|layer) not known|network not found|has dependent containers|dependency exists/;
 
 async function sweepContainers(engine: Engine, daemonId: string): Promise<void> {
   const query = { ...ownedBy(daemonId), all: '1' };

@@ -27,6 +27,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
   readonly #uid: number;
   readonly #egresses = new Map<number, TestEgress>();
   readonly #ends = new Map<number, (traffic: { sent: number; received: number }) => void>();
+  #errors = '';
   #lastId = 0;
 
   private constructor(child: ChildProcess, { folder, uid }: { folder: string; uid: number }) {
@@ -35,6 +36,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
     this.#uid = uid;
     child.setMaxListeners(0);
     child.on('message', (told: Told) => this.#receive(told));
+    child.stderr?.on('data', (bytes: Buffer) => (this.#errors += bytes.toString()));
   }
 
   /**
@@ -59,7 +61,7 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
     const [first = program, ...others] = [...apart, program, ...args];
     const child = spawn(first, others, {
       env: { PATH: process.env.PATH, ...user.env },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
     return new OrdinaryDaemon(child, { folder, uid: user.uid });
   }
@@ -123,9 +125,9 @@ export class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
   async #answer(isIt: (told: Told) => boolean): Promise<Told> {
     const { promise, resolve, reject } = Promise.withResolvers<Told>();
     const look = (told: Told): void => void (isIt(told) && resolve(told));
-    const fail = (): void => reject(new Error('the daemon ended'));
-    this.#child.on('message', look).on('exit', fail);
-    return promise.finally(() => this.#child.off('message', look).off('exit', fail));
+    const fail = (): void => reject(new Error(`the daemon ended: ${this.#errors}`));
+    this.#child.on('message', look).on('close', fail);
+    return promise.finally(() => this.#child.off('message', look).off('close', fail));
   }
 
   #send(request: Request): void {
