@@ -76,7 +76,7 @@ async function listen(socket: string, answer: Answer): Promise<() => string[]> {
     const what = /^\/v1\.41\/(\w+)/.exec(url)?.[1] ?? '';
     asked.push(what);
     const { status, body } = answer(what);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await once(server.listen(socket), 'listening');
   open.defer(() => new Promise<void>((resolve) => server.close(() => resolve())));
