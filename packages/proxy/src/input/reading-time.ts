@@ -1,28 +1,50 @@
 /** How long input may be processed in one turn of the event loop, before everything else gets its turn. */
-const turnMs = 8;
+const turnMs = 4;
 /** How long one input may be processed before the next one gets its turn. */
 const quantumMs = 2;
+/** How many times as long as its step a workload rests, if the step took longer than a turn. */
+const restFactor = 2;
+/** The limit of a rest, because one message can take a long time. */
+const longestRestMs = 500;
+/** How long a workload counts as active after its input. */
+const activeMs = 1_000;
 
 /** Processes a part of an input, and pauses when `isOver` says so. Returns true if there is more to process. */
 export type ReadingStep = (isOver: () => boolean) => boolean;
 
 /**
  * Divides the time for processing input among workloads, so that no client and no server can keep the daemon from
- * everything else. A step that cannot be divided, such as parsing one message, may take longer.
+ * everything else. A step that cannot be divided, such as parsing one message, may take longer. Then its workload rests
+ * if others are active: a call of another workload waits for one such step, and not for one at each of its messages.
  */
-class ReadingTime {
+export class ReadingTime {
   /** By workload, in the order in which they get their turn. */
   readonly #waiting = new Map<object, ReadingStep[]>();
+  /** What arrives for workloads that rest. */
+  readonly #resting = new Map<object, ReadingStep[]>();
+  readonly #now: () => number;
   /** When the first input was processed in this turn of the event loop. */
   #turnStartedMs: number | undefined;
   #isScheduled = false;
+  #lastWorkload: object | undefined;
+  /** When the last workload was another one than before. */
+  #changedMs = -Infinity;
+
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** Processes an input of `workload` now if there is time, and otherwise as soon as there is. */
   run(workload: object, step: ReadingStep): void {
-    const nowMs = performance.now();
+    const held = this.#resting.get(workload);
+    if (held !== undefined) {
+      held.push(step);
+      return;
+    }
+    const nowMs = this.#now();
     this.#turnStartedMs ??= nowMs;
     if (this.#waiting.size === 0 && !this.#isTurnOver(nowMs)) this.#perform(workload, step);
-    else this.#enqueue(workload, step);
+    else this.#enqueue(workload, [step]);
     this.#schedule();
   }
 
@@ -31,18 +53,37 @@ class ReadingTime {
   }
 
   #perform(workload: object, step: ReadingStep): void {
-    const startedMs = performance.now();
+    const startedMs = this.#now();
+    if (workload !== this.#lastWorkload) {
+      this.#lastWorkload = workload;
+      this.#changedMs = startedMs;
+    }
     const isUnfinished = step(() => {
-      const nowMs = performance.now();
+      const nowMs = this.#now();
       return nowMs - startedMs >= quantumMs || this.#isTurnOver(nowMs);
     });
-    if (isUnfinished) this.#enqueue(workload, step);
+    if (isUnfinished) this.#enqueue(workload, [step]);
+    const endedMs = this.#now();
+    if (endedMs - startedMs > turnMs && endedMs - this.#changedMs < activeMs)
+      this.#rest(workload, Math.min((endedMs - startedMs) * restFactor, longestRestMs));
   }
 
-  #enqueue(workload: object, step: ReadingStep): void {
+  #rest(workload: object, durationMs: number): void {
+    this.#resting.set(workload, this.#waiting.get(workload) ?? []);
+    this.#waiting.delete(workload);
+    setTimeout(() => {
+      const held = this.#resting.get(workload) ?? [];
+      this.#resting.delete(workload);
+      if (held.length === 0) return;
+      this.#enqueue(workload, held);
+      this.#schedule();
+    }, durationMs);
+  }
+
+  #enqueue(workload: object, added: readonly ReadingStep[]): void {
     const steps = this.#waiting.get(workload);
-    if (steps === undefined) this.#waiting.set(workload, [step]);
-    else steps.push(step);
+    if (steps === undefined) this.#waiting.set(workload, [...added]);
+    else steps.push(...added);
   }
 
   #schedule(): void {
@@ -50,9 +91,9 @@ class ReadingTime {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.#turnStartedMs = performance.now();
+      this.#turnStartedMs = this.#now();
       try {
-        while (this.#waiting.size > 0 && !this.#isTurnOver(performance.now())) this.#next();
+        while (this.#waiting.size > 0 && !this.#isTurnOver(this.#now())) this.#next();
       } finally {
         this.#turnStartedMs = undefined;
         if (this.#waiting.size > 0) this.#schedule();
