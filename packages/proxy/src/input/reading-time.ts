@@ -1,8 +1,9 @@
 /** How long input may be processed in one turn of the event loop, before everything else gets its turn. */
-const turnMs = 4;
+const turnMs = 2;
 /** How long one input may be processed before the next one gets its turn. */
-const quantumMs = 2;
-/** How many times as long as its step a workload rests, if the step took longer than a turn. */
+const quantumMs = 1;
+/** A step that takes longer than this is followed by a rest, and how many times as long as the step that is. */
+const longStepMs = 4;
 const restFactor = 2;
 /** The limit of a rest, because one message can take a long time. */
 const longestRestMs = 500;
@@ -64,7 +65,7 @@ export class ReadingTime {
     });
     if (isUnfinished) this.#enqueue(workload, [step]);
     const endedMs = this.#now();
-    if (endedMs - startedMs > turnMs && endedMs - this.#changedMs < activeMs)
+    if (endedMs - startedMs > longStepMs && endedMs - this.#changedMs < activeMs)
       this.#rest(workload, Math.min((endedMs - startedMs) * restFactor, longestRestMs));
   }
 
