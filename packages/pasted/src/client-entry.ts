@@ -4,9 +4,10 @@ import type { RawEntry } from './client-document.ts';
 import { readEntry } from './entry-fields.ts';
 import type { EntryFields } from './entry-fields.ts';
 import { readDotenv } from './env-file.ts';
+import { isContainerProgram } from './docker-run.ts';
 import { isCommandLine, readCommandLine } from './launchers.ts';
-import { readMcpRemote } from './mcp-remote.ts';
-import type { BridgedServer } from './mcp-remote.ts';
+import { behindBridge } from './bridges.ts';
+import type { BridgedServer } from './bridges.ts';
 import { absolutePath } from './paths.ts';
 import type { Need, Pasted, PastedFrom } from './pasted.ts';
 import { substitute, withoutPlaceholders } from './placeholders.ts';
@@ -33,9 +34,9 @@ export async function readClientEntry(
   from: EntryFrom,
 ): Promise<ClientServer> {
   const entry = readEntry(name, raw);
-  const bridged = hasCommand(entry) ? readMcpRemote(wordsOf(entry)) : undefined;
+  const bridged = hasCommand(entry) ? behindBridge(wordsOf(entry), namedIn(entry)) : undefined;
   const server =
-    bridged !== undefined
+    bridged !== undefined && 'url' in bridged
       ? readBridged(name, entry, bridged, from)
       : hasCommand(entry)
         ? await readStarted(entry, from)
@@ -48,6 +49,11 @@ export async function readClientEntry(
     request: { ...server.request, name: workload },
     notes: [...notes, ...server.notes, ...doubtful],
   };
+}
+
+/** The variables of an entry as its author would name them. Their values may contain placeholders. */
+function namedIn({ env }: EntryFields): Record<string, string> {
+  return Object.fromEntries(Object.keys(env).map((name) => [name, `\${${name}}`]));
 }
 
 function hasCommand({ command }: EntryFields): boolean {
@@ -89,7 +95,7 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   });
   const passed = { ...known, ...Object.fromEntries([...open].map((name) => [name, `\${${name}}`])) };
   const { request, notes } = await readCommandLine(words, { ...from, env: passed, directory });
-  const isDocker = /(^|[\\/])(docker|podman|nerdctl)(\.exe)?$/.test(words[0] ?? '');
+  const isDocker = isContainerProgram(words[0] ?? '');
   const variables = splitValues('variable', request.env_vars ?? {}, inner);
   // Docker has all variables, but its container only the ones that -e names.
   const env_vars = isDocker ? variables.values : { ...own.values, ...variables.values };

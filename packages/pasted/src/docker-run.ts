@@ -151,6 +151,15 @@ const known: KnownFlags = Object.fromEntries([
   ...Object.keys(dangerous).map((name) => [name, 'value'] as const),
 ]);
 
+/** The programs that understand the flags of `docker run`. */
+export const containerPrograms = ['docker', 'podman', 'nerdctl', 'finch', 'container'] as const;
+
+/** Whether a word is one of them, maybe with its path. */
+export function isContainerProgram(word: string): boolean {
+  const [, name = ''] = /(?:^|[\\/])([a-z]+)(?:\.exe)?$/.exec(word) ?? [];
+  return containerPrograms.some((program) => program === name);
+}
+
 /** Parses the arguments of `docker run`. Refuses flags that weaken the isolation, and names ToolHive's equivalent. */
 export async function readDockerRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags('docker run', all, known);

@@ -84,7 +84,15 @@ describe('a pasted command', () => {
     ['uv tool install server', '"uv tool" does not start a package', 'use uvx NAME or uv run'],
     ['pipx install server', '"pipx install" does not start a package', 'use pipx run NAME'],
     ['deno task start', '"deno task" does not start a package', 'use deno run npm:NAME'],
-    ['corepack x', 'the program "corepack" cannot be run', 'use npx, uvx, go run'],
+    ['brew x', 'the program "brew" cannot be run', 'use npx, uvx, go run'],
+    ['corepack x', 'the program "x" cannot be run', 'use npx, uvx, go run'],
+    ['npx cross-env', 'no command follows "npx"', 'paste the complete command'],
+    ['doppler run -- npx server', 'doppler run passes secrets', 'store each secret with thv secret set'],
+    [
+      'op run --env-file=.env -- uvx server',
+      'op run passes secrets',
+      'store each secret with thv secret set',
+    ],
   ])('%s is refused with the words that are wrong', async (text, message, hint) => {
     await expect(read(text)).rejects.toMatchObject({
       kind: 'invalid',

@@ -1,19 +1,20 @@
-import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
-import { readDockerRun } from './docker-run.ts';
+import { containerPrograms, isContainerProgram, readDockerRun } from './docker-run.ts';
 import { isPath, readLocalPath, scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
-import { readMcpRemote } from './mcp-remote.ts';
-import type { BridgedServer } from './mcp-remote.ts';
+import { behindBridge } from './bridges.ts';
+import type { BridgedServer } from './bridges.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
-import { readBun, readDeno, readNode, readPython, readTypeScript } from './script-launchers.ts';
+import { readBun, readDeno, readEnvFiles, readNode, readPython, readTypeScript } from './script-launchers.ts';
 import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
 import { readAdded } from './client-add.ts';
 import { readShellText, severalPrograms } from './shell-command.ts';
+import { programOf, unwrap } from './wrappers.ts';
+import type { Unwrapped } from './wrappers.ts';
 import { wordsIn } from './words.ts';
 
 /** A program that starts servers. */
@@ -43,10 +44,7 @@ const servedFile = beforeScript(/\.py(?::\w+)?$/);
 const launchers: readonly Launcher[] = [
   ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
   ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
-  ...['python', 'python3', 'py'].flatMap((program) =>
-    [`${program} -m uv tool run`, `${program} -m pipx run`].map(launcher(readUvx)),
-  ),
-  ...['docker', 'podman', 'nerdctl'].flatMap((program) =>
+  ...containerPrograms.flatMap((program) =>
     [`${program} run`, `${program} container run`].map(launcher(readDockerRun)),
   ),
   ...['python', 'python3', 'py'].flatMap((program) => [
@@ -61,8 +59,11 @@ const launchers: readonly Launcher[] = [
   launcher(readDeno, (words) =>
     /^npm:|\.[cm]?[jt]sx?$/.test(words.find((word) => !word.startsWith('-')) ?? ''),
   )('deno'),
-  launcher((words, from) => readMcpRun('mcp', words, from), servedFile)('mcp run'),
-  launcher((words, from) => readMcpRun('fastmcp', words, from), servedFile)('fastmcp run'),
+  ...(['mcp', 'fastmcp'] as const).flatMap((program) =>
+    [`${program} run`, `${program} dev`].map(
+      launcher((words, from) => readMcpRun(program, words, from), servedFile),
+    ),
+  ),
   launcher(
     readUv,
     ([first = '', ...rest]) => first === 'run' || (first.startsWith('-') && rest.includes('run')),
@@ -80,7 +81,7 @@ const launchers: readonly Launcher[] = [
   ...['npm', 'pnpm', 'yarn'].map(
     launcher(readScriptOf, (words) => words.some((word) => word === 'run' || word === 'start')),
   ),
-  ...['claude', 'codex', 'gemini', 'qwen', 'copilot'].map((program) =>
+  ...['claude', 'codex', 'gemini', 'qwen', 'copilot', 'amp', 'droid', 'kimi'].map((program) =>
     launcher(readClientAdd(program))(`${program} mcp add`),
   ),
 ];
@@ -91,28 +92,34 @@ function launcher(read: Launcher['read'], accepts?: Launcher['accepts']): (words
 
 /** Whether words are a command line that starts a server with another program. */
 export function isCommandLine(words: readonly string[]): boolean {
-  return launcherOf(withoutAssignments(words).words) !== undefined;
+  const command = commandIn(words);
+  return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }
 
 /** Translates a command line of another program. Throws `invalid`, if possible with the command to use instead. */
 export async function readCommandLine(all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const { words, env } = withoutAssignments(all);
-  const bridged = readMcpRemote(words);
-  if (bridged !== undefined) return remoteOf(bridged);
+  const { words, files, notes, refusal, ...outer } = commandIn(all);
+  const directory = outer.directory === undefined ? from.directory : absolutePath(outer.directory, from);
+  const behind = behindBridge(words, outer.env);
+  if (behind !== undefined && 'url' in behind) return remoteOf(behind);
   const found = launcherOf(words);
   if (found === undefined) {
-    const [, engine] = /(?:^|[\\/])(docker|podman|nerdctl)(?:\.exe)?$/.exec(words[0] ?? '') ?? [];
-    if (engine !== undefined) {
-      const command = JSON.stringify([engine, ...words.slice(1, 2)].join(' '));
+    if (isContainerProgram(words[0] ?? '')) {
+      const command = JSON.stringify([programOf(words), ...words.slice(1, 2)].join(' '));
       throw invalid(`${command} does not start a server that ToolHive can isolate`, {
         hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
       });
     }
-    throw notStarted(words);
+    throw words.length === 0 ? missing(all) : notStarted(words);
   }
+  if (refusal !== undefined) throw refusal;
+  const env = { ...(await readEnvFiles(files, { ...from, directory })), ...outer.env };
   const rest = withFlagsBehind(words).slice(found.words.length);
-  const pasted = await found.read(rest, { ...from, env: { ...from.env, ...env } });
-  return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+  const pasted = await found.read(rest, { ...from, directory, env: { ...from.env, ...env } });
+  return {
+    request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } },
+    notes: [...notes, ...pasted.notes],
+  };
 }
 
 function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
@@ -143,6 +150,27 @@ const starting: Readonly<Record<string, string>> = {
   deno: 'deno run npm:NAME',
 };
 
+/** The command that starts the server itself. */
+function commandIn(all: readonly string[]): Unwrapped {
+  const outer = unwrap(all);
+  const behind = behindBridge(outer.words);
+  if (behind === undefined || 'url' in behind) return outer;
+  const inner = unwrap(behind.words);
+  return {
+    ...outer,
+    ...inner,
+    env: { ...outer.env, ...inner.env },
+    files: [...outer.files, ...inner.files],
+    notes: [...outer.notes, behind.note, ...inner.notes],
+  };
+}
+
+function missing(words: readonly string[]): Error {
+  return invalid(`no command follows ${JSON.stringify(words[0] ?? '')}`, {
+    hint: 'paste the complete command',
+  });
+}
+
 /** The error for a command that starts no server. */
 function notStarted(words: readonly string[]): Error {
   const program = programOf(words);
@@ -154,14 +182,6 @@ function notStarted(words: readonly string[]): Error {
   const verb = words.slice(1).find((word) => !word.startsWith('-'));
   const command = JSON.stringify(verb === undefined ? program : `${program} ${verb}`);
   return invalid(`${command} does not start a package that ToolHive can isolate`, { hint: `use ${form}` });
-}
-
-/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
-function programOf([word = '']: readonly string[]): string {
-  return win32
-    .basename(word)
-    .replace(/\.(cmd|exe)$/i, '')
-    .replace(/^(python3)\.\d+$/, '$1');
 }
 
 /** The words with which package managers start a package. Flags between them belong to the whole command. */
@@ -194,41 +214,6 @@ function launcherOf(all: readonly string[]): Launcher | undefined {
       expected.every((word, index) => normalized[index] === word) &&
       accepts?.(normalized.slice(expected.length)) !== false,
   );
-}
-
-/** Removes the parts for a shell: `env NAME=value`, `NAME=value`, `sudo`, and `cmd /c`. */
-function withoutAssignments(all: readonly string[]): {
-  words: readonly string[];
-  env: Record<string, string>;
-} {
-  const env: Record<string, string> = {};
-  const before = lengthOfPrefix(all);
-  const [only = '', ...more] = all.slice(before);
-  // `cmd /c "npx -y package"` has the command in one word.
-  const words = before > 0 && more.length === 0 ? (wordsIn(only) ?? [only]) : [only, ...more];
-  let start = programOf(words) === 'env' ? 1 : 0;
-  for (; start < words.length; start += 1) {
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(words[start] ?? '') ?? [];
-    if (name === undefined || value === undefined) break;
-    env[name] = value;
-  }
-  return { words: words.slice(start), env };
-}
-
-/** The number of words that only say where the following command runs. */
-function lengthOfPrefix([program = '', ...rest]: readonly string[]): number {
-  switch (program.replace(/\.exe$/i, '').toLowerCase()) {
-    case 'cmd': {
-      const end = rest.findIndex((word) => !/^\/[a-z]$/i.test(word));
-      return end > 0 ? end + 1 : 0;
-    }
-    case 'wsl':
-      return 1;
-    case 'sudo':
-      return rest[0] === '-E' ? 2 : 1;
-    default:
-      return 0;
-  }
 }
 
 function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
@@ -334,8 +319,9 @@ function refuseVerb(scheme: string, words: readonly string[]): void {
 /** A command in one text. */
 async function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
   if (others.length > 0) throw severalPrograms();
-  const { words, env, directory } = readShellText(text, from);
+  const { words, files, directory, ...set } = readShellText(text, from);
   if (!isCommandLine(words)) throw severalPrograms();
+  const env = { ...(await readEnvFiles(files, from)), ...set.env };
   const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
   return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
 }
@@ -369,7 +355,8 @@ function readClientAdd(program: string): Launcher['read'] {
   return async (words, from) => {
     const added = readAdded(program, words);
     const inner = { ...from, env: { ...from.env, ...added.env } };
-    const { request, notes } = 'remote' in added ? added.remote : await readCommandLine(added.words, inner);
+    const { request, notes } =
+      'remote' in added ? added.remote : await readCommandLine(wholeOf(added.words), inner);
     const env_vars = { ...added.env, ...request.env_vars };
     return {
       notes,
@@ -380,6 +367,12 @@ function readClientAdd(program: string): Launcher['read'] {
       },
     };
   };
+}
+
+/** Some clients take the command in one text. */
+function wholeOf(words: readonly string[]): readonly string[] {
+  const [only = '', ...more] = words;
+  return more.length === 0 ? (wordsIn(only) ?? words) : words;
 }
 
 /** A module is mostly the program of the package with its name. */

@@ -118,8 +118,9 @@ export function scriptIn(directory: string, name: string): string {
   const scripts = Scripts.safeParse(manifest).data?.scripts ?? {};
   const command = Object.hasOwn(scripts, name) ? scripts[name] : undefined;
   if (command !== undefined) return command;
+  const names = Object.keys(scripts);
   throw notFound(`${path} has no script ${name}`, {
-    hint: `the scripts are ${Object.keys(scripts).join(', ') || 'none'}`,
+    hint: names.length === 0 ? 'there are no scripts' : `the scripts are ${names.join(', ')}`,
   });
 }
 

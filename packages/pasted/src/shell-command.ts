@@ -7,28 +7,38 @@ import { wordsIn } from './words.ts';
 export interface ShellCommand {
   words: string[];
   env: Record<string, string>;
+  /** Files of variables that the command reads first. */
+  files: string[];
   directory: string | undefined;
 }
 
 /** Commands that find programs, for which ToolHive has its own ways. */
 const preparation = /^(?:source|\.|nvm|fnm|eval|set|unset|ulimit|umask)(?:\s|$)/;
 
+/** Other files that a shell reads are scripts. */
+const isDotenv = /(?:^|[\\/])(?:\.env(?:\.\w+)?|[\w.-]+\.env)$/;
+
 /** Reads the text after `bash -c`: `cd DIR && export NAME=value && exec npx package`. Throws for anything else. */
 export function readShellText(text: string, from: Pick<PastedFrom, 'directory'>): ShellCommand {
   const parts = text.split(/\s*&&\s*|\s*;\s*/).filter((part) => part !== '');
   const env: Record<string, string> = {};
+  const files: string[] = [];
   let { directory } = from;
   for (const part of parts.slice(0, -1)) {
     const words = wordsIn(part) ?? [];
     const [program, first = ''] = words;
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(first) ?? [];
     if (program === 'cd' && words.length === 2) directory = absolutePath(first, { directory });
-    else if (program === 'export' && name !== undefined && value !== undefined) env[name] = value;
+    // `set` is the `export` of Windows.
+    else if (/^(?:export|set)$/.test(program ?? '') && name !== undefined && value !== undefined)
+      env[name] = value;
+    else if (/^(?:source|\.)$/.test(program ?? '') && isDotenv.test(first))
+      files.push(absolutePath(first, { directory }));
     else if (!preparation.test(part)) throw severalPrograms();
   }
   const words = wordsIn((parts.at(-1) ?? '').replace(/^exec\s+/, ''));
   if (words === undefined || words.length === 0) throw severalPrograms();
-  return { words, env, directory };
+  return { words, env, files, directory };
 }
 
 export function severalPrograms(): Error {

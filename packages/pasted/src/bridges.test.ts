@@ -81,3 +81,70 @@ test.each([['docker mcp gateway run'], ['docker compose up'], ['podman exec -i s
     await expect(read).rejects.toThrow(/^"(?:docker|podman) \w+" does not start a server/);
   },
 );
+
+describe('a command of another bridge', () => {
+  const url = 'https://mcp.example.com/x';
+
+  test.each([
+    [`uvx mcp-proxy ${url}`, { url, transport: undefined }],
+    [`mcp-proxy ${url}/sse`, { url: `${url}/sse`, transport: 'sse' }],
+    [`uvx mcp-proxy --transport sse ${url}`, { url, transport: 'sse' }],
+    [`pipx run mcp-proxy --transport streamablehttp ${url}`, { url, transport: undefined }],
+    [`npx -y supergateway --streamableHttp ${url}`, { url, transport: undefined }],
+    [`npx -y supergateway@3 --sse ${url} --logLevel none`, { url, transport: 'sse' }],
+  ])('becomes its remote server: %s', async (line, expected) => {
+    const { request, notes } = await readCommandLine(line.split(' '), from);
+
+    expect({ url: request.url, transport: request.transport }).toEqual(expected);
+    expect(notes).toEqual([expect.stringContaining('ToolHive connects to the server itself')]);
+  });
+
+  test.each([
+    ['mcp-proxy --port 8080 uvx server --x', 'uvx://server', ['--x']],
+    ['uvx mcp-proxy --port=8080 --pass-environment -- uvx server', 'uvx://server', []],
+    ['npx mcp-proxy --port 8080 --server stream -- npx -y server', 'npx://server', []],
+  ])('becomes the server that it starts: %s', async (line, image, cmd_arguments) => {
+    const { request, notes } = await readCommandLine(line.split(' '), from);
+
+    expect(request).toMatchObject({ image, cmd_arguments });
+    expect(notes).toEqual(['ToolHive serves HTTP itself, so mcp-proxy is not needed']);
+  });
+
+  test('becomes the server in the text of a flag', async () => {
+    const words = ['npx', '-y', 'supergateway', '--stdio', "npx -y server --name 'a b'", '--port', '8000'];
+
+    const { request } = await readCommandLine(words, from);
+
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: ['--name', 'a b'] });
+  });
+
+  test.each([
+    [['uvx', 'mcp-proxy', '--headers', 'Authorization', 'Bearer x', url]],
+    [['API_ACCESS_TOKEN=x', 'mcp-proxy', url]],
+    [['npx', 'supergateway', '--sse', url, '--oauth2Bearer', 'x']],
+    [['npx', 'supergateway', '--sse', url, '--header', 'Authorization: Bearer x']],
+  ])('keeps its headers: %j', async (words) => {
+    const { request } = await readCommandLine(words, from);
+
+    expect(request.headers).toMatchObject([{ name: 'Authorization', default: 'Bearer x' }]);
+  });
+
+  test('with a token in its own variable has this value in a header', async () => {
+    const { request } = await entry({
+      command: 'mcp-proxy',
+      args: [url],
+      env: { API_ACCESS_TOKEN: 'tok-en' },
+    });
+
+    expect(request.headers).toMatchObject([{ name: 'Authorization', default: 'Bearer tok-en' }]);
+  });
+
+  test.each(['uvx mcp-proxy --no-verify-ssl https://mcp.example.com/x', 'npx supergateway --docker'])(
+    'stays a package if only the package understands it: %s',
+    async (line) => {
+      const { request } = await readCommandLine(line.split(' '), from);
+
+      expect(request.image).toMatch(/^(?:uvx:\/\/mcp-proxy|npx:\/\/supergateway)$/);
+    },
+  );
+});

@@ -1,0 +1,131 @@
+import { programOf } from './wrappers.ts';
+import { wordsIn } from './words.ts';
+
+/** A remote server as a bridge for clients without HTTP names it. */
+export interface BridgedServer {
+  url: string;
+  headers: Record<string, string>;
+  /** The transport, if the command allows one only. */
+  type?: 'sse' | 'http';
+  note: string;
+}
+
+/** The words before the package, which only say how npm and others start it. */
+const before =
+  /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|uvx|uv|tool|pipx|run|x|dlx|exec|cmd|\/[cs]|-y|--yes|-q|--quiet|--silent|--)$/i;
+const switches = new Set(['--allow-http', '--debug', '--silent', '--enable-proxy']);
+/** Flags whose values do not matter, because ToolHive signs in itself. */
+const ignored = new Set(['--host', '--auth-timeout', '--resource']);
+
+/** What stands behind a bridge: a remote server, or the command of a server that the bridge starts. */
+export type Behind = BridgedServer | { words: readonly string[]; note: string };
+
+/**
+ * What a bridge leads to, so that ToolHive does that itself: one sign-in for all clients, without third-party code.
+ * Undefined for other commands, and for flags that only the bridge understands. `env` has the variables of the bridge.
+ */
+export function behindBridge(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Behind | undefined {
+  const at = words.findIndex((word) => /^(?:mcp-remote|mcp-proxy|supergateway)(?:@[\w.^~-]+)?$/.test(word));
+  const starting = at < 1 ? [] : [programOf(words), ...words.slice(1, at)];
+  if (at === -1 || !starting.every((word) => before.test(word))) return undefined;
+  const rest = words.slice(at + 1);
+  const [name = ''] = (words[at] ?? '').split('@');
+  if (name === 'mcp-proxy') return behindProxy(rest, env);
+  if (at === 0) return undefined; // installed on this machine
+  return name === 'mcp-remote' ? behindRemote(rest) : behindGateway(rest);
+}
+
+const remoteNote = (bridge: string): string =>
+  `ToolHive connects to the server itself, so ${bridge} is not needed`;
+const localNote = (bridge: string): string => `ToolHive serves HTTP itself, so ${bridge} is not needed`;
+const isUrl = (word: string): boolean => /^https?:\/\//i.test(word);
+
+/** `mcp-proxy [FLAGS] URL` and `mcp-proxy [FLAGS] COMMAND`, the program from PyPI and the one from npm. */
+function behindProxy(
+  rest: readonly string[],
+  { API_ACCESS_TOKEN: token }: Readonly<Record<string, string>>,
+): Behind | undefined {
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  let type: BridgedServer['type'];
+  for (let index = 0; index < rest.length; index += 1) {
+    const [word = '', value = ''] = rest.slice(index);
+    if (word === '--') return { words: rest.slice(index + 1), note: localNote('mcp-proxy') };
+    if (!word.startsWith('-')) {
+      if (!isUrl(word)) return { words: rest.slice(index), note: localNote('mcp-proxy') };
+      if (rest.length > index + 1) return undefined;
+      return { url: word, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-proxy') };
+    }
+    if (/^--(?:pass-environment|debug|stateless|no-verify-ssl)$/.test(word)) {
+      if (word === '--no-verify-ssl') return undefined;
+    } else if (word === '-H' || word === '--headers') {
+      headers[value] = rest[index + 2] ?? '';
+      index += 2;
+    } else if (word === '--transport') {
+      type = value === 'sse' ? 'sse' : 'http';
+      index += 1;
+    } else if (
+      /^--(?:(?:sse-)?(?:port|host)|server|log-level|allow-origin|endpoint|sseEndpoint|streamEndpoint)$/.test(
+        word,
+      )
+    ) {
+      index += 1;
+    } else if (!/^--(?:sse-)?(?:port|host)=/.test(word)) return undefined;
+  }
+  return undefined;
+}
+
+/** `supergateway --sse URL`, `--streamableHttp URL`, or `--stdio COMMAND`. */
+function behindGateway(rest: readonly string[]): Behind | undefined {
+  const headers: Record<string, string> = {};
+  let found: Behind | undefined;
+  for (let index = 0; index < rest.length; index += 2) {
+    const [flag = '', value] = rest.slice(index);
+    if (value === undefined) return undefined;
+    const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
+    const words = flag === '--stdio' ? wordsIn(value) : undefined;
+    if (words !== undefined) found = { words, note: localNote('supergateway') };
+    else if (flag === '--sse') found = { url: value, headers, type: 'sse', note: remoteNote('supergateway') };
+    else if (flag === '--streamableHttp')
+      found = { url: value, headers, type: 'http', note: remoteNote('supergateway') };
+    else if (flag === '--header' && name !== undefined && content !== undefined) headers[name] = content;
+    else if (flag === '--oauth2Bearer') headers['Authorization'] = `Bearer ${value}`;
+    else if (
+      !/^--(?:port|baseUrl|ssePath|messagePath|streamableHttpPath|outputTransport|logLevel|healthEndpoint|cors)$/.test(
+        flag,
+      )
+    )
+      return undefined;
+  }
+  return found;
+}
+
+/** `mcp-remote URL [PORT] [FLAGS]`. */
+function behindRemote(rest: readonly string[]): BridgedServer | undefined {
+  const headers: Record<string, string> = {};
+  let type: BridgedServer['type'];
+  const others: string[] = [];
+  for (let index = 0; index < rest.length; index += 1) {
+    const word = rest[index] ?? '';
+    if (switches.has(word)) continue;
+    if (!word.startsWith('-')) {
+      others.push(word);
+      continue;
+    }
+    const value = rest[(index += 1)];
+    if (value === undefined) return undefined;
+    const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
+    if (word === '--header' && name !== undefined && content !== undefined) headers[name] = content;
+    else if (word === '--transport') type = typeOf(value);
+    else if (!ignored.has(word)) return undefined;
+  }
+  const [url, port, ...more] = others;
+  if (url === undefined || more.length > 0 || (port !== undefined && !/^\d+$/.test(port))) return undefined;
+  return { url, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-remote') };
+}
+
+function typeOf(transport: string): BridgedServer['type'] {
+  return transport === 'sse-only' ? 'sse' : transport === 'http-only' ? 'http' : undefined;
+}

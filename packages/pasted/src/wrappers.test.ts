@@ -1,0 +1,137 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isCommandLine, readCommandLine } from './launchers.ts';
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'thv-wrapped-'));
+  await writeFile(join(directory, '.env'), 'TOKEN="a b" # of the server\nMODE=fast\n');
+  await writeFile(join(directory, 'team.env'), 'TEAM=blue\n');
+  await writeFile(join(directory, 'server.py'), '');
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const read = (words: readonly string[]) =>
+  readCommandLine(words, { env: {}, directory, readFile: (path) => readFile(path, 'utf8') });
+const one = (text: string) => [text];
+
+describe('a program around a command', () => {
+  test.each([
+    'fnm exec --using=20 npx -y server --flag',
+    'fnm exec --using 20 -- npx -y server --flag',
+    'nvm exec 20 npx -y server --flag',
+    'nvm exec --silent lts/iron npx -y server --flag',
+    'volta run --node 20 npx -y server --flag',
+    'mise exec node@22 -- npx -y server --flag',
+    'mise x -- npx -y server --flag',
+    'asdf exec npx -y server --flag',
+    'corepack pnpm dlx server --flag',
+    'conda run --no-capture-output -n tools npx -y server --flag',
+    'direnv exec . npx -y server --flag',
+  ])('that chooses a version is not needed, which is said: %s', async (line) => {
+    const { request, notes } = await read(line.split(' '));
+
+    expect(isCommandLine(line.split(' '))).toBe(true);
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: ['--flag'] });
+    expect(notes).toEqual([expect.stringMatching(/^ToolHive chooses the version|\.envrc are not set/)]);
+  });
+
+  test.each([
+    'nohup npx server',
+    'time npx server',
+    'exec npx server',
+    'nice -n 5 npx server',
+    'stdbuf -oL npx server',
+    'caffeinate -i npx server',
+    'timeout -k 5 60 npx server',
+    'sudo -u me npx server',
+    'wsl -d Ubuntu -- npx server',
+    'wsl.exe -e npx server',
+    'env -i -u HOME npx server',
+    'cmd /d /s /c npx server',
+    'nice nohup env npx server',
+  ])('that only starts it is left out: %s', async (line) => {
+    const { request, notes } = await read(line.split(' '));
+
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: [] });
+    expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['cross-env A=1 B=2 npx server', { A: '1', B: '2' }],
+    ['npx -y cross-env@7 A=1 npx server', { A: '1' }],
+    ['env A=1 npx server', { A: '1' }],
+    ['A=1 nohup env B=2 npx server', { A: '1', B: '2' }],
+    ['dotenv -e team.env -- npx server', { TEAM: 'blue' }],
+    ['dotenv -e team.env -v TEAM=red -- npx server', { TEAM: 'red' }],
+    ['dotenv -f team.env run -- npx server', { TEAM: 'blue' }],
+    ['npx dotenv-cli -- npx server', { TOKEN: 'a b', MODE: 'fast' }],
+    ['npx -y @dotenvx/dotenvx run -f team.env -- npx server', { TEAM: 'blue' }],
+    ['env-cmd -f team.env npx server', { TEAM: 'blue' }],
+    ['npx @modelcontextprotocol/inspector -e A=1 npx server', { A: '1' }],
+  ])('that sets variables sets them for the server: %s', async (line, env) => {
+    const { request } = await read(line.split(' '));
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: env });
+  });
+
+  test.each([
+    ['source .env && npx server', { TOKEN: 'a b', MODE: 'fast' }],
+    ['set -a; . ./team.env; set +a; exec npx server', { TEAM: 'blue' }],
+    ['source .venv/bin/activate && npx server', {}],
+    ['A=1 exec npx server', { A: '1' }],
+  ])('is a shell that reads variables: %s', async (text, env) => {
+    const { request } = await read(['bash', '-c', text]);
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: env });
+  });
+
+  test.each([
+    [['cmd', '/c', 'set A=1&& npx server']],
+    [['cmd.exe', '/c', 'set', 'A=1', '&&', 'npx', 'server']],
+  ])('is the shell of Windows that sets a variable: %j', async (words) => {
+    const { request } = await read(words);
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: { A: '1' } });
+  });
+
+  test.each(['py -3 server.py', 'py -3.12 -m uv run server.py', 'python3 -m uv run server.py'])(
+    'is a Python that starts a script or uv: %s',
+    async (line) => {
+      const { request } = await read(line.split(' '));
+
+      expect(request.image).toBe(`uvx://${join(directory, 'server.py')}`);
+    },
+  );
+
+  test('with a directory has its paths there', async () => {
+    const { request } = await read(['env', '-C', directory, 'python', 'server.py']);
+
+    expect(request.image).toBe(`uvx://${join(directory, 'server.py')}`);
+  });
+
+  test('with a file of variables that does not exist is refused with the path', async () => {
+    await expect(read('dotenv -e missing.env -- npx server'.split(' '))).rejects.toThrow('missing.env');
+  });
+
+  test.each([['time'], ['dotenv'], ['exec'], ['container']])(
+    'is the name of a registry entry without a command: %s',
+    (name) => {
+      expect(isCommandLine(one(name))).toBe(false);
+      expect(isCommandLine([name, '--', '--flag'])).toBe(false);
+    },
+  );
+
+  test('in a thousand layers is refused, and takes no time', async () => {
+    const words = [
+      ...Array.from({ length: 100_000 }, () => ['npx', 'cross-env', 'A=1']).flat(),
+      'npx',
+      'server',
+    ];
+
+    await expect(read(words)).rejects.toThrow('cannot be run in isolation');
+  });
+});

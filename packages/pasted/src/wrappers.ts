@@ -1,0 +1,226 @@
+import { win32 } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import { readOtherFlags, valuesOf, withValues } from './other-flags.ts';
+import type { KnownFlags, OtherFlags } from './other-flags.ts';
+import { wordsIn } from './words.ts';
+
+/** A command without the programs that only start it. */
+export interface Unwrapped {
+  words: readonly string[];
+  /** Variables that the outer programs set. */
+  env: Record<string, string>;
+  /** Files of variables that the outer programs read. Their values come before those in `env`. */
+  files: string[];
+  /** The directory to which an outer program changes. */
+  directory?: string | undefined;
+  notes: string[];
+  /** An outer program that ToolHive cannot replace. */
+  refusal?: Error;
+}
+
+type Given = OtherFlags['given'];
+
+/** A program that starts the command after its own words. */
+interface Wrapper {
+  flags?: KnownFlags;
+  /** Returns the number of words before the command. */
+  skips?: (words: readonly string[]) => number;
+  /** Returns the directory of the command. */
+  directory?: (given: Given) => string | undefined;
+  /** Returns the files of variables. */
+  files?: (given: Given) => string[];
+  /** Returns assignments. */
+  env?: (given: Given) => string[];
+  /** What the user should know. */
+  note?: string;
+  /** Why ToolHive cannot replace the program. */
+  refuses?: string;
+}
+
+const chosenVersion = 'ToolHive chooses the version of Node.js or Python itself';
+const untilDashes = (words: readonly string[]): number => words.indexOf('--') + 1;
+const one = (): number => 1;
+
+/** By the words with which their command lines begin. */
+const wrappers: Readonly<Record<string, Wrapper>> = {
+  sudo: { flags: withValues('-u', '--user', '-g', '--group') },
+  env: {
+    flags: withValues('-u', '--unset', '-C', '--chdir'),
+    directory: (given) => valuesOf(given, '-C', '--chdir').at(-1),
+  },
+  exec: { flags: withValues('-a') },
+  nohup: {},
+  time: {},
+  setsid: {},
+  unbuffer: {},
+  nice: { flags: withValues('-n', '--adjustment') },
+  stdbuf: { flags: withValues('-i', '-o', '-e', '--input', '--output', '--error') },
+  caffeinate: { flags: withValues('-t', '-w') },
+  timeout: { flags: withValues('-k', '-s', '--kill-after', '--signal'), skips: one },
+  wsl: { flags: withValues('-d', '--distribution', '-u', '--user', '--cd') },
+
+  'fnm exec': { flags: withValues('--using', '--fnm-dir'), note: chosenVersion },
+  'nvm exec': {
+    skips: ([first = '']) => (/^(?:v?\d[\d.]*|lts(?:\/.+)?|node|default)$/.test(first) ? 1 : 0),
+    note: chosenVersion,
+  },
+  'volta run': { flags: withValues('--node', '--npm', '--yarn', '--pnpm'), note: chosenVersion },
+  ...rows(['mise exec', 'mise x', 'rtx exec', 'rtx x'], { skips: untilDashes, note: chosenVersion }),
+  ...rows(['asdf exec', 'nodenv exec', 'pyenv exec', 'goenv exec', 'corepack'], { note: chosenVersion }),
+  ...rows(['conda run', 'mamba run', 'micromamba run', 'pixi run'], {
+    flags: withValues('-n', '--name', '-p', '--prefix', '--cwd', '-e', '--environment', '--manifest-path'),
+    directory: (given) => valuesOf(given, '--cwd').at(-1),
+    note: chosenVersion,
+  }),
+  'direnv exec': {
+    skips: one,
+    note: 'the variables of .envrc are not set. Add those that the server needs with --env',
+  },
+
+  'cross-env': {},
+  'cross-env-shell': {},
+  ...rows(['dotenv', 'dotenv-cli'], {
+    flags: withValues('-e', '-f', '--file', '-v', '-p'),
+    files: (given) => filesOr('.env', valuesOf(given, '-e', '-f', '--file')),
+    env: (given) => valuesOf(given, '-v'),
+    skips: ([first]) => (first === 'run' ? 1 : 0),
+  }),
+  'env-cmd': {
+    flags: withValues('-f', '--file', '-e', '--environments', '-r', '--rc-file'),
+    files: (given) => filesOr('.env', valuesOf(given, '-f', '--file')),
+  },
+  'dotenvx run': {
+    flags: withValues('-f', '--env-file', '-e', '--env'),
+    files: (given) => filesOr('.env', valuesOf(given, '-f', '--env-file')),
+    env: (given) => valuesOf(given, '-e', '--env'),
+  },
+  'mcp-inspector': {
+    flags: withValues('-e'),
+    env: (given) => valuesOf(given, '-e'),
+    note: 'the MCP Inspector is not started. Use thv inspector for that',
+  },
+
+  ...rows(['op run', 'doppler run', 'infisical run', 'chamber exec', 'aws-vault exec', 'teller run'], {
+    flags: withValues('--env-file', '-p', '--project', '-c', '--config', '--env', '--path', '--account'),
+    skips: untilDashes,
+    refuses: 'passes secrets that ToolHive does not read',
+  }),
+};
+
+function rows(words: readonly string[], wrapper: Wrapper): Record<string, Wrapper> {
+  return Object.fromEntries(words.map((word) => [word, wrapper]));
+}
+
+function filesOr(usual: string, given: readonly string[]): string[] {
+  return given.length > 0 ? [...given] : [usual];
+}
+
+/** More programs around a command are none that a person writes. */
+const maxRounds = 20;
+
+/** The npm packages whose program is one of them, where it has another name. */
+const packages: Readonly<Record<string, string>> = {
+  '@dotenvx/dotenvx': 'dotenvx',
+  '@modelcontextprotocol/inspector': 'mcp-inspector',
+};
+
+/** The words of a program that an npm package contains and that starts another command, undefined for other commands. */
+function packagedWrapper(words: readonly string[]): readonly string[] | undefined {
+  if (!/^(?:npx|bunx|pnpx)$/.test(programOf(words))) return undefined;
+  const at = words.findIndex((word, index) => index > 0 && !/^(?:-y|--yes|-q|--quiet|--)$/.test(word));
+  const [, name = ''] = /^(@?[^@]+)/.exec(words[at] ?? '') ?? [];
+  const program = Object.hasOwn(packages, name) ? packages[name] : name;
+  const isKnown = /^(?:cross-env(?:-shell)?|dotenv(?:-cli)?|env-cmd|dotenvx|mcp-inspector)$/.test(
+    program ?? '',
+  );
+  return program !== undefined && isKnown ? [program, ...words.slice(at + 1)] : undefined;
+}
+
+/** Removes the programs and the assignments that only start a command: `env NAME=value`, `cmd /c`, `fnm exec`. */
+export function unwrap(all: readonly string[]): Unwrapped {
+  const unwrapped: Unwrapped = { words: all, env: {}, files: [], notes: [] };
+  for (let rounds = 0; rounds < maxRounds; rounds += 1) {
+    takeAssignments(unwrapped);
+    const { words } = unwrapped;
+    const packaged = packagedWrapper(words);
+    const found = findWrapper(packaged ?? words);
+    if (programOf(words) === 'cmd' && /^\/[a-z]$/i.test(words[1] ?? ''))
+      unwrapped.words = commandOfCmd(words.slice(1));
+    else if (found !== undefined) peel(unwrapped, found);
+    else break;
+  }
+  return { ...unwrapped, words: withoutPythonLauncher(unwrapped.words) };
+}
+
+function takeAssignments(unwrapped: Unwrapped): void {
+  let taken = 0;
+  for (const word of unwrapped.words) {
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? [];
+    if (name === undefined || value === undefined) break;
+    unwrapped.env[name] = value;
+    taken += 1;
+  }
+  unwrapped.words = unwrapped.words.slice(taken);
+}
+
+interface Found extends Wrapper {
+  name: string;
+  rest: readonly string[];
+}
+
+function findWrapper(words: readonly string[]): Found | undefined {
+  const program = programOf(words);
+  const [, second = ''] = words;
+  for (const name of [`${program} ${second}`, program]) {
+    if (!Object.hasOwn(wrappers, name)) continue;
+    return { ...wrappers[name], name, rest: words.slice(name === program ? 1 : 2) };
+  }
+  return undefined;
+}
+
+function peel(unwrapped: Unwrapped, { name, rest, flags = {}, skips, ...wrapper }: Found): void {
+  const { given, words } =
+    skips === untilDashes && rest.includes('--')
+      ? { given: [], words: rest.slice(untilDashes(rest)) }
+      : readOtherFlags(name, rest, flags, /^-/);
+  const command = skips === undefined || skips === untilDashes ? words : words.slice(skips(words));
+  unwrapped.words = command[0] === '--' ? command.slice(1) : command;
+  unwrapped.files.push(...(wrapper.files?.(given) ?? []));
+  unwrapped.directory = wrapper.directory?.(given) ?? unwrapped.directory;
+  for (const text of wrapper.env?.(given) ?? []) {
+    const [, variable, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+    if (variable !== undefined && value !== undefined) unwrapped.env[variable] = value;
+  }
+  if (wrapper.note !== undefined && !unwrapped.notes.includes(wrapper.note))
+    unwrapped.notes.push(wrapper.note);
+  if (wrapper.refuses !== undefined)
+    unwrapped.refusal ??= invalid(`${name} ${wrapper.refuses}`, {
+      hint: 'store each secret with thv secret set, and run the command after -- with --secret NAME,target=VARIABLE',
+    });
+}
+
+/** The command after `cmd /c`, which can be one text, with the commands of a shell. */
+function commandOfCmd(words: readonly string[]): readonly string[] {
+  const rest = words.slice(words.findIndex((word) => !/^\/[a-z]$/i.test(word)));
+  const [only = '', ...more] = rest;
+  const text = rest.join(' ');
+  if (text.includes('&&')) return ['sh', '-c', text];
+  return more.length > 0 ? rest : (wordsIn(only) ?? rest);
+}
+
+/** `py -3 X` and `python -m uv X`: the version does not matter here, and the module is a program. */
+function withoutPythonLauncher(all: readonly string[]): readonly string[] {
+  const program = programOf(all);
+  const words =
+    program === 'py' && /^-[23](?:\.\d+)?(?:-\d+)?$/.test(all[1] ?? '') ? ['py', ...all.slice(2)] : all;
+  const isModule = /^(?:python3?|py)$/.test(program) && words[1] === '-m';
+  return isModule && /^(?:uv|pipx|poetry|pdm|hatch)$/.test(words[2] ?? '') ? words.slice(2) : words;
+}
+
+/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
+export function programOf([word = '']: readonly string[]): string {
+  return win32
+    .basename(word)
+    .replace(/\.(cmd|exe)$/i, '')
+    .replace(/^(python3)\.\d+$/, '$1');
+}
