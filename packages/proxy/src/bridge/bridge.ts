@@ -26,6 +26,7 @@ import { TasksForModern } from './tasks/tasks-for-modern.ts';
 import { withTaskSupport } from './tasks/offers.ts';
 import { missingCapability } from './modern-result.ts';
 import { ModernRouter, deferred } from './modern-routing.ts';
+import { PendingReplies } from './pending-replies.ts';
 import { Seal } from '../sealing/seal.ts';
 import type { SealKeys } from '../sealing/seal.ts';
 import { ServerState } from './server-state.ts';
@@ -89,11 +90,6 @@ export interface OpenSession {
   process: 'own' | 'shared';
 }
 
-/** Something that waits, and must be kept alive in the meantime. */
-export interface KeepAlive {
-  keepAlive(): void;
-}
-
 /**
  * Connects clients to a server and supports all protocol versions. All modern clients share one connection, and
  * legacy clients share it too if the server keeps no state for them. Otherwise, and if the server may ask its client,
@@ -107,7 +103,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** The limits on messages from clients and servers. */
   readonly input: WorkloadInput;
   /** Requests whose connections must be kept alive. */
-  readonly pending: Set<KeepAlive> = new Set();
+  readonly pending = new PendingReplies();
   readonly #options: BridgeOptions;
   readonly #client: ClientIdentity;
   readonly #server: ServerState;
@@ -125,8 +121,6 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #legacy: LegacyRouter;
   readonly legacySupport: LegacySupport;
   readonly #modern: ModernRouter;
-  /** The requests that were pending at the last maintenance. */
-  #pendingBefore: readonly KeepAlive[] = [];
   readonly #maintenance: NodeJS.Timeout;
   /** The generation of the server, as soon as it is known. */
   #generation: ProtocolGeneration | undefined;
@@ -342,17 +336,8 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
-  /**
-   * Only for requests that were already pending at the last maintenance. Otherwise, chance would decide whether a quick
-   * answer is JSON or a stream.
-   */
-  #keepConnectionsAlive(): void {
-    for (const request of this.#pendingBefore) if (this.pending.has(request)) request.keepAlive();
-    this.#pendingBefore = [...this.pending];
-  }
-
   #maintain(): void {
-    this.#keepConnectionsAlive(); // first, so that abandoned ones are noticed
+    this.pending.keepAlive(); // first, so that abandoned ones are noticed
     const { abandonedMs } = this.#options.limits;
     for (const each of [this.#pool, this.connection]) each?.giveUpAbandoned(abandonedMs);
     this.#processes.maintain();

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { KeepAlive } from '../bridge/bridge.ts';
+import type { KeepAlive } from '../bridge/pending-replies.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
 import { onceClosed } from '../http/closing.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { raiseFault } from '@toolhive/contract/fault';
-import type { KeepAlive } from '../bridge/bridge.ts';
+import type { KeepAlive } from '../bridge/pending-replies.ts';
 import { replyText } from '../http/reply.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Aborter, AnswerHeaders } from '../transport/answer.ts';

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { messageOf, unsupported } from '@toolhive/contract/failure';
-import type { KeepAlive, OpenSession } from '../bridge/bridge.ts';
+import type { OpenSession } from '../bridge/bridge.ts';
+import type { KeepAlive } from '../bridge/pending-replies.ts';
 import { passInputResponses } from '../bridge/input-required.ts';
 import { batchVersion, readIncoming, refuseBatch } from '../endpoint/incoming.ts';
 import type { Incoming } from '../endpoint/incoming.ts';
