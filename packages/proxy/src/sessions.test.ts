@@ -264,14 +264,14 @@ describe('sessions with processes of their own', () => {
     });
     const [waiting, idle] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const [server, other] = [await test.serverOf(waiting), await test.serverOf(idle)];
-    const pending = waiting.postCall(1, 'hold');
+    const pending = await waiting.postCall(1, 'hold'); // has become a stream
     const [call] = await untilCalled(server, 'hold');
 
     nowMs = 1001;
     await expect.poll(() => other.isRunning, quick).toBe(false);
     server.send({ id: call?.id, result: { late: true } });
 
-    expect(await answerOf(await pending)).toMatchObject({ id: 1, result: { late: true } });
+    expect(await answerOf(pending)).toMatchObject({ id: 1, result: { late: true } });
   });
 
   test('of HTTP+SSE end their process with their stream', async () => {
