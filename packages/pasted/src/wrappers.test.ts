@@ -125,6 +125,10 @@ describe('a program around a command', () => {
     },
   );
 
+  test('without a command is a command line that is incomplete', () => {
+    expect(isCommandLine(['npx', '-y', 'cross-env', 'A=1'])).toBe(true);
+  });
+
   test('in a thousand layers is refused, and takes no time', async () => {
     const words = [
       ...Array.from({ length: 100_000 }, () => ['npx', 'cross-env', 'A=1']).flat(),
