@@ -32,10 +32,32 @@ export function readClientDocument(text: string, what: string): ClientDocument {
   const found = withoutRepeated(documents.flatMap(entriesIn));
   if (found.length === 0) {
     throw invalid(`${what} has no MCP servers`, {
-      hint: `ToolHive looks for ${[...everywhere, ...atTheTop, 'mcp.servers'].join(', ')}`,
+      hint:
+        documents.map(hintFor).find((hint) => hint !== undefined) ??
+        `ToolHive looks for ${[...everywhere, ...atTheTop, 'mcp.servers'].join(', ')}`,
     });
   }
   return { entries: uniqueNames(found), inputs: new Map(documents.flatMap(inputsIn)) };
+}
+
+/** What to do with another document that describes a server. Its values are quoted only if they are plain names. */
+function hintFor(document: unknown): string | undefined {
+  if (!isObject(document)) return undefined;
+  const { packages, manifest_version: manifest, dxt_version: older, services } = document;
+  const [first] = Array.isArray(packages) ? (packages as unknown[]) : [];
+  if (isObject(first)) {
+    const { registryType, registry_name: registry = registryType, identifier, name = identifier } = first;
+    const scheme = registry === 'npm' ? 'npx://' : registry === 'pypi' ? 'uvx://' : '';
+    const isPlain = typeof name === 'string' && /^[\w@./:-]{1,200}$/.test(name);
+    return `this is the entry of a registry. ${isPlain ? `Run its package: thv run ${scheme}${name}` : 'Run the package in it'}`;
+  }
+  if (Array.isArray(document['remotes']))
+    return 'this is the entry of a registry. Run the URL in it: thv run URL';
+  if (manifest !== undefined || older !== undefined)
+    return 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb';
+  return isObject(services)
+    ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
+    : undefined;
 }
 
 const maxDepth = 64;

@@ -137,7 +137,7 @@ describe('the servers of a configuration', () => {
     ['a port beyond the limit', { url: 'http://localhost:99999/sse' }],
     ['no URL', { url: 'not a url' }],
     ['another protocol', { url: 'ftp://example.com' }],
-    ['a wrong type', { command: 'npx', args: 'x' }],
+    ['a wrong type', { command: 'npx', args: { x: 1 } }],
     ['neither a command nor a URL', { comand: 'npx' }],
     ['a program that cannot run', { command: 'unknown-program' }],
     ['a web socket', { type: 'websocket', url: 'https://example.com' }],
@@ -235,5 +235,33 @@ describe('a hostile document', () => {
     expect(servers).toMatchObject([
       { request: { name: 'proto__', cmd_arguments: ['${__proto__}', '${constructor}'] } },
     ]);
+  });
+});
+
+describe('another document that describes a server is refused with what to do', () => {
+  test.each<[string, object, string]>([
+    [
+      'an entry of a registry',
+      { name: 'io.example/a', packages: [{ registryType: 'npm', identifier: '@scope/server' }] },
+      'thv run npx://@scope/server',
+    ],
+    [
+      'an earlier form of it',
+      { name: 'io.example/a', packages: [{ registry_name: 'pypi', name: 'server' }] },
+      'thv run uvx://server',
+    ],
+    [
+      'one with a name that is none',
+      { packages: [{ registryType: 'npm', identifier: 'x; rm -rf /' }] },
+      'Run the package in it',
+    ],
+    ['one of a remote server', { remotes: [{ url: 'https://mcp.example.com' }] }, 'thv run URL'],
+    ['the manifest of a bundle', { manifest_version: '0.3', server: { type: 'node' } }, 'thv run FILE.mcpb'],
+    ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],
+  ])('%s', async (_title, document, hint) => {
+    await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({
+      kind: 'invalid',
+      hint: expect.stringContaining(hint),
+    });
   });
 });

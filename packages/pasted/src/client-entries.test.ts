@@ -110,8 +110,61 @@ describe('an entry', () => {
   });
 
   test('with a wrong type is named without its value', async () => {
-    await expect(read({ command: 'npx', args: 'secret' })).rejects.toThrow(
+    await expect(read({ command: 'npx', args: { x: 'secret' } })).rejects.toThrow(
       /^invalid entry name: args has the wrong type$/,
     );
+  });
+
+  test('may have all arguments in one text', async () => {
+    const { request } = await read({ command: 'npx', args: "-y server --name 'a b'" });
+
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: ['--name', 'a b'] });
+  });
+
+  test.each([
+    [{ includeTools: ['one', 'two'] }],
+    [{ enabled_tools: ['one', 'two'] }],
+    [{ tools: ['one', 'two'] }],
+    [{ tools: { include: ['one', 'two'] } }],
+    [{ available_tools: ['one', 'two'] }],
+  ])('keeps the limit to some tools: %j', async (limit) => {
+    expect((await read({ command: 'npx', args: ['server'], ...limit })).request.tools).toEqual([
+      'one',
+      'two',
+    ]);
+  });
+
+  test.each([
+    [{ tools: ['*'] }],
+    [{ available_tools: [] }],
+    [{ tools: 'all' }],
+    [{ includeTools: null }],
+    [{ tools: { include: null } }],
+  ])('has all tools: %j', async (limit) => {
+    expect((await read({ command: 'npx', args: ['server'], ...limit })).request).not.toHaveProperty('tools');
+  });
+
+  test.each([
+    [{ excludeTools: ['drop'] }],
+    [{ disabled_tools: ['drop'] }],
+    [{ tools: { exclude: ['drop'] } }],
+  ])('says which tools clients can use now: %j', async (limit) => {
+    const { request, notes } = await read({ command: 'npx', args: ['server'], ...limit });
+
+    expect(request).not.toHaveProperty('tools');
+    expect(notes).toEqual([expect.stringContaining('clients can use all tools, also drop')]);
+  });
+
+  test.each([
+    [{ command: 'npx', args: ['server'], env_keys: ['TOKEN'] }, ['TOKEN']],
+    [{ command: 'npx', args: ['server'], env: { TOKEN: 'COPILOT_MCP_TOKEN' } }, ['TOKEN']],
+    [
+      { url: 'https://example.com/mcp', requestOptions: { headers: { 'X-Key': '${{ secrets.KEY }}' } } },
+      ['X-Key'],
+    ],
+  ])('asks for what its client keeps elsewhere: %j', async (raw, names) => {
+    const { needs } = await read(raw);
+
+    expect(needs.map(({ name }) => name)).toEqual(names);
   });
 });

@@ -44,11 +44,20 @@ export async function readClientEntry(
   const doubtful = server.doubts.map(
     ({ name: doubt }) => `the value of ${doubt} may be an example. If it is, replace it`,
   );
+  const { tools, withoutTools } = entry;
   return {
     ...server,
-    request: { ...server.request, name: workload },
-    notes: [...notes, ...server.notes, ...doubtful],
+    request: { ...server.request, ...(tools === undefined ? {} : { tools }), name: workload },
+    notes: [...notes, ...server.notes, ...doubtful, ...noteOn(withoutTools)],
   };
+}
+
+/** Without the list of all tools, the others cannot be named. */
+function noteOn(withoutTools: readonly string[] | undefined): string[] {
+  if (withoutTools === undefined) return [];
+  return [
+    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the tools of the server`,
+  ];
 }
 
 /** The variables of an entry as its author would name them. Their values may contain placeholders. */

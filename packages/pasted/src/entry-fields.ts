@@ -2,6 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { innerKeys } from './client-document.ts';
 import { isObject } from './parse-document.ts';
+import { wordsIn } from './words.ts';
 
 /** An entry's fields, under the names that this product uses. */
 export interface EntryFields {
@@ -13,15 +14,31 @@ export interface EntryFields {
   url?: string | undefined;
   headers: Record<string, string>;
   type?: string | undefined;
+  /** The tools that the client uses. */
+  tools?: string[] | undefined;
+  /** The tools that the client does not use, although it uses all others. */
+  withoutTools?: string[] | undefined;
 }
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
 /** Null is absent, in lists and maps too. */
 const Text = Scalar.nullish().transform((value) => value ?? undefined);
+/** Some clients have all arguments in one text. */
 const Words = z
-  .array(Scalar.nullable())
+  .union([
+    Scalar.transform((text) => wordsIn(text) ?? [text]),
+    z.array(Scalar.nullable()).transform((words) => words.filter((word) => word !== null)),
+  ])
   .nullish()
-  .transform((words) => words?.filter((word) => word !== null));
+  .transform((words) => words ?? undefined);
+/** A list in another form belongs to another feature of its client. */
+const Tools = z
+  .array(z.string())
+  .optional()
+  .catch(undefined)
+  .transform((names) =>
+    names === undefined || names.length === 0 || names.includes('*') ? undefined : names,
+  );
 const Command = z
   .union([Scalar, z.array(Scalar.nullable()).transform((words) => words.filter((word) => word !== null))])
   .nullish();
@@ -76,6 +93,16 @@ const Entry = z
     headers: Texts,
     http_headers: Texts,
     requestInit: z.object({ headers: Texts }).nullish().catch(undefined),
+    requestOptions: z.object({ headers: Texts }).nullish().catch(undefined),
+    env_keys: z.array(z.string()).nullish().catch(undefined),
+    tools: z.union([z.object({ include: Tools, exclude: Tools }), Tools]),
+    includeTools: Tools,
+    enabledTools: Tools,
+    enabled_tools: Tools,
+    available_tools: Tools,
+    excludeTools: Tools,
+    disabledTools: Tools,
+    disabled_tools: Tools,
     env_http_headers: Texts,
     bearer_token_env_var: Text,
     type: Text,
@@ -85,7 +112,13 @@ const Entry = z
   .transform((entry): EntryFields => ({
     command: entry.command ?? entry.cmd ?? undefined,
     args: entry.args ?? entry.arguments,
-    env: { ...entry.env_vars, ...entry.environment, ...entry.envs, ...entry.env },
+    env: {
+      ...Object.fromEntries((entry.env_keys ?? []).map((name) => [name, `\${${name}}`])),
+      ...entry.env_vars,
+      ...entry.environment,
+      ...entry.envs,
+      ...entry.env,
+    },
     envFile: entry.envFile ?? entry.env_file,
     cwd: entry.cwd ?? entry.workingDirectory,
     url: [entry.url, entry.serverUrl, entry.httpUrl, entry.uri].find(
@@ -99,10 +132,22 @@ const Entry = z
         Object.entries(entry.env_http_headers).map(([header, variable]) => [header, `\${${variable}}`]),
       ),
       ...entry.requestInit?.headers,
+      ...entry.requestOptions?.headers,
       ...entry.http_headers,
       ...entry.headers,
     },
     type: entry.type ?? entry.transport ?? entry.transportType,
+    tools:
+      entry.includeTools ??
+      entry.enabledTools ??
+      entry.enabled_tools ??
+      entry.available_tools ??
+      (Array.isArray(entry.tools) ? entry.tools : entry.tools?.include),
+    withoutTools:
+      entry.excludeTools ??
+      entry.disabledTools ??
+      entry.disabled_tools ??
+      (Array.isArray(entry.tools) ? undefined : entry.tools?.exclude),
   }));
 
 /** Reads the fields of an entry. Throws `invalid` without the values. */

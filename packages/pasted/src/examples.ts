@@ -13,7 +13,8 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
     .find((part) => part !== undefined);
   if (inner !== undefined) return isRequest(inner) ? 'example' : 'doubtful';
   if (isRequest(text)) return 'example';
-  if (/^\$[A-Z_][A-Z0-9_]*$/.test(text)) return 'doubtful'; // some clients replace it, others do not
+  if (/^COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (/^\$(?:[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
   return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
     ? 'doubtful'
     : undefined;
