@@ -19,7 +19,7 @@ const screens = [
   ['/ui/add', 'Tells the weather.'],
   ['/ui/add?tab=package', 'Package or image'],
   ['/ui/add?tab=remote', 'URL of the remote server'],
-  ['/ui/add?tab=paste', 'Configuration of an MCP client'],
+  ['/ui/add?tab=paste', 'Configuration or command'],
   ['/ui/add/default/weather', 'Can reach only api.weather.example'],
   ['/ui/w/tester', 'Recent calls'],
   ['/ui/w/tester/access', 'no files'],

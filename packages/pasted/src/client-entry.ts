@@ -47,7 +47,11 @@ export async function readClientEntry(
   const { tools, withoutTools } = entry;
   return {
     ...server,
-    request: { ...server.request, ...(tools === undefined ? {} : { tools }), name: workload },
+    request: {
+      ...server.request,
+      ...(tools === undefined ? {} : { tools }),
+      ...(workload === '' ? {} : { name: workload }),
+    },
     notes: [...notes, ...server.notes, ...doubtful, ...noteOn(withoutTools)],
   };
 }

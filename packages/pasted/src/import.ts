@@ -1,8 +1,11 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import { readClientDocument } from './client-document.ts';
+import type { ClientDocument, RawEntry } from './client-document.ts';
 import { readInstallation } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
+import { readCommandText } from './command-text.ts';
+import { uniqueNames } from './entry-names.ts';
 import type { PastedFrom } from './pasted.ts';
 
 /** The document is external, so it can use neither the daemon's variables nor its files. */
@@ -14,37 +17,76 @@ const from: PastedFrom = {
   },
 };
 
-/** Converts a client's configuration, or an installation link. A problem with one server does not affect the others. */
+/**
+ * Converts a client's configuration, an installation link, or commands. A problem with one server does not affect the
+ * others.
+ */
 export async function previewImport(document: string): Promise<ImportPreview> {
   const { entries, inputs } =
-    readInstallation([document.trim()]) ?? readClientDocument(document, 'the document');
-  const servers = entries.map(async (entry) => {
-    const { name, workload, notes: named } = entry;
-    try {
-      const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
-      return {
-        name: name === '' ? workload : name,
-        request,
-        notes,
-        needs: needs.map(({ kind, name: need, description, secret, token }) => ({
-          kind,
-          name: need,
-          description,
-          secret,
-          ...(token === undefined ? {} : { token }),
-        })),
-      };
-    } catch (thrown) {
-      if (!(thrown instanceof ThvError)) throw thrown;
-      const { message: problem, hint } = thrown;
-      return {
-        name: name === '' ? workload : name,
-        notes: named,
-        needs: [],
-        problem,
-        ...(hint === undefined ? {} : { hint }),
-      };
-    }
+    readInstallation([document.trim()]) ??
+    commandsIn(document) ??
+    readClientDocument(document, 'the document');
+  const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs)));
+  return { servers: named(previews) };
+}
+
+type Preview = ImportPreview['servers'][number];
+
+function commandsIn(document: string): ClientDocument | undefined {
+  const entries = readCommandText(document);
+  return entries && { entries, inputs: new Map() };
+}
+
+async function previewOf(entry: RawEntry, inputs: ClientDocument['inputs']): Promise<Preview> {
+  const { name, workload, notes: found } = entry;
+  try {
+    const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
+    return {
+      name: name === '' ? workload : name,
+      request,
+      notes,
+      needs: needs.map(({ kind, name: need, description, secret, token }) => ({
+        kind,
+        name: need,
+        description,
+        secret,
+        ...(token === undefined ? {} : { token }),
+      })),
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof ThvError)) throw thrown;
+    const { message: problem, hint } = thrown;
+    return {
+      name: name === '' ? workload : name,
+      notes: found,
+      needs: [],
+      problem,
+      ...(hint === undefined ? {} : { hint }),
+    };
+  }
+}
+
+/** Names the servers of commands after what they run. */
+function named(previews: readonly Preview[]): Preview[] {
+  const known = previews.flatMap(({ name, request }) => (name === '' ? [] : [request?.name ?? name]));
+  const unnamed = previews.filter(({ name }) => name === '');
+  const found = unnamed.map(({ request }) => ({ name: nameOf(request), path: [], entry: {} }));
+  const names = uniqueNames(found, known);
+  return previews.map((preview) => {
+    const name = names[unnamed.indexOf(preview)]?.workload;
+    if (name === undefined) return preview;
+    const { request } = preview;
+    return { ...preview, name, ...(request === undefined ? {} : { request: { ...request, name } }) };
   });
-  return { servers: await Promise.all(servers) };
+}
+
+/** The name that a command gives, that of the host, or the last parts of the package or the image. */
+function nameOf(request: Preview['request']): string {
+  const { name, url = '', image = '' } = request ?? {};
+  const host = URL.parse(url)?.hostname.replace(/^(?:www|mcp|api)\.(?=.*\.)/, '');
+  const plain = image
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/^@/, '')
+    .replace(/[@#:].*$/, '');
+  return name ?? host ?? plain.split('/').filter(Boolean).slice(-2).join('-');
 }

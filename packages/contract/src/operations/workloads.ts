@@ -211,7 +211,7 @@ export const workloadOperations = {
     tag: 'workloads',
     access: 'write',
     command: 'none',
-    summary: 'Translate a client configuration into workloads',
+    summary: 'Translate a client configuration or commands into workloads',
     description: 'Runs nothing. To create a workload, send its request from the response.',
     body: ImportDocument,
     success: { status: 200, description: 'The servers in the document.', body: ImportPreview },

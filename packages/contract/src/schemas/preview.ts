@@ -45,25 +45,26 @@ export type WorkloadCheck = z.infer<typeof WorkloadCheck>;
 
 export const ImportDocument = z
   .object({
-    document: z
-      .string()
-      .min(1)
-      .max(500_000)
-      .meta({ description: 'The configuration of an MCP client, as JSON, YAML, or TOML text.' }),
+    document: z.string().min(1).max(500_000).meta({
+      description:
+        'The configuration of an MCP client, as JSON, YAML, or TOML text, an installation link, or commands and URLs, one in each line.',
+    }),
   })
   .meta({
     id: 'ImportDocument',
-    description: 'A client configuration to import.',
+    description: 'A client configuration, or commands, to import.',
     examples: [{ document: '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}' }],
   });
 
 const ImportedServer = z
   .object({
-    name: z.string().meta({ description: 'The name in the document.' }),
+    name: z
+      .string()
+      .meta({ description: 'The name in the document. For a command, a name for what it runs.' }),
     request: CreateWorkload.optional().meta({
       description: 'The request that runs the server as a workload. Absent if there is a problem.',
     }),
-    notes: z.array(z.string()).meta({ description: 'The differences from the client configuration.' }),
+    notes: z.array(z.string()).meta({ description: 'The differences from the document.' }),
     needs: z.array(Need),
     problem: z.string().optional().meta({ description: 'The reason why the server cannot be imported.' }),
     hint: z.string().optional(),

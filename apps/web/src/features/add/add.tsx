@@ -22,7 +22,7 @@ const tabs = [
   ['registry', 'Registry'],
   ['package', 'Package or image'],
   ['remote', 'Remote server'],
-  ['paste', 'Paste JSON'],
+  ['paste', 'Paste'],
 ] as const;
 
 /** The ways to add a server. */

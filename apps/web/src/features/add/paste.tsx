@@ -19,7 +19,7 @@ type Imported = ImportPreview['servers'][number];
 
 const example = '{ "mcpServers": { "time": { "command": "uvx", "args": ["mcp-server-time"] } } }';
 
-/** Converts a client configuration to workloads. */
+/** Converts a client configuration, or commands, to workloads. */
 export function Paste(): ReactNode {
   const [text, setText] = useState('');
   const [servers, setServers] = useState<readonly Imported[] | undefined>();
@@ -42,8 +42,8 @@ export function Paste(): ReactNode {
         }}
       >
         <AreaField
-          label="Configuration of an MCP client"
-          hint="JSON, YAML, or TOML with mcpServers, as READMEs show it. Nothing runs yet."
+          label="Configuration or command"
+          hint="What the README shows: a block with mcpServers, a command such as npx -y PACKAGE, or a URL. Nothing runs yet."
           className="json"
           isRequired
           placeholder={example}
@@ -54,8 +54,8 @@ export function Paste(): ReactNode {
           Continue
         </Action>
       </form>
-      {failure !== undefined && <Failure failure={failure} title="Cannot read the configuration" />}
-      {servers?.length === 0 && <p>The configuration contains no server.</p>}
+      {failure !== undefined && <Failure failure={failure} title="Cannot read the text" />}
+      {servers?.length === 0 && <p>The text contains no server.</p>}
       {servers?.map((server) => (
         <ImportedServer key={server.name} server={server} />
       ))}

@@ -117,7 +117,7 @@ function useCommands(): readonly Command[] {
       open('Add a server from the registry', '/add'),
       open('Add a package or an image', '/add?tab=package'),
       open('Add a remote server', '/add?tab=remote'),
-      open('Paste mcpServers JSON', '/add?tab=paste'),
+      open('Paste a configuration or a command', '/add?tab=paste'),
       open('Groups', '/groups'),
       open('Clients', '/clients'),
       open('Secrets', '/secrets'),
