@@ -143,3 +143,18 @@ test('the copied commands run the same workload', async () => {
     },
   });
 });
+
+test('a pasted command becomes a form, which asks for its variables', async () => {
+  await using world = await openWorld();
+  await using visited = await world.open('/ui/add?tab=paste');
+  const { page } = visited;
+  await page
+    .getByLabel('Configuration or command')
+    .fill('$ docker run -i --rm -e GITHUB_TOKEN ghcr.io/acme/notes --read-only');
+
+  await page.getByRole('button', { name: 'Continue' }).click();
+
+  await page.getByRole('heading', { name: 'acme-notes' }).waitFor();
+  expect(await page.getByLabel('Package or image').inputValue()).toBe('ghcr.io/acme/notes');
+  await page.getByText('GITHUB_TOKEN').first().waitFor();
+});

@@ -60,6 +60,19 @@ describe('a pasted text', () => {
     expect(await preview(text)).toMatchObject([{ problem: expect.stringMatching(problem) }]);
   });
 
+  test.each([
+    ['spaces', ' '.repeat(400_000)],
+    ['continued lines', 'npx server \\\n'.repeat(30_000)],
+    ['spaces after a prompt', `$${' '.repeat(400_000)}x`],
+    ['fences', '```\n'.repeat(100_000)],
+    ['assignments', `${'A=1 '.repeat(100_000)}npx server`],
+    ['programs around a program', 'nohup '.repeat(80_000)],
+  ])('of many %s is read in time', async (_title, text) => {
+    await previewImport(text).catch(() => {});
+
+    expect(text.length).toBeGreaterThan(100_000);
+  });
+
   test.each(['hello world', 'npx server\nhello world', 'npx server | cat', 'npx a\n'.repeat(51)])(
     'that is something else is no command: %j',
     async (text) => {

@@ -26,7 +26,7 @@ export function readCommandText(text: string): RawEntry[] | undefined {
 function linesOf(text: string): string[] {
   const [, , fenced] = /^(`{3,}|~{3,})[^\n]*\n(.*)\n\1$/s.exec(text.trim()) ?? [];
   return (fenced ?? text)
-    .replaceAll(/[ \t]+[\\^`][ \t]*\r?\n\s*/g, ' ') // continued on the next line
+    .replaceAll(/(?<![ \t])[ \t]+[\\^`][ \t]*\r?\n\s*/g, ' ') // continued on the next line
     .split(/\r?\n/)
     .map((line) => line.trim().replace(/^(?:[$%>]|PS [^>]*>)[ \t]+/, ''))
     .filter((line) => line !== '' && !line.startsWith('#'));
