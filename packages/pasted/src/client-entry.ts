@@ -102,7 +102,7 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   const inner: Scope = { ...scope, env: known, directory };
   const found: Open[] = [];
   const words = withNamedVariables(wordsOf(entry)).map((word) => {
-    const { text, open: places } = substitute(word, inner);
+    const { text, open: places } = substitute(withBraces(word), inner);
     found.push(...places);
     return text;
   });
@@ -135,6 +135,14 @@ function splitVariables(given: Readonly<Record<string, string>>, scope: Scope): 
     needs: second.needs,
     doubts: [...first.doubts, ...second.doubts],
   };
+}
+
+/** `$TOKEN` and `--token=$TOKEN`, which no server can mean as text: some clients and every shell replace them. */
+function withBraces(word: string): string {
+  return word.replace(
+    /(^|=)\$([A-Z_][A-Z0-9_]*)$/,
+    (_whole, before: string, name: string) => `${before}\${${name}}`,
+  );
 }
 
 /** `docker run -e ${TOKEN}`: its author means the variable, not a variable with the name of its value. */

@@ -55,6 +55,8 @@ describe('a placeholder outside of variables', () => {
       false,
     ],
     ['the project', npx('${workspaceFolder}/src'), 'workspaceFolder', '${workspaceFolder}', false],
+    ['an argument without braces', npx('--token', '$API_TOKEN'), 'API_TOKEN', '${API_TOKEN}', true],
+    ['the value of a flag without braces', npx('--region=$REGION'), 'REGION', '${REGION}', false],
   ])('is a question if its value is not known: %s', async (_title, entry, name, token, secret) => {
     const [server] = await previewOf({ mcpServers: { one: entry } });
 
@@ -64,6 +66,15 @@ describe('a placeholder outside of variables', () => {
     expect(JSON.stringify(answered)).toContain('answer');
     expect(JSON.stringify(answered)).not.toContain(token);
   });
+
+  test.each(['$5', '$', 'cost:$USD', '$lower', 'a$B', '$A$B', '$SCHEMA/x'])(
+    'stays as it is: %s',
+    async (text) => {
+      const [server] = await previewOf({ mcpServers: { one: npx(text) } });
+
+      expect(server).toMatchObject({ request: { cmd_arguments: [text] }, needs: [] });
+    },
+  );
 
   test.each([
     ['a URL', { url: 'https://${HOST}/mcp', env: { HOST: 'h.example.com' } }],
