@@ -42,7 +42,7 @@ export default defineConfig({
     // More than the two processors of the CI machine, because many tests wait for processes.
     maxWorkers: 3,
     sequence: { sequencer: SuiteBySuite },
-    globalSetup: ['packages/runtime/src/testing/engine-setup.ts'],
+    globalSetup: ['packages/runtime/src/testing/engine-setup.ts', 'e2e/testing/shared-servers.ts'],
     projects: [
       'apps/web/vitest.config.ts',
       ...suiteNames
