@@ -20,9 +20,13 @@ const polls: Partial<Record<SuiteName, object>> = {
   kubernetes: { poll: { ...expect.poll, interval: 300 } },
 };
 const parts: Partial<Record<SuiteName, ProvidedContext['part']>> = { unit: 'pure', engines: 'others' };
+/** Files that leave no process behind and change nothing global can share processes and loaded modules. */
+const shared = { isolate: false };
 const setUp: Partial<Record<SuiteName, object>> = {
-  // These files leave no process behind and change nothing global, so they can share processes and loaded modules.
-  unit: { setupFiles: [guard], isolate: false },
+  unit: { setupFiles: [guard], ...shared },
+  e2e: shared,
+  ui: shared,
+  kubernetes: shared,
   docs: { globalSetup: [site] },
   screenshots: { globalSetup: [site] },
 };
@@ -42,7 +46,7 @@ export default defineConfig({
     // More than the two processors of the CI machine, because many tests wait for processes.
     maxWorkers: 3,
     sequence: { sequencer: SuiteBySuite },
-    globalSetup: ['packages/runtime/src/testing/engine-setup.ts'],
+    globalSetup: ['packages/runtime/src/testing/engine-setup.ts', 'e2e/testing/shared-servers.ts'],
     projects: [
       'apps/web/vitest.config.ts',
       ...suiteNames

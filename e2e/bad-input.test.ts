@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
-import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
+import { makeUser, processesWith, serve, testPackage, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 describe('a mistake at the command line', () => {
@@ -36,7 +36,7 @@ describe('a mistake at the command line', () => {
     ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a workload name'],
     ['an unknown server', ['run', 'filesistem'], 4, 'the registry has no server filesistem'],
     ['an unknown package', ['run', 'npx://no-such-package-here'], 4, 'no-such-package-here'],
-    ['an unknown version', ['run', `${testServer}@99.0.0`], 4, '99.0.0'],
+    ['an unknown version', ['run', `npx://${testPackage}@99.0.0`], 4, '99.0.0'],
     [
       'an image without an engine',
       ['run', 'ghcr.io/example/server:1'],
@@ -111,7 +111,7 @@ describe('an installation', () => {
   test('that is given up with Ctrl-C leaves nothing', async () => {
     const registry = await occupyPort(); // accepts, and never answers
     await using user = await makeUser({ env: { npm_config_registry: `http://127.0.0.1:${registry.port}/` } });
-    const running = user.start('run', `${testServer}@1.0.0`);
+    const running = user.start('run', testServer);
     await until(() => running.stderr().includes('installing'));
 
     running.child.kill('SIGINT');

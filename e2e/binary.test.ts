@@ -73,7 +73,7 @@ describe('the single executable', () => {
   });
 
   test.skipIf(!isInstalled('bwrap'))('says that servers from npm need npm', async () => {
-    const { code, stderr } = await user.thv('run', testServer);
+    const { code, stderr } = await user.thv('run', 'npx://never-installed@1.0.0');
 
     expect(code).not.toBe(0);
     expect(stderr).toContain('Error: npm is not installed\nHint: install Node.js');

@@ -10,7 +10,7 @@ import { feed } from './testing/feed.ts';
 import { goodToken, installNgrok } from './testing/ngrok.ts';
 import { startCommand } from './testing/running.ts';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { makeUser, testPackage, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 /** The commands whose shapes were seen; in the end, all that have one. */
@@ -497,14 +497,14 @@ test.each([
 
 test('an import of a client configuration', async () => {
   const file = join(user.home, 'client.json');
-  const entry = { command: 'npx', args: ['-y', testServer.replace('npx://', ''), 'echo'] };
+  const entry = { command: 'npx', args: ['-y', testPackage, 'echo'] };
   await writeFile(file, JSON.stringify({ mcpServers: { imported: entry } }));
 
   const dry = await jsonOf(`import ${file} --dry-run`);
   const done = await jsonOf(`import ${file}`);
   await user.mustThv('rm', 'imported');
 
-  const command = `thv run --name imported ${testServer} -- echo`;
+  const command = `thv run --name imported npx://${testPackage} -- echo`;
   expect(dry).toEqual([{ name: 'imported', done: true, command }]);
   expect(done).toEqual([{ name: 'imported', done: true, url }]);
 });

@@ -5,10 +5,9 @@ import { apiClient } from '@toolhive/api/testing/api-client';
 import { proves } from '@toolhive/testing/promises';
 import { startCommand } from './testing/running.ts';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { makeUser, testPackage, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
-const npmPackage = testServer.replace('npx://', '');
 const credential = 'a-credential-of-a-test';
 
 let user: User;
@@ -18,7 +17,7 @@ beforeAll(async () => {
   await mkdir(join(user.home, '.config/toolhive'), { recursive: true });
   const server = (repository_url: string) => ({
     description: 'A server for tests.',
-    image: testServer,
+    image: `npx://${testPackage}`,
     transport: 'stdio',
     args: ['echo'],
     repository_url,
@@ -56,7 +55,7 @@ describe('a pasted command', () => {
       'pasted',
       'npx',
       '-y',
-      npmPackage,
+      testPackage,
       'echo',
       '--help',
       '--name',
@@ -66,7 +65,7 @@ describe('a pasted command', () => {
     const runConfig = await runConfigOf('pasted');
     await user.mustThv('rm', 'pasted');
     expect(runConfig).toMatchObject({
-      image: expect.stringMatching(new RegExp(`^${testServer}@`)),
+      image: expect.stringMatching(new RegExp(`^npx://${testPackage}@`)),
       cmd_args: ['echo', '--help', '--name', 'other'],
       permission_profile: { name: 'public' },
     });
@@ -74,7 +73,7 @@ describe('a pasted command', () => {
 
   test('has its credentials stored as secrets, or says how', async () => {
     proves('cli.paste.credentials');
-    const words = [`API_KEY=${credential}`, 'MODE=fast', 'npx', '-y', npmPackage, 'echo'];
+    const words = [`API_KEY=${credential}`, 'MODE=fast', 'npx', '-y', testPackage, 'echo'];
 
     const plain = await user.thv('run', '--name', 'plain', ...words);
     const stored = await user.thv('run', '--name', 'stored', '--store-secrets', ...words);
@@ -82,7 +81,7 @@ describe('a pasted command', () => {
     await user.mustThv('rm', 'plain', 'stored');
 
     expect(plain.stderr).toContain(
-      `thv rm plain && thv secret set plain-API_KEY && thv run --name plain --env MODE=fast --secret plain-API_KEY,target=API_KEY ${testServer} -- echo`,
+      `thv rm plain && thv secret set plain-API_KEY && thv run --name plain --env MODE=fast --secret plain-API_KEY,target=API_KEY npx://${testPackage} -- echo`,
     );
     expect(runConfig).toMatchObject({
       env_vars: { MODE: 'fast' },
@@ -93,7 +92,7 @@ describe('a pasted command', () => {
   });
 
   test('asks at a terminal before it stores a credential', async () => {
-    const words = ['run', '--name', 'asked', `API_KEY=${credential}`, 'npx', npmPackage, 'echo'];
+    const words = ['run', '--name', 'asked', `API_KEY=${credential}`, 'npx', testPackage, 'echo'];
     const terminal = openTerminal(user, words);
 
     await terminal.shows(/Store API_KEY as a secret\? \[Y\/n\]/);
@@ -158,11 +157,11 @@ describe('thv import', () => {
   const servers = {
     echo: {
       command: 'npx',
-      args: ['-y', npmPackage, 'echo'],
+      args: ['-y', testPackage, 'echo'],
       env: { API_KEY: credential, MODE: '${env:MODE_OF_TEST}' },
     },
     'bad one': { command: 'docker', args: ['run', '--privileged', 'example/server'] },
-    off: { command: 'npx', args: [npmPackage], disabled: true },
+    off: { command: 'npx', args: [testPackage], disabled: true },
   };
 
   test('runs the servers of a client, and tells of those that it cannot run', async () => {
@@ -180,7 +179,7 @@ describe('thv import', () => {
     await user.mustThv('rm', 'echo');
 
     expect(dry.stdout).toBe(
-      `thv run --name echo --env MODE=fast --secret echo-API_KEY,target=API_KEY ${testServer} -- echo\n`,
+      `thv run --name echo --env MODE=fast --secret echo-API_KEY,target=API_KEY npx://${testPackage} -- echo\n`,
     );
     expect([code, stdout]).toEqual([2, expect.stringMatching(/^echo runs at http:\S+\n$/)]);
     expect(stderr).toContain('skipped off: it is disabled');
@@ -195,7 +194,7 @@ describe('thv import', () => {
     const project = join(user.home, 'my project');
     await mkdir(join(project, '.vscode'), { recursive: true });
     await writeFile(join(project, 'values.env'), `export QUOTED="a b"\nINLINE=x # note\nLINES='1\n2'\n`);
-    const entry = { command: 'npx', args: [npmPackage, 'echo', '${workspaceFolderBasename}'] };
+    const entry = { command: 'npx', args: [testPackage, 'echo', '${workspaceFolderBasename}'] };
     const file = join(project, '.vscode/mcp.json');
     await writeFile(
       file,
@@ -205,13 +204,13 @@ describe('thv import', () => {
     const dry = await user.thv('import', file, '--dry-run');
 
     expect(dry.stdout).toBe(
-      `thv run --name one --env 'QUOTED=a b' --env INLINE=x --env 'LINES=1\n2' ${testServer} -- echo 'my project'\n`,
+      `thv run --name one --env 'QUOTED=a b' --env INLINE=x --env 'LINES=1\n2' npx://${testPackage} -- echo 'my project'\n`,
     );
   });
 
   test('asks at a terminal for placeholders, and whether values are examples', async () => {
     const file = join(user.home, 'open.json');
-    const args = [npmPackage, 'echo', '--org=${input:org}'];
+    const args = [testPackage, 'echo', '--org=${input:org}'];
     const env = { COMPANY: 'your-company', KEY: 'Bearer ${KEY_OF_TEST}' };
     await writeFile(file, JSON.stringify({ servers: { open: { command: 'npx', args, env } } }));
     const terminal = openTerminal(user, ['import', file, '--store-secrets']);

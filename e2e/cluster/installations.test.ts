@@ -14,7 +14,7 @@ describeCluster('two installations in one cluster', () => {
     await grantPermissions(cluster);
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
-  const { apply, waitFor, field } = objectsOf({ kubectl: (args, input) => cluster.kubectl(args, input) });
+  const { apply, waitFor, field } = objectsOf(() => cluster);
 
   /** Starts an operator with a token of its own, by which the audit log knows its writes. */
   async function install(name: string, scope: readonly string[]) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { readFields } from './object-fields.ts';
 import { describeOperator, server } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
 
@@ -44,6 +45,27 @@ describeOperator('MCPServer', (world) => {
     // Each further generation would have replaced the pods once more.
     for (const workload of ['deployment/weather', 'statefulset/weather'])
       expect(await field(namespace, workload, '{.metadata.generation}')).toBe('1');
+  });
+
+  test.each([
+    ['mcpserver/read', "{.status.phase}: {.status.conditions[?(@.type=='Ready')].reason}"],
+    ['mcpserver/read', '{.status.conditions[?(@.type!="Ready")].type}'],
+    ['mcpserver/read', '{.spec}{.nothing}{.metadata.finalizers[*]}{.nothing[0].name}'],
+    ['deployment/read', '{.spec.template.spec.containers[0].args} {.spec.replicas}'],
+    ['deployment/read', '{.metadata.ownerReferences[?(@.controller==true)].name}'],
+    ['deployment/read', '{.spec.template.metadata.annotations.toolhive\\.stacklok\\.dev/runconfig-checksum}'],
+    ['networkpolicies', '{.items[*].metadata.name}'],
+    ['mcpservers', "{.items[?(@.status.phase!='Failed')].metadata.name}"],
+  ])('the tests read %s like kubectl: %s', async (object, path) => {
+    await apply('default', server('read', http));
+    await waitFor('default', 'mcpserver/read');
+
+    const read = await readFields(world.cluster.client, 'default', object, path);
+
+    expect(read).toBe(
+      await world.cluster.kubectl(['get', '-n', 'default', object, '-o', `jsonpath=${path}`]),
+    );
+    expect(read).not.toBe('');
   });
 
   test('a settled server is not written again, not even by a new operator', async () => {

@@ -119,7 +119,7 @@ describeCluster('a migration from the original operator', () => {
   }
 
   test('shows the objects without an owner, adopts them on request, and the operator takes over', async () => {
-    const { apply, waitFor, field, condition } = objectsOf(cluster);
+    const { apply, waitFor, field, condition } = objectsOf(() => cluster);
     const namespace = await cluster.namespace({ 'pod-security.kubernetes.io/enforce': 'privileged' });
     await apply(namespace, server('fetch', { transport: 'streamable-http', targetPort: 8080 }));
     await writeOriginal(namespace, 'fetch');
@@ -202,7 +202,7 @@ describeCluster('a migration from the original operator', () => {
   }
 
   test('on the way back, the original can write all its objects, its pods are not isolated, and nothing stays', async () => {
-    const { apply, waitFor, field } = objectsOf(cluster);
+    const { apply, waitFor, field } = objectsOf(() => cluster);
     const namespace = await cluster.namespace({ 'pod-security.kubernetes.io/enforce': 'privileged' });
     const http = { transport: 'streamable-http', targetPort: 8080 };
     await apply(
@@ -281,7 +281,7 @@ describeCluster('a migration from the original operator', () => {
   });
 
   test('leaves objects of other programs and of other owners alone', async () => {
-    const { apply, field } = objectsOf(cluster);
+    const { apply, field } = objectsOf(() => cluster);
     const namespace = await cluster.namespace();
     const foreign = {
       apiVersion: 'v1',

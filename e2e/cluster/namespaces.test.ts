@@ -13,7 +13,7 @@ describeCluster('an operator that cannot read everything', () => {
     await grantPermissions(cluster);
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
-  const { apply, waitFor } = objectsOf({ kubectl: (args, input) => cluster.kubectl(args, input) });
+  const { apply, waitFor } = objectsOf(() => cluster);
 
   test('names the missing definitions in its log and its readiness, and starts when they are installed', async () => {
     const namespace = await cluster.namespace();

@@ -2,6 +2,7 @@
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane, ControlPlaneOptions } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll } from 'vitest';
+import { readFields } from './object-fields.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
@@ -29,29 +30,28 @@ export interface ClusterObjects {
   runConfig: (namespace: string, name: string) => Promise<Record<string, unknown>>;
 }
 
-/** Works with the objects of a cluster through kubectl. */
-export function objectsOf({ kubectl }: Pick<ControlPlane, 'kubectl'>): ClusterObjects {
+/** Works with the objects of a cluster, which starts later. Reading starts kubectl only where it must. */
+export function objectsOf(cluster: () => Pick<ControlPlane, 'kubectl' | 'client'>): ClusterObjects {
+  const read = async (namespace: string, object: string, path: string): Promise<string> => {
+    const { client, kubectl } = cluster();
+    const found = await readFields(client, namespace, object, path);
+    return found ?? kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]);
+  };
   const field = (namespace: string, object: string, path: string): Promise<string> =>
-    kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]).catch(() => '');
+    read(namespace, object, path).catch(() => '');
   return {
     apply: (namespace, ...manifests) =>
-      kubectl(['apply', '-n', namespace, '-f', '-'], manifests.join('\n---\n')),
+      cluster().kubectl(['apply', '-n', namespace, '-f', '-'], manifests.join('\n---\n')),
     waitFor: (namespace, object, condition = 'condition=Ready') =>
-      kubectl(['wait', '-n', namespace, `--for=${condition}`, object, '--timeout=60s']),
+      cluster().kubectl(['wait', '-n', namespace, `--for=${condition}`, object, '--timeout=60s']),
     field,
     condition: (namespace, object, type) =>
       field(namespace, object, `{.status.conditions[?(@.type=='${type}')].reason}`),
     runConfig: async (namespace, name) =>
-      JSON.parse(
-        await kubectl([
-          'get',
-          '-n',
-          namespace,
-          `configmap/${name}-runconfig`,
-          '-o',
-          'jsonpath={.data.runconfig\\.json}',
-        ]),
-      ) as Record<string, unknown>,
+      JSON.parse(await read(namespace, `configmap/${name}-runconfig`, '{.data.runconfig\\.json}')) as Record<
+        string,
+        unknown
+      >,
   };
 }
 
@@ -87,7 +87,7 @@ export function describeOperator(
       return part;
     };
     tests({
-      ...objectsOf({ kubectl: (args, input) => started(cluster).kubectl(args, input) }),
+      ...objectsOf(() => started(cluster)),
       get cluster() {
         return started(cluster);
       },

@@ -25,7 +25,7 @@ describeCluster('the operator', () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  const objects = objectsOf({ kubectl: (args, input) => cluster.kubectl(args, input) });
+  const objects = objectsOf(() => cluster);
   const { apply, condition, field, waitFor } = objects;
   const conditions = (namespace: string, object: string): Promise<string> =>
     field(namespace, object, '{range .status.conditions[*]}{.type}={.status} {end}');

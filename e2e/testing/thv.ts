@@ -7,6 +7,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
+import { shareTestServers } from './shared-servers.ts';
 
 /** The root of the repository. */
 export const root = new URL('../../', import.meta.url).pathname;
@@ -45,8 +46,11 @@ interface Started {
   ended: Promise<number | null>;
 }
 
-/** How a test asks for the test servers. */
-export const testServer = 'npx://toolhive-test-servers';
+/** The npm package with the test servers. */
+export const testPackage = 'toolhive-test-servers';
+
+/** How a test asks for the test servers. Without a version, each new workload starts npm to look for the newest one. */
+export const testServer = `npx://${testPackage}@1.0.0`;
 
 /** A folder that npm fills once for all tests; the servers in it never change. */
 const sharedCache = join(root, '.cache/npm');
@@ -73,6 +77,8 @@ export async function makeUser({
   const home = await mkdtemp(join(tmpdir(), 'thv-user-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
   const registry = opened.use(await openNpmRegistry([join(root, 'packages/test-servers')]));
+  // The same version can have another content in another registry.
+  if (!Object.hasOwn(changes, 'npm_config_registry')) await shareTestServers(home);
   const env: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
     HOME: home,

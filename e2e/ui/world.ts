@@ -182,7 +182,7 @@ export async function storeWorkloads({ home }: User, amount: number): Promise<vo
       container_name: name,
       host: '127.0.0.1',
       port: 20_000 + index,
-      image: `${testServer}@1.0.0`,
+      image: testServer,
       transport: 'stdio',
       group: 'default',
       runtime: 'process',

@@ -14,7 +14,7 @@ interface Line {
 const rank: Record<Risk, number> = { high: 0, medium: 1, low: 2 };
 const labels: Record<Risk, string> = { high: 'High risk', medium: 'Medium', low: 'Low' };
 
-/** The permissions of a server in words, the most dangerous first. */
+/** What a server may access, in words, the most dangerous first. */
 export function PermissionList({ permissions }: { permissions: Permissions }): ReactNode {
   return <Lines lines={linesOf(permissions)} warnings={permissions.warnings} />;
 }

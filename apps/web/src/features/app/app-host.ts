@@ -23,7 +23,7 @@ export type Question =
   | { kind: 'message'; text: string };
 
 export interface AppHostOptions {
-  /** The tool that was called, and all tools of the workload. */
+  /** The tool that was called, and all tools that the workload has. */
   tool: ListedTool;
   tools: readonly ListedTool[];
   args: Values;

@@ -70,7 +70,7 @@ export function Tester({
 }: {
   workload: string;
   item: Item;
-  /** All tools of the workload, which the app of a tool may call. */
+  /** All tools that the workload has, which the app of a tool may call. */
   tools: readonly ListedTool[];
 }): ReactNode {
   const schema = schemaOf(item);
