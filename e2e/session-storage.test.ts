@@ -87,7 +87,8 @@ async function callAndDisconnect(client: RawClient, id: number, ms: number): Pro
   const call = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
   let first = '';
   const onMessage = (): void => over.abort();
-  const onEventId = (eventId: string): void => void (first = eventId);
+  // The next event can arrive in the same piece.
+  const onEventId = (eventId: string): void => void (first = over.signal.aborted ? first : eventId);
   await client.send('POST', call, {}, { onEventId, onMessage, signal: over.signal }).catch(() => {});
   return first;
 }
