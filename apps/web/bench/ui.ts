@@ -5,13 +5,13 @@ import { buildCli } from '../../../scripts/build.ts';
 import { firstViews } from './first-views.ts';
 import { followedLog } from './followed-log.ts';
 import { interactions } from './interactions.ts';
-import { judgedScreens } from './judged-screens.ts';
+import { screenScores } from './judged-screens.ts';
 import { builtFiles } from './built-files.ts';
 
 const parts: Record<string, () => Promise<Section['rows']>> = {
   files: builtFiles,
   'first-views': firstViews,
-  lighthouse: judgedScreens,
+  lighthouse: screenScores,
   interactions,
   log: followedLog,
 };
