@@ -7,6 +7,7 @@ import { followedLog } from './followed-log.ts';
 import { interactions } from './interactions.ts';
 import { screenScores } from './judged-screens.ts';
 import { builtFiles } from './built-files.ts';
+import { searches } from './searches.ts';
 
 const parts: Record<string, () => Promise<Section['rows']>> = {
   files: builtFiles,
@@ -14,6 +15,7 @@ const parts: Record<string, () => Promise<Section['rows']>> = {
   lighthouse: screenScores,
   interactions,
   log: followedLog,
+  searches,
 };
 const chosen = process.argv.slice(2);
 const mistakes = chosen.filter((word) => !Object.hasOwn(parts, word));
