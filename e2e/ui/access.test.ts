@@ -126,6 +126,21 @@ test('a private address is allowed where every public host is, and no button lea
   await dialog(page).waitFor({ state: 'detached' });
 });
 
+test('the dialog for access is left without a keyboard, and nothing changes', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester/access', { viewport: { width: 390, height: 844 } });
+  const { page } = visited;
+  const dialog = page.getByRole('dialog', { name: 'Access to files' });
+
+  await page.getByRole('button', { name: 'Change files' }).click();
+  await dialog.getByLabel('Path on this machine 1').fill('/srv');
+  await dialog.getByRole('button', { name: 'Discard' }).click();
+
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('no files').waitFor();
+});
+
 test('several tools are hidden with one restart, after the user has seen the change', async () => {
   await using world = await openWorld();
   await world.run('tester');

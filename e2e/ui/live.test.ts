@@ -77,6 +77,23 @@ test('a daemon that is killed leaves a page that can be read, and the page finds
   await expect.poll(() => page.getByRole('button', { name: /(Stop|Start) tester/ }).isDisabled()).toBe(false);
 });
 
+test('a screen that is first opened while the daemon is gone appears when the daemon is back', async () => {
+  await using world = await openWorld();
+  const port = new URL(world.base).port;
+  await using visited = await world.open();
+  const { page } = visited;
+  await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+
+  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await page.getByText('The daemon does not respond').waitFor();
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+
+  await page.getByText('It appears when the daemon responds again').waitFor();
+  expect(await page.locator('main').innerText()).not.toContain('module');
+  await using _successor = await serve(world.user, '--port', port);
+  await page.getByRole('heading', { name: 'Settings' }).waitFor();
+});
+
 test('an installation is visible in every tab', async () => {
   await using world = await openWorld();
   await using one = await world.open('/ui/add?tab=package');
@@ -151,7 +168,7 @@ test('settings that were changed elsewhere are not overwritten', async () => {
 
   await save.click();
 
-  await page.getByText('workload tester has changed since you read it').waitFor();
+  await page.getByText('tester has changed since you read it').waitFor();
   const after = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
   expect(after['env_vars']).toEqual({ COLOR: 'red' });
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { makeUser } from '../testing/thv.ts';
-import { openPage, useBrowser } from './world.ts';
+import { openPage, useBrowser, violations } from './world.ts';
 
 useBrowser();
 
@@ -52,7 +52,11 @@ test('without a sign-in, the page says what to do', async () => {
 
   await using visited = await openPage(address.origin, '/ui/');
 
-  await visited.page.getByText('Sign in to use this page').waitFor();
+  const { page } = visited;
+  await page.getByRole('heading', { name: 'Sign in to use this page' }).waitFor();
+  // One message, and no screen that fails or offers what cannot be done.
+  expect(await page.locator('main').innerText()).not.toMatch(/Cannot load|Add a server/);
+  expect(await violations(page)).toEqual([]);
 });
 
 test('a code from a terminal signs in, and a tab that was open before continues by itself', async () => {

@@ -67,7 +67,32 @@ export async function interactions(): Promise<Section['rows']> {
     const text = `${milliseconds(middle)} of ${milliseconds(maxMs)} (longest ${milliseconds(Math.max(...longest))})`;
     rows.push([`With ${amount} workloads: ${name}`, { text, holds: middle <= maxMs }, '–']);
   }
+  rows.push(await scrolled(page));
   return rows;
+}
+
+const maxTaskMs = 50;
+const maxElements = 3_000;
+
+/** The longest task of the page while somebody scrolls through the whole list. */
+async function scrolled(page: Page): Promise<Section['rows'][number]> {
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(globalThis, { tasks });
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) tasks.push(duration);
+    }).observe({ type: 'longtask' });
+  });
+  await page.mouse.move(640, 500);
+  const last = page.getByRole('link', { name: `server-${amount - 1}`, exact: true });
+  while (!(await last.isVisible())) await page.mouse.wheel(0, 400);
+  // Tasks of 50 ms or less are not reported.
+  const tasks = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks);
+  const longest = Math.max(0, ...tasks);
+  const elements = await page.evaluate(() => document.querySelectorAll('*').length);
+  const text = `${milliseconds(longest)} of ${milliseconds(maxTaskMs)}, ${elements} of ${maxElements} elements`;
+  const holds = longest <= maxTaskMs && elements <= maxElements;
+  return [`With ${amount} workloads: scroll, longest task over ${maxTaskMs} ms`, { text, holds }, '–'];
 }
 
 /** The longest interaction until now. Waits until the browser has reported it. */

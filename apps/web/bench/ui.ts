@@ -5,15 +5,17 @@ import { buildCli } from '../../../scripts/build.ts';
 import { firstViews } from './first-views.ts';
 import { followedLog } from './followed-log.ts';
 import { interactions } from './interactions.ts';
-import { judgedScreens } from './judged-screens.ts';
+import { screenScores } from './judged-screens.ts';
 import { builtFiles } from './built-files.ts';
+import { searches } from './searches.ts';
 
 const parts: Record<string, () => Promise<Section['rows']>> = {
   files: builtFiles,
   'first-views': firstViews,
-  lighthouse: judgedScreens,
+  lighthouse: screenScores,
   interactions,
   log: followedLog,
+  searches,
 };
 const chosen = process.argv.slice(2);
 const mistakes = chosen.filter((word) => !Object.hasOwn(parts, word));

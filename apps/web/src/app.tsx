@@ -5,11 +5,18 @@ import { Home } from './features/home/home.tsx';
 import { Shell } from './shell.tsx';
 import { Page } from './ui/page.tsx';
 import { Empty, Skeleton } from './ui/states.tsx';
+import { UnloadedScreen } from './ui/unloaded.tsx';
 
 const screen = <Name extends string>(
   load: () => Promise<Record<Name, () => ReactNode>>,
   name: Name,
-): ComponentType => lazy(async () => ({ default: (await load())[name] as ComponentType })); // it has no props
+): ComponentType =>
+  lazy(async () => {
+    const loaded = await load().catch((cause: unknown) => {
+      throw new UnloadedScreen(`${name} could not be loaded`, { cause });
+    });
+    return { default: loaded[name] as ComponentType }; // it has no props
+  });
 
 /** Every screen but the first one is loaded when it is opened. */
 const screens: Record<string, ComponentType> = {

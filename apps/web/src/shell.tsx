@@ -8,11 +8,12 @@ import { Palette } from './features/palette/palette.tsx';
 import { Shortcuts } from './features/palette/shortcuts.tsx';
 import { Icon } from './ui/drawing/icon.tsx';
 import { ago } from './ui/format.ts';
-import { DocumentationLink } from './ui/page.tsx';
+import { DocumentationLink, Page } from './ui/page.tsx';
 import { Failure } from './ui/states.tsx';
 import { CodeField } from './ui/code-field.tsx';
 import { CopyButton } from './ui/copy.tsx';
 import { Toasts } from './ui/toast-list.tsx';
+import { Unloaded, UnloadedScreen } from './ui/unloaded.tsx';
 
 const sections = [
   { path: '/', label: 'Servers', icon: 'workloads' },
@@ -31,6 +32,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const [location] = useLocation();
   const [open, setOpen] = useState<'palette' | 'shortcuts' | undefined>();
   const { connection } = useConnection();
+  const isSignedOut = useResource(workloads).error?.kind === 'unauthorized';
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
@@ -59,8 +61,14 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       <div className="shell">
         <Navigation key={location} section={section} onSearch={() => setOpen('palette')} />
         <main id="main" tabIndex={-1} data-offline={connection === 'lost'}>
-          <ConnectionBanner />
-          <Boundary key={location}>{children}</Boundary>
+          {isSignedOut ? (
+            <SignedOut />
+          ) : (
+            <>
+              <ConnectionBanner />
+              <Boundary key={location}>{children}</Boundary>
+            </>
+          )}
         </main>
       </div>
       <Toasts />
@@ -123,21 +131,23 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
+/** Instead of every screen, which could show nothing but its own failure. */
+function SignedOut(): ReactNode {
+  return (
+    <Page title="Sign in to use this page">
+      {signInFailure !== undefined && <Failure failure={failureOf(signInFailure)} title="Cannot sign in" />}
+      <p>A command on the machine of the daemon opens this page with a one-time code.</p>
+      <CodeField />
+    </Page>
+  );
+}
+
 /** Says that the daemon does not respond, and how old the data on the screen is. */
 function ConnectionBanner(): ReactNode {
   const { connection, lostAt } = useConnection();
-  const { at, error } = useResource(workloads);
+  const { at } = useResource(workloads);
   if (signInFailure !== undefined) {
     return <Failure failure={failureOf(signInFailure)} title="Cannot sign in" />;
-  }
-  if (error?.kind === 'unauthorized') {
-    return (
-      <div className="notice warning" role="alert">
-        <strong>Sign in to use this page</strong>
-        <p>A command on the machine of the daemon opens this page with a one-time code.</p>
-        <CodeField />
-      </div>
-    );
   }
   if (connection !== 'lost') return null;
   return (
@@ -165,6 +175,7 @@ class Boundary extends Component<{ children: ReactNode }, { fault: unknown }> {
   override render(): ReactNode {
     const { fault } = this.state;
     if (fault === undefined) return this.props.children;
+    if (fault instanceof UnloadedScreen) return <Unloaded />;
     return (
       <Failure
         failure={failureOf(fault)}

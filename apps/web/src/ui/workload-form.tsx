@@ -1,5 +1,5 @@
 import { useId } from 'react';
-import type { ReactNode } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
 import { groups, secrets } from '../api/resources.ts';
 import { useResource } from '../api/store.ts';
 import { AreaField, SelectField, TextField, useField } from './fields.tsx';
@@ -162,18 +162,12 @@ export function Variables({
   variables: readonly Variable[];
   onChange: (variables: readonly Variable[]) => void;
 }): ReactNode {
-  const { data } = useResource(secrets);
-  const stored = (data?.keys ?? []).map(({ key }) => key);
+  // Loaded only for secrets, because the request fails until secrets are set up.
   const needsStore = variables.some(({ kind }) => kind !== 'text');
   return (
     <fieldset>
       <legend>Environment variables and secrets</legend>
-      {needsStore && data?.provider.locked === true && (
-        <Notice kind="warning">
-          The encrypted file with the secrets is locked.
-          <SecretStore isLocked />
-        </Notice>
-      )}
+      {needsStore && <LockedSecrets />}
       {variables.map((variable, index) =>
         isBundleValue(variable) ? null : (
           <VariableRow
@@ -181,7 +175,6 @@ export function Variables({
             variable={variable}
             number={index + 1}
             pointer={pointerOfVariable(variables, index)}
-            stored={stored}
             onChange={(changes) => onChange(variables.with(index, { ...variable, ...changes }))}
             onRemove={() => onChange(variables.toSpliced(index, 1))}
           />
@@ -194,11 +187,35 @@ export function Variables({
   );
 }
 
+/** The field that unlocks the secrets, while they are locked. */
+function LockedSecrets(): ReactNode {
+  const { data } = useResource(secrets);
+  if (data?.provider.locked !== true) return undefined;
+  return (
+    <Notice kind="warning">
+      The encrypted file with the secrets is locked.
+      <SecretStore isLocked />
+    </Notice>
+  );
+}
+
+/** The choice of a stored secret. */
+function StoredSecret(attributes: ComponentProps<'select'>): ReactNode {
+  const { data } = useResource(secrets);
+  return (
+    <select {...attributes}>
+      <option value="">Choose a secret</option>
+      {data?.keys.map(({ key }) => (
+        <option key={key}>{key}</option>
+      ))}
+    </select>
+  );
+}
+
 function VariableRow({
   variable: { name, kind, value, description, isRequired = false, isFixed = false },
   number,
   pointer,
-  stored,
   onChange,
   onRemove,
 }: {
@@ -206,8 +223,6 @@ function VariableRow({
   /** Starts at 1. */
   number: number;
   pointer: string | undefined;
-  /** The names of the stored secrets. */
-  stored: readonly string[];
   onChange: (changes: Partial<Variable>) => void;
   onRemove: () => void;
 }): ReactNode {
@@ -248,17 +263,12 @@ function VariableRow({
           ))}
         </select>
         {kind === 'stored' ? (
-          <select
+          <StoredSecret
             {...attributes}
             aria-label={`Secret for ${label}`}
             value={value}
             onChange={({ target }) => onChange({ value: target.value })}
-          >
-            <option value="">Choose a secret</option>
-            {stored.map((key) => (
-              <option key={key}>{key}</option>
-            ))}
-          </select>
+          />
         ) : (
           <input
             {...attributes}

@@ -1,4 +1,5 @@
-import { ThvError, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
+import { workloadNotFound } from '@toolhive/contract/fixes';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -245,8 +246,7 @@ export class Supervisor implements AsyncDisposable {
    */
   #serially(operation: () => Promise<void>): Promise<void> {
     if (this.#isOver) return Promise.reject(unavailable('the daemon is shutting down'));
-    if (this.#removal !== undefined)
-      return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
+    if (this.#removal !== undefined) return Promise.reject(workloadNotFound(this.#runConfig.name));
     return this.#operations.run(operation);
   }
 

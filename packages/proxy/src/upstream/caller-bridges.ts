@@ -88,7 +88,7 @@ export class CallerBridges {
 
   close(): void {
     clearInterval(this.#sweeping);
-    this.disconnect('the workload was stopped');
+    this.disconnect('the server was stopped');
   }
 
   #sweep(unusedSinceMs: number): void {

@@ -221,19 +221,24 @@ function EditedAccess({
           </button>
         </div>
       ) : (
-        <Launch
-          draft={draft}
-          edited={name}
-          revision={revision}
-          failure={failure}
-          onFailure={setFailure}
-          isValid={() => form.current?.reportValidity() === true}
-          onDone={() => {
-            told(true);
-            refreshAccess(name);
-            onClose();
-          }}
-        />
+        <>
+          <Launch
+            draft={draft}
+            edited={name}
+            revision={revision}
+            failure={failure}
+            onFailure={setFailure}
+            isValid={() => form.current?.reportValidity() === true}
+            onDone={() => {
+              told(true);
+              refreshAccess(name);
+              onClose();
+            }}
+          />
+          <button type="button" onClick={onClose}>
+            Discard
+          </button>
+        </>
       )}
     </Form>
   );

@@ -160,6 +160,7 @@ test('a row is a card on a phone, with the name of each value', async () => {
   expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(360);
   for (const [index, { top }] of rows.entries())
     expect(top).toBeGreaterThanOrEqual(rows[index - 1]?.bottom ?? 0);
+  await expect.element(page.getByText('Select all')).toBeVisible();
   await page.getByRole('combobox', { name: 'Order of the list: Servers' }).selectOptions('calls');
 
   expect(names()).toEqual(['server-2', 'server-1', 'server-0']);

@@ -275,13 +275,16 @@ function SelectAll({
     if (input.current !== null) input.current.indeterminate = amount > 0 && !isAll;
   }, [amount, isAll]);
   return (
-    <input
-      ref={input}
-      type="checkbox"
-      checked={isAll}
-      aria-label={`Select all: ${label}`}
-      onChange={() => onChange(new Set(isAll ? [] : keys))}
-    />
+    <label className="select-all">
+      <input
+        ref={input}
+        type="checkbox"
+        checked={isAll}
+        aria-label={`Select all: ${label}`}
+        onChange={() => onChange(new Set(isAll ? [] : keys))}
+      />
+      <span>Select all</span>
+    </label>
   );
 }
 
