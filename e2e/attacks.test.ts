@@ -121,7 +121,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     const { code, stderr } = await run(user, 'hostile', `${project}:/project`, `${output}:/out`);
 
     expect(code).not.toBe(0);
-    expect(stderr).toContain(`${output} is inside ${project}, which hostile can write to`);
+    expect(stderr).toContain(`${output} is inside ${project}, which the workload hostile can write to`);
   });
 
   test.each(only(isSandbox))('gets nothing by replacing a directory itself', async () => {

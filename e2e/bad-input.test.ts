@@ -33,7 +33,7 @@ describe('a mistake at the command line', () => {
       2,
       'invalid --permission-profile: cannot read /no/such.json: file not found',
     ],
-    ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a server name'],
+    ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a workload name'],
     ['an unknown server', ['run', 'filesistem'], 4, 'the registry has no server filesistem'],
     ['an unknown package', ['run', 'npx://no-such-package-here'], 4, 'no-such-package-here'],
     ['an unknown version', ['run', `npx://${testPackage}@99.0.0`], 4, '99.0.0'],

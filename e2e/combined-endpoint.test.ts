@@ -64,7 +64,7 @@ test('chooses tools, and gives clients each workload again', async () => {
 
   expect(invalid.code).not.toBe(0);
   expect(invalid.stderr).toContain(
-    'a chosen tool is the name of a server, a slash, and the name of a tool, such as files/read_file',
+    'a chosen tool is the name of a workload, a slash, and the name of a tool, such as files/read_file',
   );
   expect(chosen).toBe('changed the group work\n');
   expect(info).toContain('Only endpoint of clients: combined\nChosen tools: one/echo\n');

@@ -267,7 +267,7 @@ test('a group of a project gets its endpoint, and a group with other workloads s
   await user.mustThv('down', path, '--yes');
   const later = await json<Group[]>(user, 'group', 'list');
 
-  const problem = 'other servers are in the group: own';
+  const problem = 'other workloads are in the group: own';
   expect(code).toBe(3);
   expect(result.groups).toMatchObject([
     { name: 'team', changed: true },
@@ -394,7 +394,7 @@ test('a remote server gets variables and stored secrets in its headers, and its 
     'own',
   );
   expect((await json<ProjectPlan>(user, 'up', own, '--dry-run')).servers[0]?.problem).toContain(
-    'leads to a server of ToolHive on this machine',
+    'leads to a workload of this machine',
   );
 });
 

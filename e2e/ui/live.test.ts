@@ -168,7 +168,7 @@ test('settings that were changed elsewhere are not overwritten', async () => {
 
   await save.click();
 
-  await page.getByText('tester has changed since you read it').waitFor();
+  await page.getByText('workload tester has changed since you read it').waitFor();
   const after = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
   expect(after['env_vars']).toEqual({ COLOR: 'red' });
 });

@@ -83,7 +83,7 @@ export class Adoptions {
       const { named } = await this.#find(scope);
       const unknown = (wanted ?? []).filter((name) => !named.some(({ workload }) => workload === name));
       if (unknown.length > 0) {
-        throw invalid(`no server to adopt would get the name ${unknown.join(', ')}`, {
+        throw invalid(`no server to adopt would become the workload ${unknown.join(', ')}`, {
           hint: 'see the names with thv adopt --dry-run',
         });
       }

@@ -198,7 +198,7 @@ describe('a workload', () => {
 
 describe('a mistake', () => {
   test.each([
-    ['a name that climbs', { name: '../x' }, /a server name/],
+    ['a name that climbs', { name: '../x' }, /a workload name/],
     ['a transport that is none', { transport: 'carrier-pigeon' }, /is not a transport/],
     ['a proxy mode that is none', { proxy_mode: 'loud' }, /is not a proxy mode/],
     ['a port out of range', { proxy_port: 70_000 }, /proxy_port/],
@@ -273,7 +273,7 @@ describe('a mistake', () => {
 
     const answer = await api.post(`${base}/workloads`, aWorkload());
 
-    expect([answer.status, answer.text.split('\n')[0]]).toEqual([409, 'echo already exists']);
+    expect([answer.status, answer.text.split('\n')[0]]).toEqual([409, 'workload echo already exists']);
   });
 
   test('in a port that is taken is answered with 400', async () => {

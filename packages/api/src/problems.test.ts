@@ -28,12 +28,12 @@ test('an error is plain text by default, and problem details on request', async 
   const problem = await problemOf(api, 'GET', '/api/v1beta/workloads/nothing');
 
   expect(plain.headers['content-type']).toBe('text/plain; charset=utf-8');
-  expect(plain.text).toMatch(/^nothing not found\n/);
+  expect(plain.text).toMatch(/^workload nothing not found\n/);
   expect(problem).toMatchObject({
     type: 'about:blank',
     title: 'Not Found',
     status: 404,
-    detail: 'nothing not found',
+    detail: 'workload nothing not found',
     kind: 'not-found',
     hint: 'run thv list --all to see all workloads',
     fixes: [{ label: 'Show all servers', operation: 'listWorkloads' }],
@@ -117,7 +117,9 @@ test('each wrong field of a body has a JSON pointer', async () => {
     '/name',
     '/secrets/0/target',
   ]);
-  expect(errors?.find(({ pointer }) => pointer === '/name')?.detail).toBe('a server name cannot contain ..');
+  expect(errors?.find(({ pointer }) => pointer === '/name')?.detail).toBe(
+    'a workload name cannot contain ..',
+  );
 });
 
 test('a wrong query parameter is named', async () => {

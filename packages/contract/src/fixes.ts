@@ -51,7 +51,7 @@ export const fixes = {
 /** The failure for a workload that does not exist, or that the caller may not see, which must not differ. */
 export function workloadNotFound(name: string): ThvError {
   return notFound(
-    `${name} not found`,
+    `workload ${name} not found`,
     advice('run thv list --all to see all workloads', fixes.showWorkloads),
   );
 }

@@ -84,7 +84,7 @@ test('whatever characters a model writes, they are taken for what they are', asy
   const after = await model.call('list_servers');
 
   expect(failed).toBe(true);
-  expect(text).toContain('a server name consists of letters');
+  expect(text).toContain('a workload name consists of letters');
   expect(after.failed).toBe(false);
 });
 
@@ -165,8 +165,8 @@ test('says of every tool whether it changes or destroys anything, and what it ta
 
 describe('what a model does wrong is told to the model', () => {
   test.each([
-    ['remove_server', { name: 'nobody' }, 'nobody not found'],
-    ['remove_server', { name: '../..' }, 'remove_server was not called: name: a server name'],
+    ['remove_server', { name: 'nobody' }, 'workload nobody not found'],
+    ['remove_server', { name: '../..' }, 'remove_server was not called: name: a workload name'],
     ['stop_server', {}, 'stop_server was not called: name:'],
     ['list_servers', { all: true }, 'list_servers was not called: arguments: Unrecognized key: "all"'],
     ['run_server', { server: 'no-such-server-anywhere' }, 'no-such-server-anywhere'],

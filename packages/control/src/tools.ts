@@ -100,7 +100,7 @@ export const tools: readonly AnyTool[] = [
   tool({
     name: 'list_servers',
     title: 'List servers',
-    description: 'List all servers, including stopped ones.',
+    description: 'List all workloads, including stopped ones.',
     input: z.strictObject({}),
     output: z.object({ servers: z.array(Listed) }),
     annotations: { readOnlyHint: true, openWorldHint: false },

@@ -157,7 +157,7 @@ describe('run configs', () => {
     [
       'another name',
       JSON.stringify({ ...aRunConfig, name: 'other' }),
-      'the file is named echo, but its content other',
+      'the file is named echo, but its workload other',
     ],
   ])('are set aside when they cannot be read: %s', async (_title, text, why) => {
     await using home = await makeHome();

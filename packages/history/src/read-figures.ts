@@ -51,7 +51,7 @@ export async function readFigures(
       points += totals ? 0 : figures.length;
       if (points > maxPoints) {
         throw invalid(`these are more than ${maxPoints} figures`, {
-          hint: 'choose a server, a shorter time, or totals=true',
+          hint: 'choose a workload, a shorter time, or totals=true',
         });
       }
       const shown = { workload, key, by, clean };

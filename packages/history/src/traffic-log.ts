@@ -150,7 +150,7 @@ export class TrafficLog implements CallSink, CallsInMemory {
     signal: AbortSignal,
   ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} callers already watch the calls of this server`, {
+      throw unavailable(`${maxWatchers} callers already watch the calls of this workload`, {
         hint: 'close one of these clients',
       });
     }

@@ -193,7 +193,7 @@ describe('the names of workloads', () => {
   test('that differ from the configuration are said', async () => {
     const servers = await previewOf({ mcpServers: { 'my server': one, 'my-server': two } });
 
-    expect(servers[0]?.notes).toEqual(['"my server" in mcpServers gets the name my-server-2']);
+    expect(servers[0]?.notes).toEqual(['"my server" in mcpServers becomes the workload my-server-2']);
     expect(servers[1]?.notes).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { WorkloadName } from '@toolhive/contract/names';
 import type { Found, RawEntry } from './client-document.ts';
 
 /**
- * Gives each entry a name for its workload. Names that differ only in characters that a server name cannot have, and
+ * Gives each entry a name for its workload. Names that differ only in characters that a workload name cannot have, and
  * names that are equal, would be one workload. An entry whose name needs no change keeps the name.
  */
 export function uniqueNames(found: readonly Found[], existing: readonly string[] = []): RawEntry[] {
@@ -26,7 +26,7 @@ export function uniqueNames(found: readonly Found[], existing: readonly string[]
     const isChanged = number > 1 || asWorkloadName(name) === '';
     const notes = isChanged
       ? [
-          `${JSON.stringify(name)}${path.length > 0 ? ` in ${path.join('.')}` : ''} gets the name ${numbered()}`,
+          `${JSON.stringify(name)}${path.length > 0 ? ` in ${path.join('.')}` : ''} becomes the workload ${numbered()}`,
         ]
       : [];
     return { name, workload: numbered(), notes, entry };

@@ -75,7 +75,7 @@ export async function readDeno(all: readonly string[], from: PastedFrom): Promis
   };
   const { given, words } = readOtherFlags('deno run', all, known, /^--/);
   const [script = '', ...args] = words;
-  const note = 'the permissions of deno have no effect: the server has a permission profile instead';
+  const note = 'the permissions of deno have no effect: the workload has a permission profile instead';
   const notes = given.some(([flag]) => /^--(?:allow|deny)-/.test(flag)) ? [note] : [];
   if (script.startsWith('npm:')) {
     const name = script.slice('npm:'.length).replace(/^\//, '');

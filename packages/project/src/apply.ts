@@ -196,7 +196,7 @@ export class ProjectRun {
       this.#undo.push(restore);
       return locked;
     } catch (thrown) {
-      call.report('restoring the earlier server');
+      call.report('restoring the workload');
       await restore().catch((error: unknown) => this.#warn(workload, error));
       throw thrown;
     }

@@ -51,6 +51,6 @@ test('a missing workload is named', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home);
 
-  await expect(exportProject(core, { names: ['unknown'] })).rejects.toThrow('unknown not found');
-  await expect(exportProject(core, {})).rejects.toThrow('no server to export');
+  await expect(exportProject(core, { names: ['unknown'] })).rejects.toThrow('workload unknown not found');
+  await expect(exportProject(core, {})).rejects.toThrow('no workload to export');
 });

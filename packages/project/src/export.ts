@@ -29,7 +29,7 @@ export async function exportProject(
     : group === undefined
       ? core.workloads.all().map(({ runConfig }) => runConfig.name)
       : core.workloads.inGroup(group);
-  if (chosen.length === 0) throw invalid('no server to export', { hint: 'run one first, with thv run' });
+  if (chosen.length === 0) throw invalid('no workload to export', { hint: 'run one first, with thv run' });
   const notes: string[] = [];
   const servers: Record<string, ProjectServer> = {};
   for (const name of new Set(chosen)) {

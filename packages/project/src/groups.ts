@@ -136,7 +136,7 @@ function requireOwn(core: Core, group: string, members: readonly ServerPlan[]): 
 function requireOnly(core: Core, group: string, ownedIds: ReadonlySet<string>): void {
   const others = othersIn(core, group, ownedIds);
   if (others.length === 0) return;
-  throw conflict(`other servers are in the group: ${others.join(', ')}`, {
+  throw conflict(`other workloads are in the group: ${others.join(', ')}`, {
     hint: 'use a group for this project alone, or change its endpoint with thv group edit',
   });
 }

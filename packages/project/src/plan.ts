@@ -226,7 +226,7 @@ class Planner {
     // A name with spaces, for example, is changed although it is free.
     const isTaken = this.#core.workloads.find(server.name) !== undefined;
     if (owned === undefined && isTaken && workload !== server.name)
-      shown.notes.push(`the name ${server.name} belongs to another server, which stays as it is`);
+      shown.notes.push(`the name ${server.name} belongs to another workload, which stays as it is`);
     try {
       const wanted = await this.#wanted(server, shown);
       await this.#compare(wanted, shown, owned);
@@ -251,9 +251,7 @@ class Planner {
     if (BuiltInServerName.safeParse(request.image).success)
       throw invalid(`${request.image} is part of ToolHive`, { hint: 'remove it from the file' });
     if (request.url !== undefined && this.#core.clients.leadsToWorkload(request.url))
-      throw invalid('its URL leads to a server of ToolHive on this machine', {
-        hint: 'remove it from the file',
-      });
+      throw invalid('its URL leads to a workload of this machine', { hint: 'remove it from the file' });
     const stated: Stated = {
       settings: server.settings,
       source: desired.source,

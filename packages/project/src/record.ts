@@ -68,7 +68,7 @@ export class ProjectRecord {
       return Index.parse(JSON.parse(text)).projects;
     } catch (cause) {
       // Without it, nothing tells which workloads belong to a project. It stays for a person to repair.
-      throw unavailable(`${this.#path} is damaged, so the servers of projects are unknown`, { cause });
+      throw unavailable(`${this.#path} is damaged, so the workloads of projects are unknown`, { cause });
     }
   }
 }

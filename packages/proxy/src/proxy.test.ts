@@ -381,7 +381,7 @@ test('says when its port belongs to another user', async () => {
 
   await expect(openTestProxy({ port })).rejects.toMatchObject({
     kind: 'conflict',
-    message: `port ${port} of test is in use by another program`,
+    message: `port ${port} of workload test is in use by another program`,
   });
 });
 

@@ -422,14 +422,14 @@ async function listen(server: Server, options: ProxyOptions): Promise<void> {
 }
 
 function portFailure(error: unknown, { host, port, workload }: ProxyOptions): unknown {
-  const whose = workload === undefined ? '' : ` of ${workload}`;
+  const whose = workload === undefined ? '' : ` of workload ${workload}`;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     return conflict(`port ${port}${whose} is in use by another program`, {
       hint:
         workload === undefined
           ? 'end that program, or choose another port'
-          : 'stop that program, or remove the server and run it with another port',
+          : 'stop that program, or remove the workload and run it with another port',
       cause: error,
     });
   }

@@ -359,7 +359,7 @@ describe('sessions with processes of their own', () => {
     if (spare === undefined) throw new Error('there is no spare one');
     spare.stop = () => delay(50).then(() => spare.exit());
 
-    test.proxy.disconnect('the server is being removed', false); // and closed at once, before that is through
+    test.proxy.disconnect('the workload is being removed', false); // and closed at once, before that is through
     await test.proxy[Symbol.asyncDispose]();
 
     expect(spare.isRunning).toBe(false);

@@ -190,7 +190,7 @@ export class RemoteAuth implements AsyncDisposable {
 
   /** Completes a sign-in. Waits for a refresh, because the refreshed tokens are obsolete. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort(cancelled('the server is stopping'));
+    this.#closing.abort(cancelled('the workload is stopping'));
     await Promise.allSettled([this.#signingIn, this.#refreshing]);
   }
 

@@ -51,6 +51,6 @@ export async function verifyHidden(hidden: readonly HiddenPath[], root?: string)
 
 function moved(path: string): Error {
   return conflict(`${path} was moved or replaced while ToolHive hid it from the server`, {
-    hint: 'start the server again',
+    hint: 'start the workload again',
   });
 }

@@ -56,7 +56,7 @@ export async function pinLocal(path: string, granted: SourcePin | undefined): Pr
   const isSame = now.device === granted.device && now.inode === granted.inode;
   if (now.path === granted.path && (isSame || !found.isDirectory())) return now;
   throw conflict(`${path} is no longer the directory or file that was granted (${granted.path})`, {
-    hint: 'if you replaced it, confirm the change with thv restart, or add the server again',
+    hint: 'if you replaced it, confirm the change with thv restart, or create the workload again',
   });
 }
 

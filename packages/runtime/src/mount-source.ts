@@ -99,6 +99,6 @@ export async function openSource(mount: PinnedMount): Promise<OpenSource> {
 
 function replaced(source: string, how = 'another file or directory has taken its place'): Error {
   return conflict(`mount source ${source} has changed since you granted access: ${how}`, {
-    hint: 'if you changed it, confirm the change with thv restart, or add the server again',
+    hint: 'if you changed it, confirm the change with thv restart, or create the workload again',
   });
 }

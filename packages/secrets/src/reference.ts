@@ -42,7 +42,7 @@ export function secretPlacesIn(text: string): string[] {
 export function withSecretValues(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(place, (_whole, target: string) => {
     if (Object.hasOwn(values, target)) return values[target] ?? '';
-    throw invalid(`\${secret:${target}} refers to a secret that the server does not have`, {
+    throw invalid(`\${secret:${target}} refers to a secret that the workload does not have`, {
       hint: `add --secret NAME,target=${target}`,
     });
   });

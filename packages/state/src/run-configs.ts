@@ -139,7 +139,7 @@ function parseRunConfig(name: string, text: string): LoadedRunConfig {
   }
   // All other calls use the file's name.
   if (parsed.data.name !== name)
-    throw new Error(`the file is named ${name}, but its content ${parsed.data.name}`);
+    throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
   const id = WorkloadId.safeParse(parsed.data[idKey]).data;
   return { runConfig: withoutId(parsed.data), ...(id === undefined ? {} : { id }) };
 }

@@ -91,7 +91,7 @@ export function metaSettings(variables: Readonly<Record<string, string>>, mode: 
 function checkMode(asked: RuntimeMode, mode: RuntimeMode, given: Readonly<Record<string, string>>): void {
   if (asked === 'k8s' && mode === 'docker')
     throw invalid('RUNTIME_MODE k8s is only for a meta server that runs in a Kubernetes cluster', {
-      hint: 'apply the manifest of the Meta MCP guide, or use RUNTIME_MODE=docker for the servers on this machine',
+      hint: 'apply the manifest of the Meta MCP guide, or use RUNTIME_MODE=docker for the workloads on this machine',
     });
   if (asked === 'docker' && mode === 'k8s')
     throw invalid('RUNTIME_MODE docker needs a ToolHive daemon', { hint: 'set RUNTIME_MODE to k8s' });

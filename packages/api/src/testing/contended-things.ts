@@ -71,7 +71,7 @@ function requestsForWorkload(name: string, mark: string): Request[] {
     {
       title: `delete ${name}`,
       send: (client) => client.deleteWorkload(named(name)),
-      effects: toIt(() => null), // as long as the server is being removed, another removal is the same one
+      effects: toIt(() => null), // as long as the workload is being removed, another removal is the same one
       refusals: ['not-found'],
     },
     {

@@ -13,11 +13,11 @@ export type BuiltInServerName = z.infer<typeof BuiltInServerName>;
 /** A workload name, which is also part of file names, container names, and log lines. */
 export const WorkloadName = z
   .string()
-  .min(1, 'a server needs a name')
-  .max(100, 'a server name has at most 100 characters')
-  .regex(/^[a-zA-Z0-9._-]+$/, 'a server name consists of letters, digits, dots, dashes, and underscores')
-  .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a server name cannot contain ..')
-  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a server name starts with a letter or a digit')
+  .min(1, 'a workload needs a name')
+  .max(100, 'a workload name has at most 100 characters')
+  .regex(/^[a-zA-Z0-9._-]+$/, 'a workload name consists of letters, digits, dots, dashes, and underscores')
+  .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name cannot contain ..')
+  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit')
   .meta({ examples: ['filesystem'] });
 
 /** The kinds of endpoints that a group can have, and the server behind each. */
@@ -32,7 +32,7 @@ export const ChosenTool = z
   .max(400)
   .regex(
     /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}\/.+$/s,
-    'a chosen tool is the name of a server, a slash, and the name of a tool, such as files/read_file',
+    'a chosen tool is the name of a workload, a slash, and the name of a tool, such as files/read_file',
   );
 
 /** A group name. */

@@ -39,9 +39,9 @@ export const Problem = z
         type: 'about:blank',
         title: 'Bad Request',
         status: 400,
-        detail: 'name: a server needs a name',
+        detail: 'name: a workload needs a name',
         kind: 'invalid',
-        errors: [{ pointer: '/name', detail: 'a server needs a name' }],
+        errors: [{ pointer: '/name', detail: 'a workload needs a name' }],
       },
     ],
   });

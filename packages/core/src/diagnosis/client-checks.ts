@@ -64,7 +64,7 @@ async function fileOf({ core, name }: Subject): Promise<Found[]> {
 async function unmanagedOf({ core, name }: Subject): Promise<Found[]> {
   const names = (await core.clients.unmanaged(name)).map((entry) => entry.name);
   return names.length === 0
-    ? [ok('ToolHive runs every server of the client')]
+    ? [ok('every server of the client is a workload')]
     : [
         warning(
           `the client runs servers without isolation: ${names.join(', ')}`,
@@ -80,7 +80,7 @@ function workloadsOf({ core, name }: Subject): Found[] {
     .filter(({ runConfig }) => groups.length === 0 || groups.includes(runConfig.group ?? defaultGroup));
   if (seen.length === 0)
     return [
-      warning('no server is available to this client', advice('run thv run to start one', fixes.addServer)),
+      warning('no workload is available to this client', advice('run thv run to start one', fixes.addServer)),
     ];
   return seen.map(({ runConfig, condition }) =>
     condition.status === 'running'

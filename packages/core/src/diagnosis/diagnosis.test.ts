@@ -253,7 +253,7 @@ test('a stopped workload can be started by the operation that its finding names'
   expect(findings.find(({ layer }) => layer === 'process')).toEqual({
     layer: 'process',
     state: 'failed',
-    says: 'the server was stopped',
+    says: 'the workload was stopped',
     hint: `start it again: thv start ${name}`,
     fixes: [{ label: 'Start', operation: 'startWorkload', parameters: { name } }],
   });
@@ -286,7 +286,7 @@ test('the machine is told with everything on it', async () => {
   const full = await diagnoseMachine(rig.core, signal);
 
   expect(empty.healthy).toBe(true);
-  expect(told(empty, 'process')).toContain('no servers');
+  expect(told(empty, 'process')).toContain('no workloads');
   expect(full.healthy).toBe(false);
   expect(told(full, 'process')).toContain(`${good} runs`);
   expect(told(full, 'process')).toContain(`thv doctor ${bad}`);

@@ -24,7 +24,7 @@ export const machineChecks: readonly Check<Core>[] = [
 async function runtimesOf({ runtimes }: SupplyWing, signal: AbortSignal): Promise<Found[]> {
   const { chosen, runtimes: all } = await runtimes.check(signal);
   return all.map(({ runtime, available, detail, hint }) => {
-    if (available) return ok(`${detail}${runtime === chosen ? ', where new servers run' : ''}`);
+    if (available) return ok(`${detail}${runtime === chosen ? ', where new workloads run' : ''}`);
     return chosen === null
       ? failed(detail, hint)
       : { ...ok(`${detail}; ToolHive uses ${chosen}`), state: 'skipped' };
@@ -96,7 +96,7 @@ function workloadsOf({ workloads }: WorkloadsWing): Found[] {
     const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
     return (isBroken ? failed : warning)(`${name} is ${status}${why}`, detailsOf(name));
   });
-  return lost.length + found.length === 0 ? [ok('no servers')] : [...lost, ...found];
+  return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }
 
 /** The files of clients that cannot be read are the concern of the diagnosis of each client. */

@@ -65,7 +65,7 @@ async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
   const known = limits.length > 0 ? limits : (await core.runtimes.of(runConfig).check(signal)).limits;
   const warnings = warningsOf(runConfig, known);
   return warnings.length === 0
-    ? [ok('this machine enforces all permissions of the server')]
+    ? [ok('this machine enforces all permissions of the workload')]
     : warnings.map((text) => warning(text));
 }
 
@@ -84,7 +84,7 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
         ? ok(`can ${how} ${source}, as ${target}`)
         : failed(
             `the mount source ${source} does not exist`,
-            'create it, or run the server without this mount',
+            'create it, or run the workload without this mount',
           );
     }),
   );
@@ -191,12 +191,12 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
           )
         : failureOf(core, name, `: ToolHive restarts the server after ${lastFailure}`),
     stopped: () =>
-      failed('the server was stopped', advice(`start it again: thv start ${name}`, fixes.start(name))),
+      failed('the workload was stopped', advice(`start it again: thv start ${name}`, fixes.start(name))),
     unhealthy: () =>
       failed(`the server does not respond${why}`, advice(`\`thv restart ${name}\``, fixes.restart(name))),
     error: () => failureOf(core, name, why),
     stopping: () => warning('the server is stopping'),
-    removing: () => warning('the server is being removed'),
+    removing: () => warning('the workload is being removed'),
     unknown: () => warning(`the state is unknown${why}`),
   };
   return [await found[condition.status]()];
@@ -222,7 +222,7 @@ async function portOf(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const { port } = runConfig;
-  if (condition.status === 'stopped') return [skipped(`port ${port} will open when the server starts`)];
+  if (condition.status === 'stopped') return [skipped(`port ${port} will open when the workload starts`)];
   const origin = new URL(urlOf(runConfig)).origin;
   const proxy = new Pool(origin);
   try {
@@ -233,7 +233,7 @@ async function portOf(
     return [
       failed(
         `another program listens on port ${port}`,
-        'stop that program, or run the server with another --proxy-port',
+        'stop that program, or run the workload with another --proxy-port',
       ),
     ];
   } catch {
@@ -364,7 +364,7 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
   return users.map(({ name }) => {
     const problem = core.clients.problemWith(name, runConfig.name);
     return problem === undefined
-      ? ok(`${name} is configured for this server`)
+      ? ok(`${name} is configured for this workload`)
       : failed(
           `${name}: ${problem}`,
           advice(`\`thv doctor ${name}\` shows the details`, fixes.showClient(name)),

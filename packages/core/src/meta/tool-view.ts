@@ -98,7 +98,7 @@ export class ToolView implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#over.abort(new Error('the server is not searched anymore'));
+    this.#over.abort(new Error('the workload is not searched anymore'));
     await this.client[Symbol.asyncDispose]();
   }
 

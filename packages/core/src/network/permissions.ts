@@ -151,7 +151,7 @@ function applied(
   const uncovered = added.filter((host) => !isCovered(host));
   if (hosts === undefined && uncovered.length > 0) {
     throw conflict(`${uncovered.join(', ')} cannot be added while every public host is allowed`, {
-      hint: 'first restrict the server to the hosts that it uses: thv permission tighten NAME',
+      hint: 'first restrict the workload to the hosts that it uses: thv permission tighten NAME',
     });
   }
   return {

@@ -117,7 +117,7 @@ test('finds a source that the same server could replace', async () => {
   const pinned = await mounts.pin([mount(project), { ...mount(output), target: '/y' }]);
 
   await expect(refuseReplaceable('server', pinned, [])).rejects.toThrow(
-    `${output} is inside ${project}, which server can write to`,
+    `${output} is inside ${project}, which the workload server can write to`,
   );
 });
 
@@ -127,7 +127,7 @@ test('finds a source that another server could replace', async () => {
 
   const refusing = refuseReplaceable('server', pinned, [aWorkload('other', `${project}:/project`)]);
 
-  await expect(refusing).rejects.toThrow('which other can write to');
+  await expect(refusing).rejects.toThrow('which the workload other can write to');
 });
 
 test('lets servers share a directory, and mount directories inside a directory without writers', async () => {

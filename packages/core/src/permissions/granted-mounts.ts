@@ -135,7 +135,7 @@ export async function refuseReplaceable(
   for (const { workload, above } of [...own, ...(await Promise.all(ofOthers))]) {
     const inside = mounts.find(({ pin }) => pin.path !== above && isWithin(pin.path, above));
     if (inside === undefined) continue;
-    throw invalid(`${inside.source} is inside ${above}, which ${workload} can write to`, {
+    throw invalid(`${inside.source} is inside ${above}, which the workload ${workload} can write to`, {
       hint: `a server could replace it while the container starts. Mount ${above} itself, or make that mount read-only`,
     });
   }

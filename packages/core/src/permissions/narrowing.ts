@@ -71,7 +71,7 @@ function withPublicPorts(outbound: Outbound): Outbound {
 
 function findingOf(refused: readonly Risk[], what: string): string {
   const consent = JSON.stringify({ accepted_risks: refused });
-  return `not granted without consent: ${what}. To grant it, add ${consent} to an edit of the server, or --accept-risks to thv run`;
+  return `not granted without consent: ${what}. To grant it, add ${consent} to an edit of the workload, or --accept-risks to thv run`;
 }
 
 function withFindings(runConfig: RunConfig, findings: readonly string[]): RunConfig {

@@ -19,7 +19,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   warnings.push(...(runConfig.not_granted ?? []));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
-      `WARNING: anyone who can reach ${runConfig.host} port ${runConfig.port} can use the server without authentication`,
+      `WARNING: anyone who can reach ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,
     );
   }
   if (inboundRuleOf(runConfig)?.('localhost') === false) {

@@ -25,7 +25,7 @@ export class Followers {
     const settle = ({ status, context }: Condition): void => {
       if (status === 'running' || status === 'stopped') resolve();
       else if (status === 'error') reject(unavailable(context ?? 'it failed', { hint: this.#failureHint() }));
-      else if (status === 'removing') reject(notFound(`${this.#workload} was removed`));
+      else if (status === 'removing') reject(notFound(`workload ${this.#workload} was removed`));
     };
     const follower: Follower = { report, settle };
     this.#followers.add(follower);

@@ -117,7 +117,7 @@ test('retries a proxy port that is in use', async () => {
   await second.until((event) => event.kind === 'running');
 
   expect(second.events[0]).toMatchObject({
-    failure: { reason: `port ${port} of echo is in use by another program` },
+    failure: { reason: `port ${port} of workload echo is in use by another program` },
   });
 });
 

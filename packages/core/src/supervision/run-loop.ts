@@ -126,7 +126,7 @@ async function runOnce(
     throw new ServerEnded(how, elapsedMs());
   });
   const over = new AbortController();
-  let reason = 'the server is being stopped';
+  let reason = 'the workload is being stopped';
   let connected: Promise<void> | undefined;
   try {
     report('waiting for its first response');

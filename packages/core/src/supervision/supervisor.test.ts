@@ -302,7 +302,7 @@ test('a caller that follows a start is told that the workload was removed', asyn
 
   await (await deleteWorkload(core, 'test')).follow(() => {}, never);
 
-  await expect(following).rejects.toMatchObject({ kind: 'not-found', message: 'test was removed' });
+  await expect(following).rejects.toMatchObject({ kind: 'not-found', message: 'workload test was removed' });
 });
 
 test('a workload whose runtime is unknown keeps its name, and says what is wrong', async () => {

@@ -1,5 +1,4 @@
-import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
-import { workloadNotFound } from '@toolhive/contract/fixes';
+import { ThvError, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -246,7 +245,8 @@ export class Supervisor implements AsyncDisposable {
    */
   #serially(operation: () => Promise<void>): Promise<void> {
     if (this.#isOver) return Promise.reject(unavailable('the daemon is shutting down'));
-    if (this.#removal !== undefined) return Promise.reject(workloadNotFound(this.#runConfig.name));
+    if (this.#removal !== undefined)
+      return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
     return this.#operations.run(operation);
   }
 

@@ -69,7 +69,7 @@ test('a workload that a caller may not see looks like one that does not exist', 
     );
 
   expect(await failureOf('echo')).toEqual(await failureOf('none'));
-  expect(await failureOf('echo')).toMatchObject({ message: 'NAME not found' });
+  expect(await failureOf('echo')).toMatchObject({ message: 'workload NAME not found' });
 });
 
 test('what ToolHive and the web UI read on their own does not count, unlike what users call there', async () => {

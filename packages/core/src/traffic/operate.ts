@@ -135,7 +135,7 @@ export async function endSession(
   const { live } = core.workloads.require(name);
   const session = live.proxy?.sessions().find((one) => core.traffic.publicId(one.id) === id);
   const hasEnded = session !== undefined && (await live.proxy?.endSession(session.id)) === true;
-  if (!hasEnded) throw notFound(`session ${id} of ${name} not found`);
+  if (!hasEnded) throw notFound(`session ${id} of workload ${name} not found`);
 }
 
 /** A workload's proxy, for sending requests. Throws `unavailable` while the proxy is not running. */
@@ -143,7 +143,7 @@ export function proxyOf(core: WorkloadsWing, name: string): WorkloadProxy {
   const { live, condition } = core.workloads.require(name);
   if (live.proxy !== undefined) return live.proxy;
   throw unavailable(
-    `${name} is ${condition.status}`,
+    `workload ${name} is ${condition.status}`,
     advice(`start it: thv start ${name}`, fixes.start(name)),
   );
 }

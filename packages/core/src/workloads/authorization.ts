@@ -17,7 +17,7 @@ export async function checkAuthorization(
   const { tool } = targets;
   using policies = await openPolicies(runConfig);
   if (policies === undefined) {
-    throw conflict(`${name} has no authorization policies, so every caller may do everything`, {
+    throw conflict(`workload ${name} has no authorization policies, so every caller may do everything`, {
       hint: 'run it with --authz-config FILE',
     });
   }

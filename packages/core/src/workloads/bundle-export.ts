@@ -19,7 +19,7 @@ export function connectorTo(runConfig: RunConfig): ExportedBundle {
     name,
     display_name: name,
     version: '1.0.0',
-    description: `Connects to the server ${name} of ToolHive.`,
+    description: `Connects to the workload ${name} of ToolHive.`,
     author: { name: 'ToolHive' },
     server: {
       type: 'node',
@@ -38,7 +38,7 @@ export function connectorTo(runConfig: RunConfig): ExportedBundle {
     user_config: {
       url: {
         type: 'string',
-        title: 'Server URL',
+        title: 'Workload URL',
         description: 'The URL that thv list shows.',
         required: true,
         default: url,
@@ -48,7 +48,7 @@ export function connectorTo(runConfig: RunConfig): ExportedBundle {
             token: {
               type: 'string',
               title: 'Access token',
-              description: 'A token that the server accepts.',
+              description: 'A token that the workload accepts.',
               required: true,
               sensitive: true,
             },

@@ -47,7 +47,7 @@ export async function refuseForeignHome(
     hint:
       present === undefined
         ? 'delete those files, or choose another name with --name'
-        : `choose another name with --name, or remove the server and its files first: thv rm ${name}`,
+        : `choose another name with --name, or remove the workload and its files first: thv rm ${name}`,
   });
 }
 
@@ -68,7 +68,7 @@ export async function removeHome(
       throw error;
     log.warn(
       { workload: name, why: messageOf(error) },
-      'the volumes of the server remain in the container engine',
+      'the volumes of the workload remain in the container engine',
     );
   }
 }

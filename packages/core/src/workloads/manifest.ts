@@ -149,7 +149,7 @@ function remoteParts(runConfig: RunConfig, name: string): Parts {
   if (oidcConfig === undefined) {
     throw unsupported(
       `${runConfig.name} has no OIDC settings, which a proxy for a remote server in Kubernetes requires`,
-      { hint: 'set --oidc-issuer and --oidc-audience on the server, or use --format json' },
+      { hint: 'set --oidc-issuer and --oidc-audience on the workload, or use --format json' },
     );
   }
   const tools = hasOverrides(runConfig) || tools_filter?.length ? toolConfigOf(runConfig, name) : undefined;

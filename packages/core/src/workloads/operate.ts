@@ -78,7 +78,7 @@ function selectedNames(core: WorkloadsWing, { names, group }: WorkloadSelection)
     for (const name of names) core.workloads.require(name);
     return [...new Set(names)];
   }
-  if (!group) throw invalid('no servers are selected', { hint: 'specify names or a group' });
+  if (!group) throw invalid('no workloads are selected', { hint: 'specify names or a group' });
   core.groups.require(GroupName.parse(group));
   return core.workloads.inGroup(group);
 }

@@ -61,7 +61,7 @@ export class Removal {
         const why = messageOf(error);
         this.#options.log.error({ workload: name, id, part: title, why }, 'state could not be removed');
         report(
-          `WARNING: cannot remove ${title} of ${name}: ${why}. No other server can use them, and the next start of ToolHive tries again`,
+          `WARNING: cannot remove ${title} of ${name}: ${why}. No other workload can use them, and the next start of ToolHive tries again`,
         );
       }
     }

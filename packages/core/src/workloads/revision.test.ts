@@ -29,7 +29,7 @@ test('an edit is refused if the settings were changed since they were read', asy
   expect([first, second, weak, current, any, without].map(({ status }) => status)).toEqual([
     200, 412, 412, 200, 200, 200,
   ]);
-  expect(second.text).toContain('echo has changed since you read it\nhint: read it again');
+  expect(second.text).toContain('workload echo has changed since you read it\nhint: read it again');
   expect(after.env_vars).toEqual({ COLOR: 'red' });
   expect((await api.client.getWorkload(named)).env_vars).toEqual({ COLOR: 'white' });
 });

@@ -15,7 +15,7 @@ export function requireRevision(runConfig: RunConfig, ifMatch: string | undefine
   if (ifMatch === undefined) return;
   const tags = ifMatch.split(',').map((tag) => tag.trim());
   if (tags.includes('*') || tags.includes(`"${revisionOf(runConfig)}"`)) return;
-  throw preconditionFailed(`${runConfig.name} has changed since you read it`, {
+  throw preconditionFailed(`workload ${runConfig.name} has changed since you read it`, {
     hint: 'read it again, and apply your change to its current settings',
   });
 }

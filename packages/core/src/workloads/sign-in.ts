@@ -31,7 +31,7 @@ export async function startSignIn(
   const required = supervisor.requiredSignIn;
   if (required === undefined) {
     throw conflict(
-      `${name} is not waiting for a sign-in`,
+      `workload ${name} is not waiting for a sign-in`,
       advice(`if its remote server refuses it, restart it: thv restart ${name}`, fixes.restart(name)),
     );
   }
@@ -39,7 +39,8 @@ export async function startSignIn(
   const page = auth === undefined ? await restarted(supervisor, signal) : await pageOf(auth, signal);
   if (page === undefined) return undefined;
   const checked = webPage(page);
-  if (checked === undefined) throw conflict(`the sign-in page of ${name} is not an http or https URL`);
+  if (checked === undefined)
+    throw conflict(`the sign-in page of workload ${name} is not an http or https URL`);
   return checked;
 }
 

@@ -128,13 +128,13 @@ export class Workloads implements AsyncDisposable {
   reserve(name: string, supervisor?: Supervisor): Reservation {
     const present = this.#supervisors.get(name);
     if (this.#reserved.has(name)) {
-      throw conflict(`${name} is being created or changed by another request`, {
+      throw conflict(`workload ${name} is being created or changed by another request`, {
         hint: 'try again when that is done',
       });
     }
     if (present !== supervisor && present !== undefined && !isReplaceable(present)) {
       throw conflict(
-        `${name} already exists`,
+        `workload ${name} already exists`,
         advice(`choose another name, or remove it first: thv rm ${name}`, fixes.showDetails(name)),
       );
     }

@@ -303,9 +303,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#maintenance);
-    this.disconnect('the server was stopped', true);
+    this.disconnect('the workload was stopped', true);
     this.sessions.closeAll();
-    await this.#pool.close('the server was stopped', true);
+    await this.#pool.close('the workload was stopped', true);
   }
 
   #routeLegacy(session: Session, message: Message, responder: Responder): void {

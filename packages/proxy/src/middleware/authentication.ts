@@ -174,7 +174,7 @@ class Authentication implements Middleware {
 /** The API has authenticated its caller, which says nothing about who may use the workload. */
 function withoutCredentials(): ThvError {
   return unauthorized(
-    `the proxy of the server authenticates its callers, but the request contains no credentials for it. Send the credentials in the header ${relayAuthorization}`,
+    `the workload authenticates its callers, but the request contains no credentials for the workload. Send the credentials in the header ${relayAuthorization}`,
   );
 }
 

@@ -139,7 +139,7 @@ export class ReplicatedUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    this.disconnect('the server was stopped', true);
+    this.disconnect('the workload was stopped', true);
     await Promise.all([...this.#pods.values()].map(({ upstream }) => upstream.close()));
   }
 

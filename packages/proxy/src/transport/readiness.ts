@@ -127,7 +127,7 @@ export async function generationOfRemote(
   const { status, generation } = await askRemote(endpoint, transport, signal);
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} refused access with status ${status}`, {
-      hint: 'run thv run or thv restart to sign in. Otherwise check the headers',
+      hint: 'run thv run or thv restart to sign in for a workload. Otherwise check the headers',
     });
   }
   if (status >= 500 || (transport === 'sse' && status !== 200)) {

@@ -88,7 +88,7 @@ export class CallerBridges {
 
   close(): void {
     clearInterval(this.#sweeping);
-    this.disconnect('the server was stopped');
+    this.disconnect('the workload was stopped');
   }
 
   #sweep(unusedSinceMs: number): void {

@@ -163,7 +163,7 @@ export class HttpForwarder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.disconnect('the server was stopped');
+    this.disconnect('the workload was stopped');
   }
 }
 

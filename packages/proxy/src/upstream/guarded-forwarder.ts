@@ -86,7 +86,7 @@ export class GuardedForwarder {
     if (session === undefined) return false;
     const status = await this.#options.forwarder.endSession(id, session.client.protocolVersion);
     if (status === 405)
-      throw unsupported('the server does not let clients end sessions', { hint: 'restart the server' });
+      throw unsupported('the server does not let clients end sessions', { hint: 'restart the workload' });
     this.#sessions.end(id);
     return true;
   }

@@ -146,7 +146,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    this.disconnect('the server was stopped', true);
+    this.disconnect('the workload was stopped', true);
     this.#callers.close();
     await this.#shared[Symbol.asyncDispose]();
     await this.#forwarder[Symbol.asyncDispose]();

@@ -115,7 +115,7 @@ async function clearName(
   if (found === undefined || found.Name.replace(/^\//, '') !== name) return;
   if (found.Config.Labels?.[DAEMON_LABEL] !== daemonId) {
     throw conflict(`a container named ${name} exists and does not belong to ToolHive`, {
-      hint: `remove or rename the container ${name}, or choose another name`,
+      hint: `remove or rename the container ${name}, or choose another name for the workload`,
     });
   }
   await removeContainer(engine, found.Id);
@@ -225,7 +225,7 @@ async function create(
   } catch (error) {
     if (!isFailure(error, 'not-found')) throw error;
     throw notFound(`the image ${image} is not on this machine`, {
-      hint: 'the image was removed after the pull or the build. Start the server again to restore it',
+      hint: 'the image was removed after the pull or the build. Start the workload again to restore it',
       cause: error,
     });
   }

@@ -51,14 +51,15 @@ async function send(message: Message): Promise<void> {
       write(answer);
     }
     if (isAnswered || !isRequest) return;
-    fail(message, `the server answered with the status ${response.status}`);
+    fail(message, `the workload answered with the status ${response.status}`);
   } catch (error) {
-    if (isRequest && !isAnswered) fail(message, `the server at ${url} cannot be reached: ${reasonOf(error)}`);
+    if (isRequest && !isAnswered)
+      fail(message, `the workload at ${url} cannot be reached: ${reasonOf(error)}`);
   }
 }
 
 function fail({ id }: Message, reason: string): void {
-  const text = `${reason}. To start the server, run thv start. If its address has changed, run thv list`;
+  const text = `${reason}. To start the workload, run thv start. If its address has changed, run thv list`;
   write({ jsonrpc: '2.0', id, error: { code: -32000, message: text } });
 }
 

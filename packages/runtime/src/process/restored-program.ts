@@ -187,7 +187,7 @@ export async function stampsIn(root: string): Promise<Map<string, string>> {
 
 const tooMany = (layer: string) =>
   conflict(`the server stored too many files beside its program (${layer})`, {
-    hint: 'delete files there, or remove the server',
+    hint: 'delete files there, or remove the workload',
   });
 
 /** A mount point is a real, empty directory. Anything else could lead a mount to another place in the sandbox. */
@@ -195,7 +195,7 @@ async function requireEmpty(base: string, name: string): Promise<void> {
   const found = await statOf(join(base, name));
   if (found?.isDirectory() === true && (await readdir(join(base, name))).length === 0) return;
   throw conflict(`the server has replaced the directory ${name} of its package`, {
-    hint: 'remove the server and add it again',
+    hint: 'remove the workload and create it again',
   });
 }
 

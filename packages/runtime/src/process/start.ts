@@ -184,13 +184,13 @@ async function layerOf({ launch, installed, homes }: Start): Promise<Layer> {
 export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'privileged'>): SandboxNetwork {
   if (privileged) {
     throw invalid('a sandboxed process cannot run privileged', {
-      hint: 'turn `privileged` off in the permission profile, or run the server with a container engine',
+      hint: 'turn `privileged` off in the permission profile, or run the workload with a container engine',
     });
   }
   const kind = network.kind === 'mode' ? modes[network.mode] : network.kind;
   if (kind !== undefined) return kind;
   throw invalid(`the sandbox does not support the network mode ${describeMode(network)}`, {
-    hint: 'use host or none, or run the server with a container engine',
+    hint: 'use host or none, or run the workload with a container engine',
   });
 }
 

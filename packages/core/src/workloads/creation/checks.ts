@@ -75,7 +75,7 @@ async function checkVolumes({ mounts }: WorkloadsWing, { volumes }: RunConfig): 
 function refuseOpenAddress(runConfig: RunConfig): void {
   const { host, insecure_no_auth: isWanted } = runConfig;
   if (isLoopback(host) || isWanted === true || isAuthenticated(runConfig)) return;
-  throw invalidField('/host', `anyone who can reach ${host} could use the server without authentication`, {
+  throw invalidField('/host', `anyone who can reach ${host} could use the workload without authentication`, {
     hint: 'omit host, or configure oidc (--oidc-issuer). If unauthenticated access is intended, set insecure_no_auth (--insecure-no-auth)',
   });
 }

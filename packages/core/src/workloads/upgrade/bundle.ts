@@ -21,7 +21,7 @@ export async function findBundleUpdate(
   if (!source.name.startsWith('/')) {
     // A web server or a registry could choose the newest content.
     throw conflict(`${name} runs a bundle from a web server, which has no versions`, {
-      hint: 'to run the present content, remove the server, and run the URL again',
+      hint: 'to run the present content, remove the workload, and run the URL again',
     });
   }
   const { version: current = '', ...unversioned } = source;

@@ -114,7 +114,7 @@ async function lookUpWith(
   if (!looksUp(runtime) || (chosen !== undefined && chosen !== runtime.name)) {
     throw new ThvError(
       'unsupported',
-      'newer versions are only looked up with the runtime that new servers use',
+      'newer versions are only looked up with the runtime that new workloads use',
     );
   }
   const trusted = trustedFor(core.settings, undefined, source);
