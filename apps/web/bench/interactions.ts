@@ -74,7 +74,7 @@ export async function interactions(): Promise<Section['rows']> {
 const maxTaskMs = 50;
 const maxElements = 3_000;
 
-/** The longest task of the page while somebody scrolls through the whole list. */
+/** The longest task of the page during scrolling through the whole list. */
 async function scrolled(page: Page): Promise<Section['rows'][number]> {
   await page.evaluate(() => {
     const tasks: number[] = [];

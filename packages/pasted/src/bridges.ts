@@ -17,12 +17,12 @@ const switches = new Set(['--allow-http', '--debug', '--silent', '--enable-proxy
 /** Flags whose values do not matter, because ToolHive signs in itself. */
 const ignored = new Set(['--host', '--auth-timeout', '--resource']);
 
-/** What stands behind a bridge: a remote server, or the command of a server that the bridge starts. */
+/** The target of a bridge: a remote server, or the command of a server that the bridge starts. */
 export type Behind = BridgedServer | { words: readonly string[]; note: string };
 
 /**
- * What a bridge leads to, so that ToolHive does that itself: one sign-in for all clients, without third-party code.
- * Undefined for other commands, and for flags that only the bridge understands. `env` has the variables of the bridge.
+ * The target of a bridge, so that ToolHive connects to it or runs it: one sign-in for all clients, without third-party code.
+ * Undefined for other commands, and for flags that only the bridge understands. `env` contains the bridge's variables.
  */
 export function behindBridge(
   words: readonly string[],

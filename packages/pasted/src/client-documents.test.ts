@@ -238,7 +238,7 @@ describe('a hostile document', () => {
   });
 });
 
-describe('another document that describes a server is refused with what to do', () => {
+describe('another document that describes a server is refused with a hint', () => {
   test.each<[string, object, string]>([
     [
       'an entry of a registry',
@@ -251,7 +251,7 @@ describe('another document that describes a server is refused with what to do', 
       'thv run uvx://server',
     ],
     [
-      'one with a name that is none',
+      'one with an invalid name',
       { packages: [{ registryType: 'npm', identifier: 'x; rm -rf /' }] },
       'Run the package in it',
     ],

@@ -60,11 +60,11 @@ export async function readClientEntry(
 function noteOn(withoutTools: readonly string[] | undefined): string[] {
   if (withoutTools === undefined) return [];
   return [
-    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the tools of the server`,
+    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the server's tools`,
   ];
 }
 
-/** The variables of an entry as its author would name them. Their values may contain placeholders. */
+/** An entry's variables as its author would name them. Their values may contain placeholders. */
 function namedIn({ env }: EntryFields): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, `\${${name}}`]));
 }

@@ -74,7 +74,7 @@ describe('a pasted text', () => {
   });
 
   test.each(['hello world', 'npx server\nhello world', 'npx server | cat', 'npx a\n'.repeat(51)])(
-    'that is something else is no command: %j',
+    'that is something else is not read as a command: %j',
     async (text) => {
       await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
     },

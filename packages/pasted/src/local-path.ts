@@ -120,7 +120,7 @@ export function scriptIn(directory: string, name: string): string {
   if (command !== undefined) return command;
   const names = Object.keys(scripts);
   throw notFound(`${path} has no script ${name}`, {
-    hint: names.length === 0 ? 'there are no scripts' : `the scripts are ${names.join(', ')}`,
+    hint: names.length === 0 ? 'the package has no scripts' : `the scripts are ${names.join(', ')}`,
   });
 }
 

@@ -68,7 +68,7 @@ async function sweep(
 
 type Answer = (what: string) => { status: number; body: unknown };
 
-/** An engine that answers lists. Returns what it was asked for. */
+/** An engine that answers lists. The result returns the requested ones. */
 async function listen(socket: string, answer: Answer): Promise<() => string[]> {
   const asked: string[] = [];
   const server = createServer(({ url = '' }, response) => {
