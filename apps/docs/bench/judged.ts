@@ -66,31 +66,6 @@ export async function judgedPages(site: ServedSite, note: (text: string) => void
   };
 }
 
-/**
- * Lighthouse measures parts of the API reference that the browser has not drawn yet, so that they seem to be covered by
- * others. `accessible.test.ts` checks the whole page.
- */
-const undrawn: Readonly<Record<string, readonly string[]>> = {
-  '/toolhive/reference/api': ['color-contrast', 'target-size'],
-};
-
-/** The faults of a page that do not depend on the machine: in accessibility and best practices. */
-export async function faultsOfPage(site: ServedSite, path: string): Promise<string[]> {
-  const { categories: found, audits } = await ask(site, path, {
-    onlyCategories: ['accessibility', 'best-practices'],
-    skipAudits: [...(undrawn[path] ?? [])],
-    throttlingMethod: 'provided',
-    disableFullPageScreenshot: true,
-  });
-  return Object.values(found).flatMap(({ title, score, auditRefs }) => [
-    ...(score === 1 ? [] : [`${title}: ${score}`]),
-    ...auditRefs.flatMap(({ id, weight }) => {
-      const audit = audits[id];
-      return weight > 0 && audit?.score === 0 ? [`${title}: ${audit.title}`] : [];
-    }),
-  ]);
-}
-
 /** Lighthouse closes its page when it is done, and does not wait for all that it has asked of it. */
 function endUnlessLate(error: unknown): void {
   if (error instanceof Error && error.message.includes('Session closed')) return;
