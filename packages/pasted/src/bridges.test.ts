@@ -90,6 +90,10 @@ describe('a command of another bridge', () => {
     [`mcp-proxy ${url}/sse`, { url: `${url}/sse`, transport: 'sse' }],
     [`uvx mcp-proxy --transport sse ${url}`, { url, transport: 'sse' }],
     [`pipx run mcp-proxy --transport streamablehttp ${url}`, { url, transport: undefined }],
+    [`mcp-proxy ${url} --transport=streamablehttp`, { url, transport: undefined }],
+    [`mcp-proxy --transport=sse ${url}`, { url, transport: 'sse' }],
+    [`/opt/homebrew/bin/mcp-proxy ${url}`, { url, transport: undefined }],
+    [`mcp-proxy --debug --port=8080 ${url} --log-level DEBUG`, { url, transport: undefined }],
     [`npx -y supergateway --streamableHttp ${url}`, { url, transport: undefined }],
     [`npx -y supergateway@3 --sse ${url} --logLevel none`, { url, transport: 'sse' }],
   ])('becomes its remote server: %s', async (line, expected) => {
@@ -120,6 +124,7 @@ describe('a command of another bridge', () => {
 
   test.each([
     [['uvx', 'mcp-proxy', '--headers', 'Authorization', 'Bearer x', url]],
+    [['mcp-proxy', url, '-H', 'Authorization', 'Bearer x']],
     [['API_ACCESS_TOKEN=x', 'mcp-proxy', url]],
     [['npx', 'supergateway', '--sse', url, '--oauth2Bearer', 'x']],
     [['npx', 'supergateway', '--sse', url, '--header', 'Authorization: Bearer x']],
@@ -139,12 +144,13 @@ describe('a command of another bridge', () => {
     expect(request.headers).toMatchObject([{ name: 'Authorization', default: 'Bearer tok-en' }]);
   });
 
-  test.each(['uvx mcp-proxy --no-verify-ssl https://mcp.example.com/x', 'npx supergateway --docker'])(
-    'stays a package if only the package understands it: %s',
-    async (line) => {
-      const { request } = await readCommandLine(line.split(' '), from);
+  test.each([
+    'uvx mcp-proxy --no-verify-ssl https://mcp.example.com/x',
+    'npx supergateway --docker',
+    'uvx mcp-proxy https://a.example.com https://b.example.com',
+  ])('stays a package if only the package understands it: %s', async (line) => {
+    const { request } = await readCommandLine(line.split(' '), from);
 
-      expect(request.image).toMatch(/^(?:uvx:\/\/mcp-proxy|npx:\/\/supergateway)$/);
-    },
-  );
+    expect(request.image).toMatch(/^(?:uvx:\/\/mcp-proxy|npx:\/\/supergateway)$/);
+  });
 });

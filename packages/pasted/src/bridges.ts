@@ -28,12 +28,15 @@ export function behindBridge(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Behind | undefined {
-  const at = words.findIndex((word) => /^(?:mcp-remote|mcp-proxy|supergateway)(?:@[\w.^~-]+)?$/.test(word));
+  const isInstalled = programOf(words) === 'mcp-proxy'; // maybe with its path
+  const at = isInstalled
+    ? 0
+    : words.findIndex((word) => /^(?:mcp-remote|mcp-proxy|supergateway)(?:@[\w.^~-]+)?$/.test(word));
   const starting = at < 1 ? [] : [programOf(words), ...words.slice(1, at)];
   if (at === -1 || !starting.every((word) => before.test(word))) return undefined;
   const rest = words.slice(at + 1);
   const [name = ''] = (words[at] ?? '').split('@');
-  if (name === 'mcp-proxy') return behindProxy(rest, env);
+  if (isInstalled || name === 'mcp-proxy') return behindProxy(rest, env);
   if (at === 0) return undefined; // installed on this machine
   return name === 'mcp-remote' ? behindRemote(rest) : behindGateway(rest);
 }
@@ -43,38 +46,40 @@ const remoteNote = (bridge: string): string =>
 const localNote = (bridge: string): string => `ToolHive serves HTTP itself, so ${bridge} is not needed`;
 const isUrl = (word: string): boolean => /^https?:\/\//i.test(word);
 
-/** `mcp-proxy [FLAGS] URL` and `mcp-proxy [FLAGS] COMMAND`, the program from PyPI and the one from npm. */
+/** Flags of `mcp-proxy` about its own side, whose values do not matter. */
+const ownSide =
+  /^--(?:(?:sse-)?(?:port|host)|server|log-level|allow-origin|endpoint|sseEndpoint|streamEndpoint)$/;
+
+/**
+ * `mcp-proxy URL` and `mcp-proxy COMMAND`, the program from PyPI and the one from npm. Flags can stand before and after a
+ * URL.
+ */
 function behindProxy(
   rest: readonly string[],
   { API_ACCESS_TOKEN: token }: Readonly<Record<string, string>>,
 ): Behind | undefined {
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const note = localNote('mcp-proxy');
   let type: BridgedServer['type'];
+  let url: string | undefined;
   for (let index = 0; index < rest.length; index += 1) {
-    const [word = '', value = ''] = rest.slice(index);
-    if (word === '--') return { words: rest.slice(index + 1), note: localNote('mcp-proxy') };
+    const word = rest[index] ?? '';
+    const [, flag = word, attached] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
     if (!word.startsWith('-')) {
-      if (!isUrl(word)) return { words: rest.slice(index), note: localNote('mcp-proxy') };
-      if (rest.length > index + 1) return undefined;
-      return { url: word, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-proxy') };
-    }
-    if (/^--(?:pass-environment|debug|stateless|no-verify-ssl)$/.test(word)) {
-      if (word === '--no-verify-ssl') return undefined;
-    } else if (word === '-H' || word === '--headers') {
-      headers[value] = rest[index + 2] ?? '';
+      if (url !== undefined) return undefined;
+      if (!isUrl(word)) return { words: rest.slice(index), note };
+      url = word;
+    } else if (word === '--') return { words: rest.slice(index + 1), note };
+    else if (flag === '-H' || flag === '--headers') {
+      headers[rest[index + 1] ?? ''] = rest[index + 2] ?? '';
       index += 2;
-    } else if (word === '--transport') {
-      type = value === 'sse' ? 'sse' : 'http';
-      index += 1;
-    } else if (
-      /^--(?:(?:sse-)?(?:port|host)|server|log-level|allow-origin|endpoint|sseEndpoint|streamEndpoint)$/.test(
-        word,
-      )
-    ) {
-      index += 1;
-    } else if (!/^--(?:sse-)?(?:port|host)=/.test(word)) return undefined;
+    } else if (flag === '--transport' || ownSide.test(flag)) {
+      const value = attached ?? rest[(index += 1)];
+      if (flag === '--transport') type = value === 'sse' ? 'sse' : 'http';
+    } else if (!/^--(?:pass-environment|debug|stateless)$/.test(flag)) return undefined;
   }
-  return undefined;
+  if (url === undefined) return undefined;
+  return { url, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-proxy') };
 }
 
 /** `supergateway --sse URL`, `--streamableHttp URL`, or `--stdio COMMAND`. */

@@ -79,7 +79,7 @@ const everywhere = ['mcpServers', 'mcp_servers', 'context_servers', 'modelContex
 /** The same in other spellings, such as `mcp-servers`. */
 const sectionName = /^(?:mcp|context|modelContextProtocol)[-_]?servers$/i;
 /** The same for keys that mean other things elsewhere. */
-const atTheTop = ['servers', 'mcp', 'extensions'];
+const atTheTop = ['servers', 'mcp', 'mcps', 'extensions'];
 
 function isSection(key: string, path: readonly string[]): boolean {
   // Some editors have dots in the names of their settings: `amp.mcpServers`, `mcp.servers`.

@@ -107,8 +107,22 @@ describe('a program around a command', () => {
     },
   );
 
-  test('with a directory has its paths there', async () => {
-    const { request } = await read(['env', '-C', directory, 'python', 'server.py']);
+  test.each([
+    ['env -C'],
+    ['mise -C', 'exec --'],
+    ['mise exec -C', 'node@22 --'],
+    ['conda run --cwd', '-n tools'],
+  ])('with a directory has its paths there: %s', async (before, after = '') => {
+    const words = [
+      ...before.split(' '),
+      directory,
+      ...after.split(' ').filter(Boolean),
+      'python',
+      'server.py',
+    ];
+    const from = { env: {}, directory: '/', readFile: () => Promise.reject(new Error('no file')) };
+
+    const { request } = await readCommandLine(words, from);
 
     expect(request.image).toBe(`uvx://${join(directory, 'server.py')}`);
   });

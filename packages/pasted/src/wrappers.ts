@@ -65,7 +65,12 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     note: chosenVersion,
   },
   'volta run': { flags: withValues('--node', '--npm', '--yarn', '--pnpm'), note: chosenVersion },
-  ...rows(['mise exec', 'mise x', 'rtx exec', 'rtx x'], { skips: untilDashes, note: chosenVersion }),
+  ...rows(['mise exec', 'mise x', 'rtx exec', 'rtx x'], {
+    flags: withValues('-C', '--cd'),
+    skips: untilDashes,
+    directory: (given) => valuesOf(given, '-C', '--cd').at(-1),
+    note: chosenVersion,
+  }),
   ...rows(['asdf exec', 'nodenv exec', 'pyenv exec', 'goenv exec', 'corepack'], { note: chosenVersion }),
   ...rows(['conda run', 'mamba run', 'micromamba run', 'pixi run'], {
     flags: withValues('-n', '--name', '-p', '--prefix', '--cwd', '-e', '--environment', '--manifest-path'),
@@ -168,7 +173,8 @@ interface Found extends Wrapper {
   rest: readonly string[];
 }
 
-function findWrapper(words: readonly string[]): Found | undefined {
+function findWrapper(given: readonly string[]): Found | undefined {
+  const words = withDirectoryBehind(given);
   const program = programOf(words);
   const [, second = ''] = words;
   for (const name of [`${program} ${second}`, program]) {
@@ -178,11 +184,19 @@ function findWrapper(words: readonly string[]): Found | undefined {
   return undefined;
 }
 
+/** `mise -C DIR exec` is `mise exec -C DIR`. */
+function withDirectoryBehind(words: readonly string[]): readonly string[] {
+  const [program = '', flag = '', directory = '', verb = '', ...rest] = words;
+  const isMoved =
+    /^(?:mise|rtx)$/.test(programOf(words)) && /^(?:-C|--cd)$/.test(flag) && /^(?:x|exec)$/.test(verb);
+  return isMoved ? [program, verb, flag, directory, ...rest] : words;
+}
+
 function peel(unwrapped: Unwrapped, { name, rest, flags = {}, skips, ...wrapper }: Found): void {
-  const { given, words } =
-    skips === untilDashes && rest.includes('--')
-      ? { given: [], words: rest.slice(untilDashes(rest)) }
-      : readOtherFlags(name, rest, flags, /^-/);
+  // In front of the dashes can be words, such as the versions of tools.
+  const end = skips === untilDashes ? untilDashes(rest) : 0;
+  const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end), flags, /^-/);
+  const words = end === 0 ? read.words : rest.slice(end);
   const command = skips === undefined || skips === untilDashes ? words : words.slice(skips(words));
   unwrapped.words = command[0] === '--' ? command.slice(1) : command;
   unwrapped.files.push(...(wrapper.files?.(given) ?? []));
