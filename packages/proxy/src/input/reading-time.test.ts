@@ -97,6 +97,6 @@ test('an input with several parts shares a turn with others', () => {
   turn(20);
 
   const names = performed.map(([name]) => name);
-  expect(names.indexOf('light')).toBe(2); // after the quantum that had begun, and the next one
+  expect(names.indexOf('light')).toBe(4); // after the quantum that had begun, and the next one
   expect(names).toHaveLength(7);
 });

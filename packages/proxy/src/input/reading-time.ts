@@ -1,7 +1,10 @@
-/** How long input may be processed in one turn of the event loop, before everything else gets its turn. */
-const turnMs = 2;
+/**
+ * How long input may be processed in one turn of the event loop, before everything else gets its turn. Shorter turns divide
+ * what many clients send at the same moment, and each part costs a write to the server.
+ */
+const turnMs = 4;
 /** How long one input may be processed before the next one gets its turn. */
-const quantumMs = 1;
+const quantumMs = 2;
 /** A step that takes longer than this is followed by a rest, and how many times as long as the step that is. */
 const longStepMs = 4;
 const restFactor = 2;
