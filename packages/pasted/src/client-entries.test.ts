@@ -162,7 +162,7 @@ describe('an entry', () => {
       { url: 'https://example.com/mcp', requestOptions: { headers: { 'X-Key': '${{ secrets.KEY }}' } } },
       ['X-Key'],
     ],
-  ])('asks for what its client keeps elsewhere: %j', async (raw, names) => {
+  ])('asks for the values that its client keeps elsewhere: %j', async (raw, names) => {
     const { needs } = await read(raw);
 
     expect(needs.map(({ name }) => name)).toEqual(names);

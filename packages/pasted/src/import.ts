@@ -1,4 +1,5 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import { distinctHost } from '@toolhive/contract/names';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import { readClientDocument } from './client-document.ts';
 import type { ClientDocument, RawEntry } from './client-document.ts';
@@ -83,7 +84,8 @@ function named(previews: readonly Preview[]): Preview[] {
 /** The name that a command gives, that of the host, or the last parts of the package or the image. */
 function nameOf(request: Preview['request']): string {
   const { name, url = '', image = '' } = request ?? {};
-  const host = URL.parse(url)?.hostname.replace(/^(?:www|mcp|api)\.(?=.*\.)/, '');
+  const hostname = URL.parse(url)?.hostname;
+  const host = hostname && distinctHost(hostname);
   const plain = image
     .replace(/^[a-z]+:\/\//, '')
     .replace(/^@/, '')

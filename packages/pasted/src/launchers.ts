@@ -13,7 +13,7 @@ import { readBun, readDeno, readEnvFiles, readNode, readPython, readTypeScript }
 import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
 import { readAdded } from './client-add.ts';
 import { readShellText, severalPrograms } from './shell-command.ts';
-import { programOf, unwrap } from './wrappers.ts';
+import { programOf, storeSecrets, unwrap } from './wrappers.ts';
 import type { Unwrapped } from './wrappers.ts';
 import { wordsIn } from './words.ts';
 
@@ -114,7 +114,9 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
     throw words.length === 0 ? missing(all) : notStarted(words);
   }
   if (refusal !== undefined) throw refusal;
-  const env = { ...(await readEnvFiles(files, { ...from, directory })), ...outer.env };
+  const read = await readEnvFiles(files, { ...from, directory });
+  refuseEncrypted(read, files);
+  const env = { ...read, ...outer.env };
   const rest = withFlagsBehind(words).slice(found.words.length);
   const pasted = await found.read(rest, { ...from, directory, env: { ...from.env, ...env } });
   return {
@@ -150,6 +152,13 @@ const starting: Readonly<Record<string, string>> = {
   bun: 'bunx NAME',
   deno: 'deno run npm:NAME',
 };
+
+/** Only dotenvx can read these values. */
+function refuseEncrypted(values: Readonly<Record<string, string>>, files: readonly string[]): void {
+  const names = Object.keys(values).filter((name) => values[name]?.startsWith('encrypted:') === true);
+  if (names.length === 0) return;
+  throw invalid(`${files.join(', ')} has encrypted values: ${names.join(', ')}`, { hint: storeSecrets });
+}
 
 /** The command that starts the server itself. */
 function commandIn(all: readonly string[]): Unwrapped {

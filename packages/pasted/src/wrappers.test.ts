@@ -127,6 +127,15 @@ describe('a program around a command', () => {
     expect(request.image).toBe(`uvx://${join(directory, 'server.py')}`);
   });
 
+  test('with values that only another program can decrypt is refused without the values', async () => {
+    await writeFile(join(directory, 'sealed.env'), 'TOKEN="encrypted:BDf3example"\n');
+
+    await expect(read('dotenvx run -f sealed.env -- npx server'.split(' '))).rejects.toMatchObject({
+      message: 'sealed.env has encrypted values: TOKEN',
+      hint: expect.stringContaining('thv secret set'),
+    });
+  });
+
   test('with a file of variables that does not exist is refused with the path', async () => {
     await expect(read('dotenv -e missing.env -- npx server'.split(' '))).rejects.toThrow('missing.env');
   });

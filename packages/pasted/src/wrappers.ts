@@ -18,6 +18,10 @@ export interface Unwrapped {
   refusal?: Error;
 }
 
+/** The hint for secrets of another program. */
+export const storeSecrets =
+  'store each secret with thv secret set, and run the command after -- with --secret NAME,target=VARIABLE';
+
 type Given = OtherFlags['given'];
 
 /** A program that starts the command after its own words. */
@@ -29,9 +33,9 @@ interface Wrapper {
   directory?: (given: Given) => string | undefined;
   /** Returns the files of variables. */
   files?: (given: Given) => string[];
-  /** Returns assignments. */
+  /** Returns the assignments in flags. */
   env?: (given: Given) => string[];
-  /** What the user should know. */
+  /** A note for the user. */
   note?: string;
   /** Why ToolHive cannot replace the program. */
   refuses?: string;
@@ -120,7 +124,7 @@ function filesOr(usual: string, given: readonly string[]): string[] {
   return given.length > 0 ? [...given] : [usual];
 }
 
-/** More programs around a command are none that a person writes. */
+/** The limit of programs around a command. People write far fewer. */
 const maxRounds = 20;
 
 /** The npm packages whose program is one of them, where it has another name. */
@@ -208,9 +212,7 @@ function peel(unwrapped: Unwrapped, { name, rest, flags = {}, skips, ...wrapper 
   if (wrapper.note !== undefined && !unwrapped.notes.includes(wrapper.note))
     unwrapped.notes.push(wrapper.note);
   if (wrapper.refuses !== undefined)
-    unwrapped.refusal ??= invalid(`${name} ${wrapper.refuses}`, {
-      hint: 'store each secret with thv secret set, and run the command after -- with --secret NAME,target=VARIABLE',
-    });
+    unwrapped.refusal ??= invalid(`${name} ${wrapper.refuses}`, { hint: storeSecrets });
 }
 
 /** The command after `cmd /c`, which can be one text, with the commands of a shell. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { WorkloadName } from '@toolhive/contract/names';
+import { WorkloadName, distinctHost } from '@toolhive/contract/names';
 import { isLocalPath } from '@toolhive/runtime/source';
 import type { InstallableSource, ServerSource } from '@toolhive/runtime/source';
 
@@ -12,7 +12,7 @@ export function deriveName(source: ServerSource, registryName: string | undefine
 
 /** A name for a remote server: that of its host, without the parts that say nothing. */
 export function nameOfHost({ hostname }: URL): string {
-  const derived = asName(hostname.replace(/^(www|mcp|api)\.(?=.*\.)/, ''));
+  const derived = asName(distinctHost(hostname));
   return WorkloadName.safeParse(derived).success ? derived : 'workload';
 }
 

@@ -77,3 +77,8 @@ export const Environment = z.record(VariableName, z.string().refine(noNul, 'cont
 
 /** The runtime of older run configs, which name none. */
 export const formerRuntime = 'docker';
+
+/** A host name without the first part that many servers share: `mcp.example.com` becomes `example.com`. */
+export function distinctHost(hostname: string): string {
+  return hostname.replace(/^(?:www|mcp|api)\.(?=.*\.)/, '');
+}

@@ -16,7 +16,7 @@ export async function sweepEngine(engine: Engine, daemonId: string): Promise<voi
   await withRetries(changedMeanwhile, () => sweepImages(engine, daemonId));
 }
 
-/** Podman fails to list what is being removed, and to remove a container that another one has just joined. */
+/** Podman fails to list resources that are being removed, and to remove a container that another one has just joined. */
 const changedMeanwhile =
   /(?:container|image|layer) not known|network not found|has dependent containers|dependency exists/;
 
