@@ -38,7 +38,7 @@ export const benchmarks: readonly Benchmark[] = [
     name: 'bridge',
     title: 'Servers over stdio',
     references:
-      'a bare `node:http` server that answers JSON without a process, and with the transports of the official SDK in front of the same process',
+      'a bare bridge of `node:http` without sessions and checks in front of the same process, with a bare `node:http` server without a process, and with the transports of the official SDK in front of the same process',
     run: bridge,
   },
   { name: 'proxy', title: 'Servers over HTTP', references: 'a bare proxy with `undici`', run: proxy },

@@ -36,7 +36,7 @@ async function startInSandbox({ signal, note }: BenchmarkContext): Promise<Figur
   await using user = await makeUser();
   await user.mustThv('run', testServer, '--name', 'installs-it');
   await user.mustThv('rm', 'installs-it');
-  const image = `${testServer}@1.0.0`;
+  const image = testServer;
   const contenders = {
     workload: async () => {
       await delay(preparationMs);
