@@ -7,6 +7,7 @@ import { client } from '../api/client.ts';
 import { permissions, workload } from '../api/resources.ts';
 import { failureOf, useResource } from '../api/store.ts';
 import { Doors, doorsOf } from './doors.tsx';
+import { inScreenWords } from './format.ts';
 import { PermissionList, permissionsOf } from './permissions.tsx';
 import { ForeignText } from './text.tsx';
 import { profileOf, requestOf } from './workload-draft.ts';
@@ -82,7 +83,7 @@ export function CheckedPermissions({
       )}
       {failure !== undefined && failure.kind !== 'unavailable' && (
         <p className="quiet" role="status">
-          Not ready to run: <ForeignText>{failure.message}</ForeignText>
+          Not ready to run: <ForeignText>{inScreenWords(failure.message)}</ForeignText>
         </p>
       )}
     </>

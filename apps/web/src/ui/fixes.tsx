@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import { Action } from './action.tsx';
 import { restartWorkloads, startWorkloads } from './actions.ts';
 import { CopyButton } from './copy.tsx';
+import { inScreenWords } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 /** The operations that a click performs. Every other one is on the screen that a link opens. */
@@ -51,7 +52,7 @@ export function Fixes({ hint, fixes = [] }: Partial<Advice>): ReactNode {
     <div className="fix">
       {!isCommand(hint) && (
         <p>
-          Fix: <ForeignText>{hint}</ForeignText>
+          Fix: <ForeignText>{inScreenWords(hint)}</ForeignText>
         </p>
       )}
       {fixes.map((fix) => (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remaining } from './format.ts';
+import { inScreenWords, remaining, withoutCommands } from './format.ts';
 
 test.each([
   [-5_000, 'less than a minute'],
@@ -11,4 +11,27 @@ test.each([
   [8 * 3_600_000, '8 hours'],
 ])('a time in %d ms is %s away', (ms, words) => {
   expect(remaining(new Date(1_000_000 + ms).toISOString(), 1_000_000)).toBe(words);
+});
+
+test.each([
+  ['workload fetch not found', 'server fetch not found'],
+  ['Workload fetch already exists.', 'Server fetch already exists.'],
+  ['no workloads are selected', 'no servers are selected'],
+  ['workload workload not found', 'server workload not found'],
+  ['workload my-workload is stopped', 'server my-workload is stopped'],
+  [
+    '/srv/workload/a is inside /srv, which the workload a can write to',
+    '/srv/workload/a is inside /srv, which the server a can write to',
+  ],
+  ['the server said "workload not found"', 'the server said "workload not found"'],
+  ['`workload` is not a field', '`workload` is not a field'],
+  ['a workloader is no workload', 'a workloader is no server'],
+])('the message “%s” reads on screens “%s”', (message, read) => {
+  expect(inScreenWords(message)).toBe(read);
+});
+
+test('a sentence about a workload stays without its command', () => {
+  expect(withoutCommands('The workload was stopped. Run thv start fetch to start the workload.')).toBe(
+    'The server was stopped.',
+  );
 });

@@ -60,6 +60,21 @@ export function withoutCommands(text: string): string {
     .split(/(?<=\.) /);
   return sentences
     .filter((sentence) => !/\bthv [a-z]/.test(sentence))
+    .map(inScreenWords)
     .join(' ')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => dateTime(time));
+}
+
+/** The parts of a sentence that are not the daemon's own words, and a workload whose name is `workload`. */
+const quoted = /"[^"]*"|'[^']*'|`[^`]*`|\S*[/=@]\S*|\S+[.:-]\S+|(?<=\bworkload )\S+/;
+const words = new RegExp(`(${quoted.source})|\\b([Ww])orkload(s?)\\b`, 'g');
+
+/**
+ * A message of the daemon with the noun of the screens, because the API and the commands say *workload* (decision 90).
+ * What a message quotes stays as it is: names, paths, and text of servers.
+ */
+export function inScreenWords(message: string): string {
+  return message.replaceAll(words, (all: string, kept?: string, initial = '', plural = '') =>
+    kept === undefined ? `${initial === 'W' ? 'S' : 's'}erver${plural}` : all,
+  );
 }

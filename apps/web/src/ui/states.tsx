@@ -4,6 +4,7 @@ import type { ThvError } from '@toolhive/contract/failure';
 import { refresh } from '../api/store.ts';
 import type { Loaded } from '../api/store.ts';
 import { Fixes } from './fixes.tsx';
+import { inScreenWords } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 /** Data that is loaded sooner never shows a skeleton, which would only flicker. */
@@ -72,7 +73,7 @@ export function Failure({
     <div role="alert" className="notice failure">
       {title !== undefined && <strong>{title}</strong>}
       <p>
-        <ForeignText>{sentence(failure.message)}</ForeignText>
+        <ForeignText>{sentence(inScreenWords(failure.message))}</ForeignText>
       </p>
       <Fixes hint={failure.hint} fixes={failure.fixes} />
       {onRetry !== undefined && (

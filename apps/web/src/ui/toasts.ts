@@ -1,6 +1,7 @@
 import type { Advice } from '@toolhive/contract/fix';
 import type { ThvError } from '@toolhive/contract/failure';
 import { failureOf } from '../api/store.ts';
+import { inScreenWords } from './format.ts';
 
 export interface Toast {
   id: number;
@@ -39,7 +40,7 @@ export function toastFailure(what: string, failure: ThvError): void {
   const id = nextId++;
   change([
     ...toasts.slice(-3),
-    { id, text: `${what}: ${failure.message}`, advice: failure, kind: 'failure' },
+    { id, text: `${what}: ${inScreenWords(failure.message)}`, advice: failure, kind: 'failure' },
   ]);
 }
 
