@@ -71,3 +71,35 @@ test('the answer to an earlier form is not shown, and the reason for a refusal i
   expect(screen.getByText(/Needs your consent/).query()).toBeNull();
   expect(sent.length).toBeLessThanOrEqual(2);
 });
+
+function Running(): ReactNode {
+  const [isRunning, setRunning] = useState(true);
+  return (
+    <>
+      <button type="button" onClick={() => setRunning(false)}>
+        End
+      </button>
+      <CheckedPermissions draft={draft} isRunning={isRunning} />
+    </>
+  );
+}
+
+test('a draft that is being run is checked only when that has ended', async () => {
+  let isRunning = true;
+  const sent = answerAs({
+    checkWorkload: () => (isRunning ? invalid('weather is being created') : checked),
+  });
+  const screen = await render(
+    <>
+      <Running />
+      <CheckedPermissions draft={{ ...draft, image: 'npx://other' }} />
+    </>,
+  );
+  await expect.poll(() => sent).toHaveLength(1); // of the other form, so that this one would have asked, too
+
+  isRunning = false;
+  await screen.getByRole('button', { name: 'End' }).click();
+
+  await expect.poll(() => sent).toHaveLength(2);
+  expect(sent).toMatchObject([{ body: { image: 'npx://other' } }, { body: { image: 'npx://weather' } }]);
+});

@@ -25,17 +25,21 @@ export function CheckedPermissions({
   draft,
   edited,
   registryProfile,
+  isRunning = false,
 }: {
   draft: Draft;
   /** The workload that is edited. */
   edited?: string;
   /** The profile of the registry entry. */
   registryProfile?: PermissionProfile | undefined;
+  /** Whether the draft is being run, so that its name is taken. It is checked again afterwards. */
+  isRunning?: boolean;
 }): ReactNode {
   const [check, setCheck] = useState<WorkloadCheck | undefined>();
   const [failure, setFailure] = useState<ThvError | undefined>();
   const request = JSON.stringify(checkable(draft));
   useEffect(() => {
+    if (isRunning) return undefined;
     const controller = new AbortController();
     const ask = async (): Promise<void> => {
       try {
@@ -58,7 +62,7 @@ export function CheckedPermissions({
       clearTimeout(timer);
       controller.abort();
     };
-  }, [request, edited]);
+  }, [request, edited, isRunning]);
   const access = check?.permissions ?? permissionsOf(localProfile(draft, registryProfile));
   const hosts = profileOf(draft)?.network?.outbound?.allow_host ?? [];
   const known = registryProfile?.network?.outbound?.allow_host ?? [];

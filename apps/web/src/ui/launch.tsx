@@ -12,6 +12,19 @@ import { ForeignText } from './text.tsx';
 import { asCommand, requestOf } from './workload-draft.ts';
 import type { Draft } from './workload-draft.ts';
 
+/** The attempts of a form to run its server, for the parts of the page beside the button. */
+export interface Attempts {
+  isRunning: boolean;
+  /** The failure of the last attempt, which the form shows beside its fields. */
+  failure: ThvError | undefined;
+  set: (state: Omit<Attempts, 'set'>) => void;
+}
+
+export function useAttempts(): Attempts {
+  const [state, set] = useState<Omit<Attempts, 'set'>>({ isRunning: false, failure: undefined });
+  return { ...state, set };
+}
+
 interface Props {
   draft: Draft;
   /** The workload to change. Absent to create one. */
@@ -21,13 +34,11 @@ interface Props {
   /** Whether the browser accepts the fields of the form. */
   isValid: () => boolean;
   onDone: (name: string) => void;
-  /** The failure of the last attempt, which the form shows beside its fields. */
-  failure: ThvError | undefined;
-  onFailure: (failure: ThvError | undefined) => void;
+  attempts: Attempts;
 }
 
 /** Runs a draft: stores its new secrets, asks for consent to dangerous access, and shows the progress. */
-export function Launch({ draft, edited, revision, isValid, onDone, failure, onFailure }: Props): ReactNode {
+export function Launch({ draft, edited, revision, isValid, onDone, attempts }: Props): ReactNode {
   const [progress, setProgress] = useState<readonly string[]>([]);
   const [asked, setAsked] = useState<readonly Risk[]>([]);
   const [accepted, setAccepted] = useState<readonly Risk[]>([]);
@@ -51,7 +62,8 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
     if (!isValid()) return;
     const current = new AbortController();
     setController(current);
-    onFailure(undefined);
+    attempts.set({ isRunning: true, failure: undefined });
+    let failure: ThvError | undefined;
     setProgress([]);
     // While the attempt lasts, its secrets belong to the workload.
     const names = new Map(stored.current);
@@ -82,13 +94,15 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
       const failed = failureOf(thrown);
       const required = risksIn(failed.message);
       if (required.length > 0) setAsked(required);
-      else if (!current.signal.aborted) onFailure(failed);
+      else if (!current.signal.aborted) failure = failed;
       // The form shows changes from elsewhere as soon as they are loaded.
       if (failed.kind === 'precondition-failed' && edited !== undefined) refresh(`workload/${edited}`);
     } finally {
       setController(undefined);
+      attempts.set({ isRunning: false, failure });
     }
   };
+  const { failure } = attempts;
   const isConsentOpen = asked.some((risk) => !accepted.includes(risk));
   return (
     <>

@@ -1,6 +1,5 @@
 import { useDeferredValue, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ThvError } from '@toolhive/contract/failure';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { inOrder } from '@toolhive/contract/registry-order';
 import { Link, useLocation, useSearch } from 'wouter';
@@ -9,7 +8,7 @@ import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form } from '../../ui/fields.tsx';
-import { Launch } from '../../ui/launch.tsx';
+import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Notice, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -69,16 +68,15 @@ function Duplicate({ name }: { name: string }): ReactNode {
 function Custom({ first, source }: { first: Draft; source: 'package' | 'remote' }): ReactNode {
   const [draft, setDraft] = useState(first);
   const form = useRef<HTMLFormElement>(null);
-  const [failure, setFailure] = useState<ThvError | undefined>();
+  const attempts = useAttempts();
   const [, navigate] = useLocation();
   return (
     <div className="columns">
-      <Form ref={form} failure={failure}>
+      <Form ref={form} failure={attempts.failure}>
         <WorkloadForm draft={draft} onChange={setDraft} source={source} />
         <Launch
           draft={draft}
-          failure={failure}
-          onFailure={setFailure}
+          attempts={attempts}
           isValid={() => form.current?.reportValidity() === true}
           onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
         />
@@ -86,7 +84,7 @@ function Custom({ first, source }: { first: Draft; source: 'package' | 'remote' 
       {draft.image !== '' && (
         <aside>
           <h2>What the server may do</h2>
-          <CheckedPermissions draft={draft} />
+          <CheckedPermissions draft={draft} isRunning={attempts.isRunning} />
         </aside>
       )}
     </div>

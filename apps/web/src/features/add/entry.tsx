@@ -1,6 +1,5 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ThvError } from '@toolhive/contract/failure';
 import { jsonPointer } from '@toolhive/contract/json-pointer';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { useLocation, useParams } from 'wouter';
@@ -9,7 +8,7 @@ import { useResource } from '../../api/store.ts';
 import { BundleFields } from '../../ui/bundle-fields.tsx';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form, TextField } from '../../ui/fields.tsx';
-import { Launch } from '../../ui/launch.tsx';
+import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 
 import { Shown } from '../../ui/states.tsx';
@@ -44,7 +43,7 @@ function EntryForm({
 }): ReactNode {
   const [draft, setDraft] = useState(() => draftOfEntry(entry, name));
   const form = useRef<HTMLFormElement>(null);
-  const [failure, setFailure] = useState<ThvError | undefined>();
+  const attempts = useAttempts();
   const [, navigate] = useLocation();
   const local = 'image' in entry ? entry : undefined;
   const places = 'url' in entry ? (entry.url_variables ?? []) : [];
@@ -54,7 +53,7 @@ function EntryForm({
         <ForeignText>{entry.description}</ForeignText>
       </p>
       <div className="columns">
-        <Form ref={form} failure={failure}>
+        <Form ref={form} failure={attempts.failure}>
           {places.map(({ name: place, description, default: preset = '' }) => (
             <TextField
               key={place}
@@ -80,8 +79,7 @@ function EntryForm({
           <WorkloadForm draft={draft} onChange={setDraft} source="none" />
           <Launch
             draft={draft}
-            failure={failure}
-            onFailure={setFailure}
+            attempts={attempts}
             isValid={() => form.current?.reportValidity() === true}
             onDone={(created) => navigate(`/w/${encodeURIComponent(created)}`)}
           />
@@ -90,7 +88,11 @@ function EntryForm({
           {local !== undefined && (
             <>
               <h2>What the server may do</h2>
-              <CheckedPermissions draft={draft} registryProfile={local.permissions ?? {}} />
+              <CheckedPermissions
+                draft={draft}
+                isRunning={attempts.isRunning}
+                registryProfile={local.permissions ?? {}}
+              />
             </>
           )}
           <h2>About the server</h2>

@@ -7,7 +7,7 @@ import { client } from '../../api/client.ts';
 import { failureOf } from '../../api/store.ts';
 import { Fixes } from '../../ui/fixes.tsx';
 import { Action } from '../../ui/action.tsx';
-import { Launch } from '../../ui/launch.tsx';
+import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { answeredDraft, draftOfRequest } from '../../ui/workload-draft.ts';
@@ -76,7 +76,7 @@ function ImportedServer({
   const questions = needs.filter(({ kind }) => kind !== 'variable');
   const [answers, setAnswers] = useState<Readonly<Record<string, string>>>({});
   const form = useRef<HTMLFormElement>(null);
-  const [failure, setFailure] = useState<ThvError | undefined>();
+  const attempts = useAttempts();
   const [created, setCreated] = useState<string | undefined>();
   return (
     <section className="card">
@@ -104,7 +104,7 @@ function ImportedServer({
         </p>
       )}
       {draft !== undefined && created === undefined && (
-        <Form ref={form} failure={failure}>
+        <Form ref={form} failure={attempts.failure}>
           {questions.map(({ kind, name: question, description, secret }) => (
             <TextField
               key={question}
@@ -120,8 +120,7 @@ function ImportedServer({
           <WorkloadForm draft={draft} onChange={setDraft} source={draft.url === '' ? 'package' : 'remote'} />
           <Launch
             draft={answeredDraft(draft, questions, answers)}
-            failure={failure}
-            onFailure={setFailure}
+            attempts={attempts}
             isValid={() => form.current?.reportValidity() === true}
             onDone={(workload) => {
               setCreated(workload);

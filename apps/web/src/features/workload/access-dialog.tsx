@@ -1,6 +1,5 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ThvError } from '@toolhive/contract/failure';
 import type { NetworkDecision, Permissions } from '@toolhive/contract/network';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { client } from '../../api/client.ts';
@@ -11,7 +10,7 @@ import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Doors, doorsOf } from '../../ui/doors.tsx';
 import { Form, SelectField } from '../../ui/fields.tsx';
-import { Launch } from '../../ui/launch.tsx';
+import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 import { draftOfWorkload, linesIn, requestOf } from '../../ui/workload-draft.ts';
@@ -169,7 +168,7 @@ function EditedAccess({
   const [before] = useState(() => draftOfWorkload(details));
   const [revision] = useState(details.revision);
   const [draft, setDraft] = useState(() => asked(before, ask, used));
-  const [failure, setFailure] = useState<ThvError | undefined>();
+  const attempts = useAttempts();
   const form = useRef<HTMLFormElement>(null);
   const change = liveChange(before, draft, ask);
   const network = (
@@ -186,13 +185,13 @@ function EditedAccess({
   return (
     <Form
       ref={form}
-      failure={failure}
+      failure={attempts.failure}
       onSubmit={(event) => {
         event.preventDefault();
         if (change !== undefined) void applyNow();
       }}
     >
-      <CheckedPermissions draft={draft} edited={name} />
+      <CheckedPermissions draft={draft} isRunning={attempts.isRunning} edited={name} />
       {ask.kind === 'files' && (
         <Mounts mounts={draft.mounts} onChange={(mounts) => setDraft({ ...draft, mounts })} />
       )}
@@ -226,8 +225,7 @@ function EditedAccess({
             draft={draft}
             edited={name}
             revision={revision}
-            failure={failure}
-            onFailure={setFailure}
+            attempts={attempts}
             isValid={() => form.current?.reportValidity() === true}
             onDone={() => {
               told(true);

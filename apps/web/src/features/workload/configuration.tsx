@@ -1,13 +1,12 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ThvError } from '@toolhive/contract/failure';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { useLocation } from 'wouter';
 import { workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form } from '../../ui/fields.tsx';
-import { Launch } from '../../ui/launch.tsx';
+import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -37,13 +36,13 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
   const [original, setOriginal] = useState(details);
   const [draft, setDraft] = useState(() => draftOfWorkload(details));
   const form = useRef<HTMLFormElement>(null);
-  const [failure, setFailure] = useState<ThvError | undefined>();
+  const attempts = useAttempts();
   const [, navigate] = useLocation();
   const changes = differences(requestOf(draftOfWorkload(original)), requestOf(draft));
   const isOutdated = original.revision !== details.revision;
   return (
     <div className="columns">
-      <Form ref={form} failure={failure}>
+      <Form ref={form} failure={attempts.failure}>
         {isOutdated && (
           <div className="notice warning" role="alert">
             <p>The server was changed elsewhere while you edited it.</p>
@@ -66,8 +65,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         />
         <Launch
           draft={draft}
-          failure={failure}
-          onFailure={setFailure}
+          attempts={attempts}
           edited={details.name}
           revision={original.revision}
           isValid={() => form.current?.reportValidity() === true}
@@ -86,7 +84,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         {!details.remote && (
           <>
             <h2>What the server may do</h2>
-            <CheckedPermissions draft={draft} edited={details.name} />
+            <CheckedPermissions draft={draft} isRunning={attempts.isRunning} edited={details.name} />
           </>
         )}
         <h2>Changes</h2>
