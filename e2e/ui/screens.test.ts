@@ -33,7 +33,7 @@ const screens = [
   ['/ui/clients', 'Cursor editor'],
   ['/ui/secrets', 'Secrets are not set up'],
   ['/ui/registries', 'registry.json'],
-  ['/ui/activity', 'api_call'],
+  ['/ui/activity', 'created the server tester'],
   ['/ui/doctor', 'Checked'],
   ['/ui/settings', 'minimum-package-age'],
   ['/ui/nothing/here', 'This screen does not exist'],

@@ -26,12 +26,12 @@ const telling: readonly Operation[] = [operations.readSecret];
 
 /** Returns a function that records every API call that changes state or reads a secret. */
 export function callRecorder(log: Log): RecordCall {
-  return ({ operation, context, startMs, input }, thrown) => {
+  return ({ operation, context, startMs, input, result }, thrown) => {
     // Calls that pass through are recorded by the workload, as its audit configuration says, unless they are denied here.
     const isRelayed = operation.passThrough === true && !isDenial(thrown);
     const isChange = operation.method !== 'GET' && !reading.includes(operation) && !isRelayed;
     if (!isChange && !telling.includes(operation)) return;
-    const name = nameIn(input?.params) ?? nameIn(input?.body);
+    const name = nameIn(input?.params) ?? nameIn(input?.body) ?? nameIn(result);
     recordOperation(log, {
       operation: ids.get(operation) ?? operation.path,
       path: context.req.path,

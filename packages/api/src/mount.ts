@@ -62,7 +62,13 @@ export function mounter(
 ) {
   return function mount<O extends Operation>(operation: O, handler: Handler<O>): void {
     const recorded = async (context: Context): Promise<Response> => {
-      const call: RecordedCall = { operation, context, startMs: performance.now(), input: undefined };
+      const call: RecordedCall = {
+        operation,
+        context,
+        startMs: performance.now(),
+        input: undefined,
+        result: undefined,
+      };
       try {
         const response = await answered(context, call);
         if (!isGoingOn(response)) record(call, undefined);
@@ -94,6 +100,7 @@ export function mounter(
         return progressStream({ context, log, isVisible }, async (call) => {
           try {
             const begun = await followed(input, call);
+            recorded.result = begun.result;
             record(recorded, undefined);
             return begun;
           } catch (thrown) {
@@ -104,6 +111,7 @@ export function mounter(
       }
       const call = silentCall(context, isVisible, wantsLines(operation, context, input));
       const { result } = await followed(input, call);
+      recorded.result = result;
       return respond(context, operation, result, call);
     };
     const answer = (context: Context): Promise<Response> =>
@@ -139,6 +147,8 @@ export interface RecordedCall {
   startMs: number;
   /** The parsed input, if any. */
   input: Input | undefined;
+  /** What a long operation has begun with, such as the workload that it created. */
+  result: unknown;
 }
 
 /** Takes a call when it has ended, or when a long operation has begun. */

@@ -46,21 +46,37 @@ const screens: Readonly<Record<string, (name: string) => string>> = {
 const isCommand = (hint: string): boolean => /\bthv\b/.test(hint);
 
 /** What fixes a problem: buttons, or a sentence if no operation does. */
-export function Fixes({ hint, fixes = [] }: Partial<Advice>): ReactNode {
+export function Fixes({ hint, fixes }: Partial<Advice>): ReactNode {
   if (hint === undefined) return undefined;
+  const sentence = fixSentence({ hint });
   return (
     <div className="fix">
-      {!isCommand(hint) && (
+      {sentence !== undefined && (
         <p>
-          Fix: <ForeignText>{inScreenWords(hint)}</ForeignText>
+          Fix: <ForeignText>{sentence}</ForeignText>
         </p>
       )}
+      <FixButtons hint={hint} fixes={fixes} />
+    </div>
+  );
+}
+
+/** What fixes a problem, as buttons. */
+export function FixButtons({ hint, fixes = [] }: Partial<Advice>): ReactNode {
+  if (hint === undefined) return undefined;
+  return (
+    <>
       {fixes.map((fix) => (
         <FixButton key={fix.label} fix={fix} />
       ))}
       {fixes.length === 0 && isCommand(hint) && <CopyButton text={hint} label="Copy as thv" />}
-    </div>
+    </>
   );
+}
+
+/** What fixes a problem, as a sentence, unless it is a command. */
+export function fixSentence({ hint }: Partial<Advice>): string | undefined {
+  return hint === undefined || isCommand(hint) ? undefined : inScreenWords(hint);
 }
 
 function FixButton({ fix: { label, operation, parameters } }: { fix: Fix }): ReactNode {

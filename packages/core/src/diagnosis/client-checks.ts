@@ -5,6 +5,7 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { Core } from '../core.ts';
 import { failed, ok, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
+import { stateOf } from './machine-checks.ts';
 
 interface Subject {
   core: Core;
@@ -86,7 +87,7 @@ function workloadsOf({ core, name }: Subject): Found[] {
     condition.status === 'running'
       ? ok(`${runConfig.name} runs`)
       : warning(
-          `${runConfig.name} is ${condition.status}`,
+          `${runConfig.name} ${stateOf(condition.status)}`,
           advice(`\`thv doctor ${runConfig.name}\` shows the details`, fixes.showDetails(runConfig.name)),
         ),
   );

@@ -2,6 +2,7 @@ import { clientApplications } from '@toolhive/contract/client-application';
 import { ThvError } from '@toolhive/contract/failure';
 import type { Advice } from '@toolhive/contract/fix';
 import { advice, fixes } from '@toolhive/contract/fixes';
+import type { WorkloadStatus } from '@toolhive/contract/workload';
 import type { Core } from '../core.ts';
 import type { SupplyWing } from '../wings/supply.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
@@ -81,6 +82,11 @@ async function registryOf({ registry }: SupplyWing): Promise<Found[]> {
   return [ok(`${where}, with ${count} servers`)];
 }
 
+/** The state of a workload as the end of a sentence. */
+export function stateOf(status: WorkloadStatus): string {
+  return status === 'error' ? 'has failed' : `is ${status}`;
+}
+
 const detailsOf = (name: string): Advice =>
   advice(`\`thv doctor ${name}\` shows the details`, fixes.showDetails(name));
 
@@ -94,7 +100,7 @@ function workloadsOf({ workloads }: WorkloadsWing): Found[] {
     if (status === 'running') return ok(`${name} runs`);
     if (status === 'stopped') return { ...ok(`${name} was stopped`), state: 'skipped' as const };
     const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
-    return (isBroken ? failed : warning)(`${name} is ${status}${why}`, detailsOf(name));
+    return (isBroken ? failed : warning)(`${name} ${stateOf(status)}${why}`, detailsOf(name));
   });
   return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }

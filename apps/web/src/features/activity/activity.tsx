@@ -1,6 +1,6 @@
 import { useDeferredValue, useMemo } from 'react';
 import type { ReactNode } from 'react';
-import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
+import type { AuditOutcome } from '@toolhive/contract/audit';
 import { audit } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
@@ -11,6 +11,9 @@ import { ForeignText } from '../../ui/text.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { download } from '../../ui/download.ts';
+import { Icon } from '../../ui/drawing/icon.tsx';
+import { actorOf, iconOf, joined, sentenceOf } from './wording.ts';
+import type { Happening } from './wording.ts';
 
 /** The audit log: calls of clients, changes by API and CLI, denied connections, and use of secrets. */
 export function Activity(): ReactNode {
@@ -87,7 +90,12 @@ export function Activity(): ReactNode {
                   ? `The latest ${maxRecords} records that match`
                   : `${count(records.length, 'record')}, the latest first`}
               </p>
-              <Table label="Records" columns={columns} rows={records} keyOf={({ id }) => String(id)} />
+              <Table
+                label="Records"
+                columns={columns}
+                rows={joined(records)}
+                keyOf={({ id }) => String(id)}
+              />
             </>
           )
         }
@@ -110,7 +118,7 @@ function sinceOf(age: string): string | undefined {
   return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
 }
 
-const columns: readonly Column<NumberedRecord>[] = [
+const columns: readonly Column<Happening>[] = [
   {
     id: 'time',
     head: 'Time',
@@ -119,12 +127,17 @@ const columns: readonly Column<NumberedRecord>[] = [
     cell: ({ record }) => dateTime(record.logged_at),
   },
   {
-    id: 'event',
-    head: 'Event',
-    width: 7,
-    grow: 1,
-    order: ({ record }) => record.type,
-    cell: ({ record }) => record.type,
+    id: 'what',
+    head: 'What',
+    width: 12,
+    grow: 3,
+    order: ({ record }) => sentenceOf(record),
+    cell: ({ record, times }) => (
+      <>
+        <Icon name={iconOf(record)} /> <ForeignText>{sentenceOf(record)}</ForeignText>
+        {times > 1 && <span className="quiet"> ({times}×)</span>}
+      </>
+    ),
   },
   {
     id: 'workload',
@@ -136,42 +149,21 @@ const columns: readonly Column<NumberedRecord>[] = [
     cell: ({ record }) => <ForeignText>{record.workload ?? ''}</ForeignText>,
   },
   {
-    id: 'target',
-    head: 'Target',
-    width: 8,
-    grow: 2,
-    order: targetOf,
-    cell: (numbered) => <ForeignText>{targetOf(numbered)}</ForeignText>,
-  },
-  {
     id: 'by',
     head: 'By',
     width: 7,
     grow: 1,
     rank: 2,
-    order: actorOf,
-    cell: (numbered) => <ForeignText>{actorOf(numbered)}</ForeignText>,
+    order: ({ record }) => actorOf(record),
+    cell: ({ record }) => <ForeignText>{actorOf(record)}</ForeignText>,
   },
   {
     id: 'outcome',
     head: 'Outcome',
-    width: 4.5,
+    width: 5.5,
     order: ({ record }) => record.outcome,
     cell: ({ record }) => (
       <span className={record.outcome === 'success' ? 'good' : 'problem'}>{record.outcome}</span>
     ),
   },
 ];
-
-interface NumberedRecord {
-  id: number;
-  record: AuditRecord;
-}
-
-function targetOf({ record: { target } }: NumberedRecord): string {
-  return [target?.['method'], target?.['name'] ?? target?.['endpoint']].filter(Boolean).join(' ');
-}
-
-function actorOf({ record: { subjects, source } }: NumberedRecord): string {
-  return subjects['user'] ?? subjects['client_name'] ?? source.value;
-}

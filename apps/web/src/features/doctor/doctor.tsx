@@ -3,6 +3,7 @@ import { machineDiagnosis } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { FindingsTable } from './findings-table.tsx';
+import { Tiles } from './tiles.tsx';
 import { ago } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
@@ -27,6 +28,7 @@ export function Doctor(): ReactNode {
               {healthy ? 'Everything that was checked works.' : 'Something does not work.'}{' '}
               {loaded.at !== undefined && <span className="quiet">Checked {ago(loaded.at)}.</span>}
             </p>
+            <Tiles findings={findings} />
             <FindingsTable findings={findings} />
           </>
         )}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Finding } from '@toolhive/contract/diagnosis';
 import { withoutCommands } from '../../ui/format.ts';
-import { Fixes } from '../../ui/fixes.tsx';
+import { FixButtons, fixSentence } from '../../ui/fixes.tsx';
 import { FindingState, findingRank } from '../../ui/findings.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
@@ -12,6 +12,14 @@ interface Row {
   finding: Finding;
 }
 
+/** What people call the layers. */
+const names: Readonly<Record<string, string>> = {
+  hive: 'daemon',
+  process: 'server',
+  clients: 'client',
+  sandbox: 'isolation',
+};
+
 const columns: readonly Column<Row>[] = [
   {
     id: 'check',
@@ -19,7 +27,7 @@ const columns: readonly Column<Row>[] = [
     width: 7,
     grow: 1,
     order: ({ finding: { layer } }) => layer,
-    cell: ({ finding: { layer } }) => <ForeignText>{layer}</ForeignText>,
+    cell: ({ finding: { layer } }) => <ForeignText>{names[layer] ?? layer}</ForeignText>,
   },
   {
     id: 'state',
@@ -32,15 +40,26 @@ const columns: readonly Column<Row>[] = [
     id: 'says',
     head: 'Finding',
     width: 9,
-    grow: 4,
+    grow: 6,
     cell: ({ finding: { says } }) => <ForeignText>{withoutCommands(says)}</ForeignText>,
   },
   {
     id: 'fix',
     head: 'Fix',
-    width: 9,
-    grow: 3,
-    cell: ({ finding: { hint, fixes } }) => <Fixes hint={hint} fixes={fixes} />,
+    width: 5,
+    grow: 2,
+    rank: 1,
+    cell: ({ finding: { hint } }) => {
+      const sentence = fixSentence({ hint });
+      return sentence !== undefined && <ForeignText>{sentence}</ForeignText>;
+    },
+  },
+  {
+    id: 'actions',
+    head: 'Actions',
+    kind: 'actions',
+    width: 10,
+    cell: ({ finding: { hint, fixes } }) => <FixButtons hint={hint} fixes={fixes} />,
   },
 ];
 
