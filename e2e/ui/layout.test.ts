@@ -161,6 +161,11 @@ test.each([
     /the beginning of .* is cut off/,
   ],
   ['action', '<button style="position: absolute; left: 340px">Beyond</button>', /is cut off/],
+  [
+    'tall action',
+    '<table class="list"><tr><td class="cell" style="height: 1rem"><a class="button" style="min-height: 3rem">Fix</a></td></tr></table>',
+    /Fix" is cut off/,
+  ],
   ['row', '<table class="list"><tr style="height: 60px"><td>x</td></tr></table>', /px high/],
   ['overlap', '<div><button style="margin-bottom: -20px">A</button></div><button>B</button>', /overlaps/],
 ])('the guard finds a defect: %s', async (_name, html, message) => {
@@ -247,7 +252,7 @@ async function defectsOf(page: Page): Promise<string[]> {
       ...document.querySelectorAll('button, .button, input, select, textarea, main a:not(svg a), summary'),
     ].filter(isVisible);
     for (const control of controls) {
-      const { left, right, width } = control.getBoundingClientRect();
+      const { left, right, top: controlTop, bottom: controlBottom, width } = control.getBoundingClientRect();
       const isText = control.matches('a:not(.button), .link, summary');
       if (isText && control.closest('.cell, .row-main, .card') !== null) continue; // a text with an ellipsis
       let [start, end] = [0, document.documentElement.clientWidth];
@@ -256,7 +261,11 @@ async function defectsOf(page: Page): Promise<string[]> {
         const box = around.getBoundingClientRect();
         [start, end] = [Math.max(start, box.left), Math.min(end, box.right)];
       }
-      if (width > 0 && (left < start - 1 || right > end + 1)) defects.push(`${name(control)} is cut off`);
+      const cell = control.matches('button, .button') ? control.closest('.list .cell') : null;
+      const { top = controlTop, bottom = controlBottom } = cell?.getBoundingClientRect() ?? {};
+      const isTall = controlTop < top - 1 || controlBottom > bottom + 1;
+      if (width > 0 && (left < start - 1 || right > end + 1 || isTall))
+        defects.push(`${name(control)} is cut off`);
     }
 
     for (const row of document.querySelectorAll('.list:not(.as-cards) tr'))
