@@ -9,6 +9,7 @@ import * as z from 'zod';
 export interface SentRequest {
   operation: OperationId;
   path: string;
+  query: Readonly<Record<string, string>>;
   body: unknown;
 }
 
@@ -23,7 +24,10 @@ type Answers = {
 export function answerAs(answers: Answers): SentRequest[] {
   const sent: SentRequest[] = [];
   globalThis.fetch = async (input, init) => {
-    const { pathname: path } = new URL(input instanceof Request ? input.url : input, window.location.href);
+    const { pathname: path, searchParams } = new URL(
+      input instanceof Request ? input.url : input,
+      window.location.href,
+    );
     const { method = 'GET', body } = init ?? {};
     const id = (Object.keys(answers) as OperationId[]).find(
       (each) => operations[each].method === method && patternOf(operations[each]).test(path),
@@ -32,6 +36,7 @@ export function answerAs(answers: Answers): SentRequest[] {
     const request: SentRequest = {
       operation: id,
       path,
+      query: Object.fromEntries(searchParams),
       body: typeof body === 'string' ? JSON.parse(body) : undefined,
     };
     sent.push(request);

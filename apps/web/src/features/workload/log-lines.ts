@@ -12,8 +12,11 @@ const maxLate = 2_000;
 /** The lines of a log in the order of their time, and those of them that match a search. */
 export class LogLines {
   #all: LogRecord[] = [];
+  /** Lines before all others that match the search. */
+  #found: readonly LogRecord[] = [];
   #shown: LogRecord[] = [];
   #isShown: (record: LogRecord) => boolean = () => true;
+  #search = '';
 
   get shown(): readonly LogRecord[] {
     return this.#shown;
@@ -33,14 +36,23 @@ export class LogLines {
     // In larger steps, because each one copies the whole list.
     if (excess > maxLines / 10) {
       this.#all = this.#all.slice(excess);
-      this.#shown = this.#all.filter(this.#isShown);
+      this.#refresh();
     }
   }
 
   /** Adds older lines at the beginning. */
   addOlder(records: readonly LogRecord[]): void {
     this.#all = [...records, ...this.#all];
-    this.#shown = this.#all.filter(this.#isShown);
+    this.showFound(this.#found);
+  }
+
+  /** Shows lines that the daemon has found before the known ones. They leave with the next search. */
+  showFound(records: readonly LogRecord[]): void {
+    const first = { proxy: this.firstLine(true), server: this.firstLine(false) };
+    const isOlder = ({ stream, line }: LogRecord): boolean =>
+      line < (first[stream === 'proxy' ? 'proxy' : 'server'] ?? Infinity);
+    this.#found = records.filter(isOlder);
+    this.#refresh();
   }
 
   /** Shows only lines of some levels that contain a text. */
@@ -48,7 +60,9 @@ export class LogLines {
     const text = search.toLowerCase();
     this.#isShown = ({ level, text: line }) =>
       chosen.has(level) && (text === '' || line.toLowerCase().includes(text));
-    this.#shown = this.#all.filter(this.#isShown);
+    if (text !== this.#search) this.#found = [];
+    this.#search = text;
+    this.#refresh();
   }
 
   /** The position of the first line of a stream that is still known, to read those before it. */
@@ -59,6 +73,10 @@ export class LogLines {
   /** All lines as text, for a download. */
   text(): string {
     return this.#all.map(({ at = '', level, text }) => `${at} ${level.toUpperCase()} ${text}\n`).join('');
+  }
+
+  #refresh(): void {
+    this.#shown = [...this.#found, ...this.#all].filter(this.#isShown);
   }
 }
 

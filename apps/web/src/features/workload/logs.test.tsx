@@ -1,9 +1,16 @@
 import type { LogRecord } from '@toolhive/contract/log-record';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { render } from 'vitest-browser-react';
 import '../../css/styles.css';
 import { answerAs } from '../../testing/daemon.ts';
 import { LogView } from './logs.tsx';
+
+/** The address keeps the search of an earlier test. */
+beforeEach(() => {
+  const address = new URL(window.location.href);
+  for (const name of ['q', 'hidden']) address.searchParams.delete(name);
+  window.history.replaceState(null, '', address);
+});
 
 const record = (line: number, changes: Partial<LogRecord> = {}): LogRecord => ({
   line,
@@ -48,6 +55,28 @@ test('only the visible lines of a long log are in the page, and following shows 
   await expect.element(getByText('line 4999', { exact: true })).toBeInViewport();
 
   expect(lines().length).toBeLessThan(200);
+});
+
+test('a search finds lines that the page has not read', async () => {
+  const asText = (records: readonly LogRecord[]): string =>
+    records.map((each) => `${JSON.stringify(each)}\n`).join('');
+  const recent = [record(90, { text: 'disk is full' }), record(91)];
+  const old = [record(3, { text: 'disk is nearly full' }), record(90, { text: 'disk is full' })];
+  const sent = answerAs({
+    getWorkloadLogs: ({ query }) => asText(query['search'] === undefined ? recent : old),
+    getProxyLogs: () => '',
+  });
+  const screen = await render(<LogView name="echo" />);
+  const status = screen.getByRole('status');
+  await expect.element(status).toHaveTextContent('2 lines');
+
+  await screen.getByLabelText('Search in the log').fill('disk');
+  await expect.element(screen.getByText('disk is nearly full')).toBeVisible();
+  await expect.element(status).toHaveTextContent('2 lines');
+  expect(sent.find(({ query }) => query['search'] === 'disk')?.query).toMatchObject({ before: '90' });
+
+  await screen.getByLabelText('Search in the log').fill('');
+  await expect.element(screen.getByText('disk is nearly full')).not.toBeInTheDocument();
 });
 
 test('a search and the levels choose lines', async () => {

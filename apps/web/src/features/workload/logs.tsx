@@ -51,15 +51,15 @@ export function LogView({ name }: { name: string }): ReactNode {
   const [selected, setSelected] = useState<string | undefined>(linked ?? undefined);
   useFollowedLogs(name, lines, { isFollowing, onChange: changed, onFailure: setFailure });
   useMemo(() => lines.filter(chosen, query), [lines, chosen, query]);
+  useFoundLines(name, lines, {
+    search: query,
+    isRead: lines.total > 0,
+    onChange: changed,
+    onFailure: setFailure,
+  });
 
   const older = async (): Promise<void> => {
-    const found = await Promise.all(
-      [false, true].map(async (isProxy) => {
-        const before = lines.firstLine(isProxy);
-        return before === undefined ? [] : read(name, isProxy, { before, limit: pageLines });
-      }),
-    );
-    const records = found.flat().toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
+    const records = await olderLines(name, lines);
     if (records.length === 0) toast('No older lines');
     lines.addOlder(records);
     changed();
@@ -238,6 +238,57 @@ function timeOf(at: string): string {
   return new Date(at).toLocaleTimeString([], { hour12: false });
 }
 
+/** The pause after a letter before the daemon searches. */
+const pauseMs = 300;
+
+/** Searches the lines that the page has not read in the daemon. */
+function useFoundLines(
+  name: string,
+  lines: LogLines,
+  {
+    search,
+    isRead,
+    onChange,
+    onFailure,
+  }: { search: string; isRead: boolean; onChange: () => void; onFailure: (failure: ThvError) => void },
+): void {
+  useEffect(() => {
+    if (search === '' || !isRead) return undefined;
+    const controller = new AbortController();
+    const find = async (): Promise<void> => {
+      try {
+        const found = await olderLines(name, lines, { search, signal: controller.signal });
+        if (controller.signal.aborted) return;
+        lines.showFound(found);
+        onChange();
+      } catch (thrown) {
+        if (!controller.signal.aborted) onFailure(failureOf(thrown));
+      }
+    };
+    const timer = setTimeout(() => void find(), pauseMs);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [name, lines, search, isRead]);
+}
+
+/** The lines of both streams before the known ones, in the order of their time. */
+async function olderLines(
+  name: string,
+  lines: LogLines,
+  { search, signal }: { search?: string; signal?: AbortSignal } = {},
+): Promise<LogRecord[]> {
+  const found = await Promise.all(
+    [false, true].map(async (isProxy) => {
+      const before = lines.firstLine(isProxy) ?? 0;
+      const query = { before, limit: pageLines, ...(search === undefined ? {} : { search }) };
+      return before === 0 ? [] : read(name, isProxy, query, signal);
+    }),
+  );
+  return found.flat().toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
+}
+
 /** Reads the log, and follows new lines while the page is visible. */
 function useFollowedLogs(
   name: string,
@@ -315,10 +366,12 @@ async function stream(
 async function read(
   name: string,
   isProxy: boolean,
-  query: { before: number; limit: number },
+  query: { before: number; limit: number; search?: string },
+  signal?: AbortSignal,
 ): Promise<LogRecord[]> {
   const call = { params: { name }, query: { ...query, format: 'ndjson' as const } };
-  const text = await (isProxy ? client.getProxyLogs(call) : client.getWorkloadLogs(call));
+  const options = signal === undefined ? {} : { signal };
+  const text = await (isProxy ? client.getProxyLogs(call, options) : client.getWorkloadLogs(call, options));
   return text
     .split('\n')
     .filter((line) => line !== '')
