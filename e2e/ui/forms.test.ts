@@ -31,7 +31,7 @@ test('the form of a package shows each problem beside its field, and leads to th
   await page.getByLabel('Path on this machine 1').fill('/nowhere/at/all');
 
   await run(page);
-  await expect.poll(() => problemOfFocusedField(page)).toContain('a workload name cannot contain ..');
+  await expect.poll(() => problemOfFocusedField(page)).toContain('a server name cannot contain ..');
   expect(await page.getByLabel('Name').evaluate((field) => field === document.activeElement)).toBe(true);
 
   await page.getByLabel('Name').fill('ab');

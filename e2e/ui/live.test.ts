@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { connectTo } from '../testing/mcp.ts';
 import { serve } from '../testing/thv.ts';
 import { openWorld, storeWorkloads, uiServer, useBrowser } from './world.ts';
 
@@ -168,7 +169,36 @@ test('settings that were changed elsewhere are not overwritten', async () => {
 
   await save.click();
 
-  await page.getByText('workload tester has changed since you read it').waitFor();
+  await page.getByText('server tester has changed since you read it').waitFor();
   const after = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
   expect(after['env_vars']).toEqual({ COLOR: 'red' });
+});
+
+test('calls that the page has not read are found, and new ones appear if they match', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
+    proxy_url: string;
+  };
+  await using client = await connectTo(url);
+  await client.call('content');
+  for (let calls = 0; calls < 1_000; calls++) await client.call('structured');
+  await using visited = await world.open('/ui/w/tester/traffic');
+  const { page } = visited;
+  const rows = page.getByRole('grid', { name: 'Calls' });
+  await page.getByText('1,000 calls, the latest since').waitFor();
+
+  await page.getByLabel('Search calls').fill('CONTENT');
+  await page.getByText('1 call', { exact: true }).waitFor();
+  await rows.getByText('content', { exact: true }).waitFor();
+  await client.call('structured');
+  await client.call('content');
+
+  await page.getByText('2 calls', { exact: true }).waitFor();
+  await page.getByLabel('Outcome').selectOption('denied');
+  await page.getByText('No call matches.').waitFor();
+  await page.getByLabel('Outcome').selectOption('');
+  await page.getByLabel('Time').selectOption('Last 10 minutes');
+  await page.getByText('2 calls', { exact: true }).waitFor();
+  await expect.poll(() => new URL(page.url()).search).toBe('?q=CONTENT&age=minutes');
 });

@@ -2,6 +2,7 @@ import { createContext, useContext, useEffect, useId, useRef, useState } from 'r
 import type { ComponentProps, ReactNode } from 'react';
 import type { InputProblem, ThvError } from '@toolhive/contract/failure';
 import { ForeignText } from './text.tsx';
+import { inScreenWords } from './format.ts';
 
 /** The problems of the request of a form that its user has not worked on since. */
 const Problems = createContext<readonly InputProblem[]>([]);
@@ -101,7 +102,8 @@ export function useField({
     (each) => pointer !== undefined && each.pointer !== undefined && isAt(each.pointer, pointer),
   );
   const problem =
-    ownProblem ?? (found.length === 0 ? undefined : found.map(({ detail }) => detail).join('. '));
+    ownProblem ??
+    (found.length === 0 ? undefined : found.map(({ detail }) => inScreenWords(detail)).join('. '));
   const hasNote = hint !== undefined || problem !== undefined;
   return {
     attributes: {

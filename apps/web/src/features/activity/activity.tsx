@@ -1,10 +1,11 @@
-import { useDeferredValue, useMemo } from 'react';
+import { useDeferredValue } from 'react';
 import type { ReactNode } from 'react';
 import type { AuditOutcome } from '@toolhive/contract/audit';
 import { audit } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
+import { useAge } from '../../ui/age.tsx';
 import { useQuery } from '../../ui/query.ts';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -20,9 +21,8 @@ export function Activity(): ReactNode {
   const [workload, setWorkload] = useQuery('workload');
   const [outcome, setOutcome] = useQuery('outcome');
   const [search, setSearch] = useQuery('q');
-  const [age, setAge] = useQuery('age');
+  const { since, choice } = useAge(['hour', 'day', 'week'], 'Any time');
   const text = useDeferredValue(search.trim());
-  const since = useMemo(() => sinceOf(age), [age]);
   const resource = audit({
     limit: maxRecords,
     ...(text === '' ? {} : { search: text }),
@@ -54,14 +54,7 @@ export function Activity(): ReactNode {
             <option key={each}>{each}</option>
           ))}
         </select>
-        <select value={age} aria-label="Time" onChange={({ target }) => setAge(target.value)}>
-          <option value="">Any time</option>
-          {Object.entries(ages).map(([each, { label }]) => (
-            <option key={each} value={each}>
-              {label}
-            </option>
-          ))}
-        </select>
+        {choice}
         <button
           type="button"
           disabled={loaded.data === undefined}
@@ -106,17 +99,6 @@ export function Activity(): ReactNode {
 
 /** The most records that the page reads. The daemon searches all of them. */
 const maxRecords = 500;
-
-const ages: Readonly<Record<string, { label: string; ms: number }>> = {
-  hour: { label: 'Last hour', ms: 3_600_000 },
-  day: { label: 'Last 24 hours', ms: 86_400_000 },
-  week: { label: 'Last 7 days', ms: 604_800_000 },
-};
-
-function sinceOf(age: string): string | undefined {
-  const ms = Object.hasOwn(ages, age) ? ages[age]?.ms : undefined;
-  return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
-}
 
 const columns: readonly Column<Happening>[] = [
   {

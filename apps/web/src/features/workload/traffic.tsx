@@ -1,16 +1,18 @@
-import { useDeferredValue, useEffect, useRef, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { TrafficDetails, TrafficEntry } from '@toolhive/contract/traffic';
+import type { ThvError } from '@toolhive/contract/failure';
+import type { CallOutcome, TrafficDetails, TrafficEntry } from '@toolhive/contract/traffic';
 import { client } from '../../api/client.ts';
 import { traffic } from '../../api/resources.ts';
-import { refresh, useConnection, useResource } from '../../api/store.ts';
+import { failureOf, refresh, useConnection, useResource } from '../../api/store.ts';
 import { useVisible } from '../../api/visible.ts';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Lanes } from '../../ui/drawing/lanes.tsx';
+import { useAge } from '../../ui/age.tsx';
 import { bytes, count, dateTime, duration } from '../../ui/format.ts';
 import { useQuery } from '../../ui/query.ts';
-import { Notice, Shown } from '../../ui/states.tsx';
+import { Failure, Notice, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
@@ -73,37 +75,44 @@ function Recording({
 }
 
 function LiveEntries({ name, first }: { name: string; first: readonly TrafficEntry[] }): ReactNode {
-  const [entries, setEntries] = useState<readonly TrafficEntry[]>(first.toReversed());
   const [isPaused, setPaused] = useState(false);
   const [filter, setFilter] = useQuery('q');
   const [outcome, setOutcome] = useQuery('outcome');
+  const { since, choice } = useAge(['minutes', 'hour'], 'Last 24 hours');
   const [open, setOpen] = useState<TrafficDetails | undefined>();
-  useLiveTraffic(name, isPaused, (found) =>
-    setEntries((current) => {
-      const known = new Set(current.slice(0, found.length + 50).map(({ id }) => id));
-      return [...found.filter(({ id }) => !known.has(id)).toReversed(), ...current].slice(0, maxRows);
+  const words = useDeferredValue(filter).trim();
+  const query = useMemo(
+    () => ({
+      ...(words === '' ? {} : { search: words }),
+      ...(outcome === '' ? {} : { outcome: outcome as CallOutcome }), // one of the options below
+      ...(since === undefined ? {} : { since }),
     }),
+    [words, outcome, since],
   );
-  const words = useDeferredValue(filter).toLowerCase();
+  const isFiltered = Object.keys(query).length > 0;
+  const [entries, setEntries] = useState<readonly TrafficEntry[]>(isFiltered ? [] : first.toReversed());
+  const failure = useLiveTraffic(name, query, {
+    isPaused,
+    onList: (found) => setEntries(found.toReversed()),
+    onEntries: (found) =>
+      setEntries((current) => {
+        const known = new Set(current.slice(0, found.length + 50).map(({ id }) => id));
+        return [...found.filter(({ id }) => !known.has(id)).toReversed(), ...current].slice(0, maxRows);
+      }),
+  });
   const show = (entry: TrafficEntry): void =>
     void attempt('Cannot read the call', async () =>
       setOpen(await client.getTrafficEntry({ params: { name, id: String(entry.id) } })),
     );
-  const shown = entries.filter(
-    (entry) =>
-      (outcome === '' || entry.outcome === outcome) &&
-      [entry.method, entry.name, entry.client?.name].some(
-        (text) => text?.toLowerCase().includes(words) ?? words === '',
-      ),
-  );
   return (
     <>
       <div className="toolbar">
         <input
           type="search"
           value={filter}
-          placeholder="Filter by method, tool, or client"
-          aria-label="Filter calls"
+          maxLength={256}
+          placeholder="Search by method, tool, or client"
+          aria-label="Search calls"
           onChange={({ target }) => setFilter(target.value)}
         />
         <select value={outcome} aria-label="Outcome" onChange={({ target }) => setOutcome(target.value)}>
@@ -113,23 +122,25 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
           <option value="denied">denied</option>
           <option value="cancelled">canceled</option>
         </select>
+        {choice}
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Continue' : 'Pause'}
         </button>
         <span className="quiet" role="status">
-          {count(shown.length, 'call')}
+          {count(entries.length, 'call')}
           {entries.length === maxRows && `, the latest since ${dateTime(entries.at(-1)?.at ?? 0)}`}
         </span>
       </div>
+      {failure !== undefined && <Failure failure={failure} title="Cannot read the calls" />}
       {entries.length === 0 ? (
-        <p>No client has called this server in the last 24 hours.</p>
+        <p>{isFiltered ? 'No call matches.' : 'No client has called this server in the last 24 hours.'}</p>
       ) : (
         <>
-          <CallLanes entries={shown} />
+          <CallLanes entries={entries} />
           <Table
             label="Calls"
             columns={columns(show)}
-            rows={shown}
+            rows={entries}
             keyOf={({ id }) => String(id)}
             onOpen={show}
           />
@@ -335,40 +346,71 @@ function Details({
   );
 }
 
-/** Adds calls as they end, once per frame, while the page is visible. */
-function useLiveTraffic(name: string, isPaused: boolean, onEntries: (entries: TrafficEntry[]) => void): void {
+interface CallQuery {
+  search?: string;
+  outcome?: CallOutcome;
+  since?: string;
+}
+
+/** Lists the calls that match, and adds others as they end, once per frame, while the page is visible. */
+function useLiveTraffic(
+  name: string,
+  query: CallQuery,
+  {
+    isPaused,
+    onList,
+    onEntries,
+  }: {
+    isPaused: boolean;
+    onList: (entries: TrafficEntry[]) => void;
+    onEntries: (entries: TrafficEntry[]) => void;
+  },
+): ThvError | undefined {
   const isVisible = useVisible();
   const { connection } = useConnection();
-  const take = useRef(onEntries);
-  take.current = onEntries;
+  const [failure, setFailure] = useState<ThvError | undefined>();
+  const take = useRef({ onList, onEntries });
+  take.current = { onList, onEntries };
+  const listed = useRef<CallQuery>({});
   useEffect(() => {
-    if (isPaused || !isVisible || connection === 'lost') return;
+    if (!isVisible || connection === 'lost' || (isPaused && listed.current === query)) return;
     const controller = new AbortController();
     let waiting: TrafficEntry[] = [];
     let frame = 0;
     const follow = async (): Promise<void> => {
       const { signal } = controller;
-      const events = await client.watchTraffic({ params: { name }, query: {}, headers: {} }, { signal });
-      // Calls that ended before the stream was open.
+      const { since, ...filters } = query;
+      const events = isPaused
+        ? []
+        : await client.watchTraffic({ params: { name }, query: filters, headers: {} }, { signal });
+      // Also calls that ended before the stream was open.
+      const time = since === undefined ? {} : { since };
       const { entries } = await client.listTraffic(
-        { params: { name }, query: { limit: maxRows } },
+        { params: { name }, query: { limit: maxRows, ...filters, ...time } },
         { signal },
       );
-      take.current(entries);
+      listed.current = query;
+      setFailure(undefined);
+      take.current.onList(entries);
       for await (const { event } of events) {
         if (!('entry' in event)) continue;
         waiting.push(event.entry);
         frame ||= requestAnimationFrame(() => {
           frame = 0;
-          take.current(waiting.splice(0));
+          take.current.onEntries(waiting.splice(0));
         });
       }
     };
-    follow().catch(() => {}); // the banner shows that the connection is lost, and it is followed again then
+    follow().catch((thrown: unknown) => {
+      // Without a connection, the banner says so, and the calls are followed again later.
+      const failed = failureOf(thrown);
+      if (!controller.signal.aborted && failed.kind !== 'unavailable') setFailure(failed);
+    });
     return () => {
       controller.abort();
       cancelAnimationFrame(frame);
       waiting = [];
     };
-  }, [name, isPaused, isVisible, connection]);
+  }, [name, query, isPaused, isVisible, connection]);
+  return failure;
 }
