@@ -147,7 +147,7 @@ export interface RecordedCall {
   startMs: number;
   /** The parsed input, if any. */
   input: Input | undefined;
-  /** What a long operation has begun with, such as the workload that it created. */
+  /** The first result of a long operation, such as the workload that it created. */
   result: unknown;
 }
 

@@ -61,7 +61,7 @@ export function Fixes({ hint, fixes }: Partial<Advice>): ReactNode {
   );
 }
 
-/** What fixes a problem, as buttons. */
+/** The buttons that fix a problem. */
 export function FixButtons({ hint, fixes = [] }: Partial<Advice>): ReactNode {
   if (hint === undefined) return undefined;
   return (
@@ -74,7 +74,7 @@ export function FixButtons({ hint, fixes = [] }: Partial<Advice>): ReactNode {
   );
 }
 
-/** What fixes a problem, as a sentence, unless it is a command. */
+/** The sentence about the fix of a problem. Undefined if the fix is a command. */
 export function fixSentence({ hint }: Partial<Advice>): string | undefined {
   return hint === undefined || isCommand(hint) ? undefined : inScreenWords(hint);
 }

@@ -71,7 +71,7 @@ const words = new RegExp(`(${quoted.source})|\\b([Ww])orkload(s?)\\b`, 'g');
 
 /**
  * A message of the daemon with the noun of the screens, because the API and the commands say *workload* (decision 90).
- * What a message quotes stays as it is: names, paths, and text of servers.
+ * Quoted parts stay as they are: names, paths, and text of servers.
  */
 export function inScreenWords(message: string): string {
   return message.replaceAll(words, (all: string, kept?: string, initial = '', plural = '') =>

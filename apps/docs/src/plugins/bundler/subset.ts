@@ -1,9 +1,9 @@
 import subsetFont from 'subset-font';
 
 /**
- * What a font is cut down to, by the end of its address. `fonts.css` says for each what it holds.
+ * The characters that a font keeps, by the end of its address. `fonts.css` has the same ranges.
  *
- * - `?common`: what English pages are made of, with the arrows of the theme. Whatever else one has comes from the whole font, fetched only then.
+ * - `?common`: the characters of English pages and the arrows of the theme. Pages with others also load the whole font.
  * - `?latin`: all of a file for Latin.
  */
 export const characters: Record<string, string> = {

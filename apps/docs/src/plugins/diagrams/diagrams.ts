@@ -25,7 +25,7 @@ export function diagrams() {
       if (node.type !== 'code' || node.lang !== 'mermaid') return undefined;
       const alt = /\balt="([^"]+)"/.exec(node.meta ?? '')?.[1];
       if (alt === undefined)
-        throw new Error(`a diagram says in no words what it shows: add alt="…" to its fence`);
+        throw new Error(`a diagram has no alternative text: add alt="…" to its fence`);
       return [figure(node.value ?? '', alt)];
     });
 }

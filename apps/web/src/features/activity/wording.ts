@@ -2,7 +2,7 @@ import type { AuditRecord, NumberedAuditRecord } from '@toolhive/contract/audit'
 import type { OperationId } from '@toolhive/contract/operations';
 import type { IconName } from '../../ui/drawing/icon.tsx';
 
-/** What a person did, as verb, object, and what follows the name of the object. */
+/** An action of a person: verb, object, and the words after the name of the object. */
 type Phrase = readonly [verb: Verb, object?: string, rest?: string];
 type Verb = keyof typeof past;
 
@@ -124,7 +124,7 @@ const types: Readonly<Record<string, readonly [icon: IconName, ...phrase: Phrase
   audit_gap: ['warning', 'lose', 'records'],
 };
 
-/** A record as a sentence without its subject. What did not succeed was only tried. */
+/** A record as a sentence without its subject. An action without success was only tried. */
 export function sentenceOf({ type, outcome, target = {} }: AuditRecord): string {
   const { method = '', name, endpoint } = target;
   const known = phraseOf(type, method);
@@ -143,7 +143,7 @@ function phraseOf(type: string, method = ''): Phrase | undefined {
   return Object.hasOwn(operations, method) ? operations[method as OperationId] : undefined; // of another version
 }
 
-/** The pictures of verbs, and of what the operations with other verbs are about. */
+/** The pictures of verbs, and of the objects of other verbs. */
 const pictures: Readonly<Record<string, IconName>> = {
   add: 'add',
   create: 'add',

@@ -12,7 +12,7 @@ interface Row {
   finding: Finding;
 }
 
-/** What people call the layers. */
+/** The layers in the words of people. */
 const names: Readonly<Record<string, string>> = {
   hive: 'daemon',
   process: 'server',
