@@ -50,7 +50,7 @@ export interface PipelineOptions
   onFault: (error: unknown) => void;
 }
 
-/** What several middlewares use. */
+/** Parts that several middlewares share. */
 interface SharedParts {
   tasks: TaskOwners | undefined;
   tracker: CallTracker | undefined;

@@ -62,7 +62,7 @@ interface Trace {
 
 /**
  * Follows the requests of clients from their arrival to their end. Used by middleware that only looks. Neighbors in the
- * pipeline see the same, so they share a tracker: one of them passes on what it sees, and all of them are told.
+ * pipeline see the same, so they share a tracker: one of them reports every message, and all of them are told.
  */
 export class CallTracker {
   readonly #listeners: CallListener[] = [];

@@ -66,7 +66,7 @@ export class Traffic implements Middleware {
   readonly #tracker: CallTracker;
   readonly isObserver = true;
   readonly isPassive: boolean;
-  // Absent if other middleware passes on what it sees.
+  // Absent if other middleware reports every message to the tracker.
   readonly request: Middleware['request'];
   readonly message: Middleware['message'];
   readonly refused: Middleware['refused'];
