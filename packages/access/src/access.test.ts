@@ -5,6 +5,7 @@ import { openIdProvider } from './testing/openid-provider.ts';
 import type { OpenIdProvider } from './testing/openid-provider.ts';
 import { openAccess } from './access.ts';
 import type { Access, OidcOptions } from './access.ts';
+import type { Principal } from '@toolhive/proxy/principal';
 import { proves } from '@toolhive/testing/promises';
 
 describe('a fixed token', () => {
@@ -178,6 +179,29 @@ describe('attacks on tokens:', () => {
     await expect(access(`Bearer ${token}`)).rejects.toThrow('the token has expired');
   });
 
+  test('a token that was accepted a short time ago is accepted at once', async () => {
+    await using provider = await openIdProvider();
+    let now = Date.now();
+    const access = rawAccessOf(provider, { now: () => now });
+    const token = await provider.sign(claimsOf(provider), '5m');
+
+    const first = await access(`Bearer ${token}`);
+    expect(access(`Bearer ${token}`)).toBe(first);
+    now += 31_000; // a withdrawn key is noticed
+    expect(access(`Bearer ${token}`)).toBeInstanceOf(Promise);
+  });
+
+  test('a token that one workload has accepted is refused by a workload with another audience', async () => {
+    await using provider = await openIdProvider();
+    const [access, other] = [accessOf(provider), accessOf(provider, { audience: 'another' })];
+    const token = await provider.sign(claimsOf(provider), '5m');
+
+    for (let time = 0; time < 2; time++) {
+      await expect(access(`Bearer ${token}`)).resolves.toMatchObject({ claims: { sub: 'ada' } });
+      await expect(other(`Bearer ${token}`)).rejects.toThrow('the token lacks the required claim aud');
+    }
+  });
+
   test('a provider at a private address is refused unless that is allowed', async () => {
     const refused = openAccess({ oidc: { issuer: 'https://10.1.2.3', audience: 'x', allowPrivate: false } });
 
@@ -202,7 +226,15 @@ function unsigned(claims: JWTPayload): string {
   return `${part({ alg: 'none' })}.${part({ ...claims, exp: 9_999_999_999 })}.`;
 }
 
-function accessOf({ issuer }: OpenIdProvider, more: Partial<OidcOptions> = {}): Access {
+function accessOf(
+  provider: OpenIdProvider,
+  more: Partial<OidcOptions> = {},
+): (authorization: string) => Promise<Principal> {
+  const access = rawAccessOf(provider, more);
+  return async (authorization) => access(authorization);
+}
+
+function rawAccessOf({ issuer }: OpenIdProvider, more: Partial<OidcOptions> = {}): Access {
   const access = openAccess({ oidc: { issuer, audience: 'toolhive', ...more } });
   if (access === undefined) throw new Error('there is a provider, so there is a rule');
   return access;

@@ -16,8 +16,11 @@ export interface AccessOptions {
   oidc?: OidcOptions | undefined;
 }
 
-/** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
-export type Access = (authorization: string | undefined) => Promise<Principal>;
+/**
+ * Returns the caller with this `Authorization` header, or throws or rejects with `unauthorized`. Returns a promise only if
+ * it must wait: a promise for each request would cost more than the rest of the check.
+ */
+export type Access = (authorization: string | undefined) => Principal | Promise<Principal>;
 
 /** The minimum length of a token, which makes guessing impossible. */
 const minTokenLength = 16;
@@ -33,7 +36,7 @@ export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access 
   ];
   if (fixed.length === 0 && oidc === undefined) return undefined;
   const checkOidc = oidc === undefined ? undefined : oidcRule(oidc);
-  return async (authorization) => {
+  return (authorization) => {
     const [, presented] = /^bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization ?? '') ?? [];
     if (presented === undefined) {
       throw unauthorized('a bearer token is required', { hint: 'send Authorization: Bearer TOKEN' });

@@ -4,6 +4,7 @@ import type { Instance } from '@toolhive/runtime/runtime';
 import { expect, test } from 'vitest';
 import { Audit } from './middleware/audit.ts';
 import type { AuditEntry, AuditOptions } from './middleware/audit.ts';
+import type { EndedCall } from './middleware/traffic.ts';
 import type { ProxyOptions } from './proxy.ts';
 import { startHttpServer } from './testing/conformance-servers.ts';
 import { openScriptedProxy } from './testing/scripted-server.ts';
@@ -238,6 +239,26 @@ test('types that the configuration leaves out are not recorded, except for denia
   await answerOf(await postModern(test.url, 'tools/call', { name: 'hold' }));
 
   expect((await recorded(entries, 1)).map(summary)).toEqual(['mcp_tool_call denied hold']);
+});
+
+test('calls are recorded once each by the audit and by the history that follow them together', async () => {
+  const { entries, audit } = auditing();
+  const told: string[] = [];
+  const record = ({ outcome, name = '' }: EndedCall): void => void told.push(`${outcome} ${name}`);
+  const traffic = { recordsBodies: false, record };
+  await using test = await openScriptedProxy({ audit, traffic, tools: { filter: ['recall'] } });
+
+  await answerOf(await postModern(test.url, 'tools/call', { name: 'recall' }));
+  await answerOf(await postModern(test.url, 'tools/call', { name: 'hold' }));
+  const unread = await fetch(new URL('/mcp', test.url), { method: 'POST', body: 'unread' });
+
+  expect(unread.status).toBe(415);
+  expect((await recorded(entries, 3)).map(summary)).toEqual([
+    'mcp_tool_call success recall',
+    'mcp_tool_call denied hold',
+    'http_request failure',
+  ]);
+  expect(told).toEqual(['ok recall', 'denied hold', 'error ']);
 });
 
 test('a proxy without an audit configuration passes messages on unread', () => {

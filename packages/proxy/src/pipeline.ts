@@ -3,6 +3,7 @@ import type { Authorizer } from './middleware/authorization.ts';
 import { audit } from './middleware/audit.ts';
 import type { AuditOptions } from './middleware/audit.ts';
 import { authentication } from './middleware/authentication.ts';
+import { CallTracker } from './middleware/call-tracker.ts';
 import type { AuthenticationOptions } from './middleware/authentication.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import type { HostAndOriginOptions } from './middleware/host-and-origin.ts';
@@ -49,10 +50,16 @@ export interface PipelineOptions
   onFault: (error: unknown) => void;
 }
 
+/** Parts that several middlewares share. */
+interface SharedParts {
+  tasks: TaskOwners | undefined;
+  tracker: CallTracker | undefined;
+}
+
 /** One middleware, or undefined if the options leave it no work. */
 interface MiddlewareRow {
   type: string;
-  create: (options: PipelineOptions & { tasks?: TaskOwners | undefined }) => Middleware | undefined;
+  create: (options: PipelineOptions & SharedParts) => Middleware | undefined;
 }
 
 /**
@@ -63,6 +70,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'recovery', create: recovery },
   // Outside of everything that refuses requests. The principal is known when the record is written.
   { type: 'audit', create: audit },
+  // Next to the audit, which sees the same for both.
   { type: 'traffic', create: traffic },
   { type: 'metrics', create: ({ metrics }) => metrics },
   { type: 'host-and-origin', create: hostAndOrigin },
@@ -84,7 +92,10 @@ const table: readonly MiddlewareRow[] = [
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */
 export function createMiddleware(options: PipelineOptions): Middleware[] {
-  const all = { ...options, tasks: taskOwners(options) };
+  const { audit: audited, traffic: sink } = options;
+  const isShared = audited?.calls !== undefined && sink !== undefined;
+  const tracker = isShared ? new CallTracker(audited.now) : undefined;
+  const all = { ...options, tasks: taskOwners(options), tracker };
   return table.flatMap(({ create }) => create(all) ?? []);
 }
 

@@ -4,7 +4,6 @@ import { bytesOf, errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { onceClosed } from '../http/closing.ts';
 import { CallTracker, isDenial, isStream } from './call-tracker.ts';
-import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
 import { usesOfExtensions } from '../protocol/extensions.ts';
 
@@ -44,15 +43,18 @@ export interface AuditedCalls {
 const maxText = 512;
 
 /** Records calls and denials. Undefined if nothing takes the records. */
-export function audit({ audit: options, workload, access }: AuditRowOptions): Audit | undefined {
+export function audit({ audit: options, workload, access, tracker }: AuditRowOptions): Audit | undefined {
   if (options === undefined) return undefined;
-  return new Audit({ ...options, workload: workload ?? '', isAuthenticating: access !== undefined });
+  const all = { ...options, workload: workload ?? '', isAuthenticating: access !== undefined };
+  return new Audit(all, tracker);
 }
 
 interface AuditRowOptions {
   audit?: AuditOptions | undefined;
   workload?: string | undefined;
   access?: object | undefined;
+  /** Follows the calls for other middleware, too. */
+  tracker?: CallTracker | undefined;
 }
 
 /**
@@ -67,10 +69,14 @@ export class Audit implements Middleware {
   readonly isObserver = true;
   readonly message: Middleware['message'];
 
-  constructor(options: AuditOptions & { workload: string; isAuthenticating: boolean }) {
+  constructor(
+    options: AuditOptions & { workload: string; isAuthenticating: boolean },
+    tracker?: CallTracker,
+  ) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    const listener: CallListener = {
+    this.#tracker = tracker ?? new CallTracker(this.#now);
+    this.#tracker.tell({
       ended: ({ context, exchange, denied }, { response, reason, durationMs }) =>
         this.#record(context, exchange, {
           outcome: denied === undefined ? outcomeOf(response) : 'denied',
@@ -82,8 +88,7 @@ export class Audit implements Middleware {
       asked: (context) => this.#record(context, undefined, { outcome: 'success' }),
       refused: (context, exchange, reason) => this.#record(context, exchange, { outcome: 'denied', reason }),
       unread: (exchange, startMs, status) => this.#recordHttp(exchange, startMs, status),
-    };
-    this.#tracker = new CallTracker(listener, this.#now);
+    });
     const see = (context: CallContext): Message => {
       this.#tracker.see(context);
       return context.message;

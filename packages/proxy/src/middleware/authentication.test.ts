@@ -44,6 +44,31 @@ test('tells a refused caller when the caller is not at fault', async () => {
   expect(proxy.faults).toEqual([expect.objectContaining({ message: 'a bug' })]);
 });
 
+test('a caller whom the check knows at once is admitted, until the check refuses or fails', async () => {
+  let answer = (): Principal => ({ id: 'ada' });
+  await using proxy = await openTestProxy({ access: { check: () => answer() } });
+  await proxy.connect();
+  const session = new RawSession(proxy.url);
+  const list = { id: 1, method: 'tools/list' };
+
+  const known = await session.post(list);
+  answer = () => {
+    throw unauthorized('the token has expired');
+  };
+  const expired = await session.post(list);
+  answer = () => {
+    throw new Error('a bug');
+  };
+  const bug = await session.post(list);
+
+  expect([known.status, expired.status, bug.status]).toEqual([200, 401, 500]);
+  expect([await expired.text(), await bug.text()]).toEqual([
+    'the token has expired\n',
+    'internal server error\n',
+  ]);
+  expect(proxy.faults).toEqual([expect.objectContaining({ message: 'a bug' })]);
+});
+
 test('says where to get a token, to all callers', async () => {
   await using proxy = await openTestProxy({ access: { check, resource } });
   const metadataPath = '/.well-known/oauth-protected-resource/mcp';

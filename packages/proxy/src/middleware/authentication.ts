@@ -9,8 +9,8 @@ import type { CallContext, Exchange, Middleware, Outcome, Principal } from './mi
 
 /** Who may use a proxy, and how others can get access. */
 export interface ProxyAccess {
-  /** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
-  check: (authorization: string | undefined) => Promise<Principal>;
+  /** Returns the caller with this `Authorization` header, or a promise if it must wait. Throws or rejects with `unauthorized`. */
+  check: (authorization: string | undefined) => Principal | Promise<Principal>;
   /** What the proxy tells clients that look for an authorization server (RFC 9728). */
   resource?: ProtectedResource | undefined;
   /** The scopes that every token must have (RFC 6749, section 3.3). */
@@ -61,40 +61,65 @@ class Authentication implements Middleware {
   readonly request = (exchange: Exchange, next: () => void): void => {
     const { path } = exchange;
     if (path === metadataPath || path.startsWith(`${metadataPath}/`)) this.#describe(exchange);
-    else this.#admit(exchange, next).catch(raiseFault);
+    else this.#admit(exchange, next);
   };
 
-  async #admit(exchange: Exchange, next: () => void): Promise<void> {
+  /** Without a promise if the caller is known, because that is so for nearly every request. */
+  #admit(exchange: Exchange, next: () => void): void {
+    const { authorization } = exchange.request.headers;
+    let checked: Principal | Promise<Principal>;
     try {
-      if (await this.#isAdmitted(exchange)) next();
+      if (exchange.relayed !== undefined && authorization === undefined) throw withoutCredentials();
+      checked = this.#access.check(authorization);
+    } catch (error) {
+      return this.#refuse(exchange, error);
+    }
+    if (checked instanceof Promise) this.#admitLater(exchange, checked, next).catch(raiseFault);
+    else if (this.#access.exchange !== undefined)
+      this.#admitLater(exchange, Promise.resolve(checked), next).catch(raiseFault);
+    else if (this.#isAdmitted(exchange, checked)) next();
+  }
+
+  async #admitLater(exchange: Exchange, checked: Promise<Principal>, next: () => void): Promise<void> {
+    try {
+      if (await this.#isAdmittedLater(exchange, checked)) next();
     } catch (fault) {
       exchange.request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
     }
   }
 
-  async #isAdmitted(exchange: Exchange): Promise<boolean> {
+  async #isAdmittedLater(exchange: Exchange, checked: Promise<Principal>): Promise<boolean> {
+    const { exchange: exchangeToken } = this.#access;
     const { request, response } = exchange;
-    const { authorization } = request.headers;
-    const { check, scopes = [], exchange: exchangeToken } = this.#access;
     try {
-      if (exchange.relayed !== undefined && authorization === undefined) throw withoutCredentials();
-      const principal = await check(authorization);
-      exchange.principal = { ...principal, challenge: (missing) => this.#insufficient(exchange, missing) };
-      if (response.destroyed) return false;
-      if (hasScopes(principal, scopes)) {
-        if (exchangeToken !== undefined) exchange.credentials = await exchangeToken(tokenOf(authorization));
-        return !response.destroyed;
-      }
-      const headers = { 'www-authenticate': this.#insufficient(exchange, scopes) };
-      replyText(response, 403, `the token needs the scopes ${scopes.join(' ')}`, headers);
-      return false;
+      if (!this.#isAdmitted(exchange, await checked)) return false;
+      if (exchangeToken !== undefined)
+        exchange.credentials = await exchangeToken(tokenOf(request.headers.authorization));
+      return !response.destroyed;
     } catch (error) {
-      if (!(error instanceof ThvError)) throw error;
-      const { status } = failureStatus[error.kind];
-      const headers = { 'www-authenticate': this.#unauthorized(exchange, authorization !== undefined) };
-      replyText(response, status, error.message, error.kind === 'unauthorized' ? headers : undefined);
+      this.#refuse(exchange, error);
       return false;
     }
+  }
+
+  /** Whether the client still waits, and its token has the scopes that every token needs. */
+  #isAdmitted(exchange: Exchange, principal: Principal): boolean {
+    const { response } = exchange;
+    const { scopes = [] } = this.#access;
+    exchange.principal = new Admitted(principal, exchange, this);
+    if (response.destroyed) return false;
+    if (hasScopes(principal, scopes)) return true;
+    const headers = { 'www-authenticate': this.insufficient(exchange, scopes) };
+    replyText(response, 403, `the token needs the scopes ${scopes.join(' ')}`, headers);
+    return false;
+  }
+
+  #refuse(exchange: Exchange, error: unknown): void {
+    if (!(error instanceof ThvError)) throw error;
+    const { status } = failureStatus[error.kind];
+    const wasShown = exchange.request.headers.authorization !== undefined;
+    const headers = { 'www-authenticate': this.#unauthorized(exchange, wasShown) };
+    replyText(exchange.response, status, error.message, error.kind === 'unauthorized' ? headers : undefined);
   }
 
   /** Refuses a call whose token lacks a scope that the tool needs, and names all scopes to ask for (MCP 2025-11-25, Authorization, Scope Challenge Handling). */
@@ -155,8 +180,8 @@ class Authentication implements Middleware {
     });
   }
 
-  /** RFC 6750, section 3.1. */
-  #insufficient(exchange: Exchange, scopes: readonly string[]): string {
+  /** Returns the challenge for a token that lacks scopes (RFC 6750, section 3.1). */
+  insufficient(exchange: Exchange, scopes: readonly string[]): string {
     return bearer({ error: 'insufficient_scope', scope: scopes.join(' '), ...this.#metadata(exchange) });
   }
 
@@ -168,6 +193,25 @@ class Authentication implements Middleware {
     const url = URL.parse(resource ?? '');
     if (url === null) return {};
     return { resource_metadata: `${url.origin}${metadataPath}${url.pathname === '/' ? '' : url.pathname}` };
+  }
+}
+
+/** The caller of one request. A class, because a spread and a function for each request cost more than this object. */
+class Admitted implements Principal {
+  readonly id: string;
+  readonly claims?: NonNullable<Principal['claims']>;
+  readonly #exchange: Exchange;
+  readonly #authentication: Authentication;
+
+  constructor({ id, claims }: Principal, exchange: Exchange, authentication: Authentication) {
+    this.id = id;
+    if (claims !== undefined) this.claims = claims;
+    this.#exchange = exchange;
+    this.#authentication = authentication;
+  }
+
+  challenge(scopes: readonly string[]): string {
+    return this.#authentication.insufficient(this.#exchange, scopes);
   }
 }
 

@@ -60,9 +60,12 @@ interface Trace {
   open: OpenCall[];
 }
 
-/** Follows the requests of clients from their arrival to their end. Used by middleware that only looks. */
+/**
+ * Follows the requests of clients from their arrival to their end. Used by middleware that only looks. Neighbors in the
+ * pipeline see the same, so they share a tracker: one of them reports every message, and all of them are told.
+ */
 export class CallTracker {
-  readonly #listener: CallListener;
+  readonly #listeners: CallListener[] = [];
   readonly #now: () => number;
   // Maps, because every entry of a weak map costs the garbage collector as much as the rest of a call costs.
   /** What is known of the HTTP request of each message, until that is closed. */
@@ -76,9 +79,13 @@ export class CallTracker {
   readonly #cancelled = new Set<string>();
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(listener: CallListener, now: () => number = () => performance.now()) {
-    this.#listener = listener;
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+  }
+
+  /** Adds a listener. Call this method before the first request. */
+  tell(listener: CallListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Starts to follow an HTTP request. Call this method before anything can answer the request. */
@@ -102,7 +109,9 @@ export class CallTracker {
     const { response } = exchange;
     if (isStream(exchange)) {
       // A stream is reported when it starts, because it may last for days.
-      onHead(response, (status) => this.#listener.unread(exchange, trace.startMs, status));
+      onHead(response, (status) => {
+        for (const listener of this.#listeners) listener.unread(exchange, trace.startMs, status);
+      });
     } else onceClosed(response, () => this.#closed(trace));
   }
 
@@ -115,10 +124,10 @@ export class CallTracker {
       if (message.kind === 'request') this.#begin(context, trace);
       if (message.kind === 'notification') {
         this.#noteCancellation(context);
-        this.#listener.notified(context, trace?.exchange);
+        for (const listener of this.#listeners) listener.notified(context, trace?.exchange);
       }
     } else if (message.kind === 'request') {
-      this.#listener.asked(context);
+      for (const listener of this.#listeners) listener.asked(context);
     } else if (message.kind === 'response' && request !== undefined) {
       const call = this.#callOf(request);
       if (call !== undefined) this.#finish(call, message);
@@ -133,7 +142,8 @@ export class CallTracker {
     const call = about && this.#callOf(about);
     if (call === undefined) {
       const { exchange } = this.#traces.get(request ?? message) ?? {};
-      return this.#listener.refused(context, exchange, refusal.message);
+      for (const listener of this.#listeners) listener.refused(context, exchange, refusal.message);
+      return;
     }
     call.denied = refusal.message;
     // The refusal of a response does not come by here.
@@ -173,7 +183,8 @@ export class CallTracker {
     if (!this.#calls.delete(context.message) && !this.#untraced.delete(context.message)) return;
     this.#detached.delete(call);
     const isCancelled = this.#takeCancellation(context) || reason === disconnected;
-    this.#listener.ended(call, { response, reason, isCancelled, durationMs: this.#now() - startMs });
+    const ending = { response, reason, isCancelled, durationMs: this.#now() - startMs };
+    for (const listener of this.#listeners) listener.ended(call, ending);
   }
 
   #closed(trace: Trace): void {
@@ -184,7 +195,8 @@ export class CallTracker {
       const { response, path } = exchange;
       const isOwn = /^\/(health|metrics|\.well-known\/.*)$/.test(path) && !isDenial(response);
       const status = response.writableFinished ? response.statusCode : 499;
-      if (!isOwn) this.#listener.unread(exchange, startMs, status);
+      if (isOwn) return;
+      for (const listener of this.#listeners) listener.unread(exchange, startMs, status);
       return;
     }
     for (const call of open) {

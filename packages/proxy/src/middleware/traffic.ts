@@ -47,11 +47,14 @@ const maxText = 256;
 export function traffic({
   traffic: sink,
   readsMessages,
+  tracker,
 }: {
   traffic?: CallSink | undefined;
   readsMessages: boolean;
+  /** Follows the calls already, for other middleware. */
+  tracker?: CallTracker | undefined;
 }): Traffic | undefined {
-  return sink === undefined ? undefined : new Traffic(sink, readsMessages);
+  return sink === undefined ? undefined : new Traffic(sink, { readsMessages, tracker });
 }
 
 /**
@@ -63,11 +66,19 @@ export class Traffic implements Middleware {
   readonly #tracker: CallTracker;
   readonly isObserver = true;
   readonly isPassive: boolean;
+  // Absent if other middleware reports every message to the tracker.
+  readonly request: Middleware['request'];
+  readonly message: Middleware['message'];
+  readonly refused: Middleware['refused'];
 
-  constructor(sink: CallSink, readsMessages: boolean) {
+  constructor(
+    sink: CallSink,
+    { readsMessages, tracker }: { readsMessages: boolean; tracker?: CallTracker | undefined },
+  ) {
     this.#sink = sink;
     this.isPassive = !readsMessages;
-    this.#tracker = new CallTracker({
+    this.#tracker = tracker ?? new CallTracker();
+    this.#tracker.tell({
       ended: (call, ending) => this.#ended(call, ending),
       notified: (context, exchange) => this.#record(context, exchange, { outcome: 'ok' }),
       asked: (context) => this.#record(context, undefined, { outcome: 'ok' }),
@@ -77,19 +88,20 @@ export class Traffic implements Middleware {
         if (!isStream(exchange)) sink.record(unread(exchange, performance.now() - startMs, status));
       },
     });
+    if (tracker !== undefined) return;
+    const follow = (exchange: Exchange, next: () => void): void => {
+      this.#tracker.follow(exchange);
+      next();
+    };
+    const see = (context: CallContext): Message => {
+      this.#tracker.see(context);
+      return context.message;
+    };
+    const seeRefused = (call: RefusedCall): void => this.#tracker.seeRefused(call);
+    this.request = follow;
+    this.message = see;
+    this.refused = seeRefused;
   }
-
-  readonly request = (exchange: Exchange, next: () => void): void => {
-    this.#tracker.follow(exchange);
-    next();
-  };
-
-  readonly message = (context: CallContext): Message => {
-    this.#tracker.see(context);
-    return context.message;
-  };
-
-  readonly refused = (call: RefusedCall): void => this.#tracker.seeRefused(call);
 
   /** How many requests of a session are not answered yet. */
   inFlight(session: string): number {
