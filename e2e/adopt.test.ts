@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Adoption, AdoptionPlan, AdoptionResult, UndoneAdoption } from '@toolhive/contract/adoption';
 import { expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
-import { makeUser } from './testing/thv.ts';
+import { makeUser, testPackage, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 async function write(user: User, files: Record<string, string>): Promise<void> {
@@ -33,13 +33,13 @@ async function filesBelow(directory: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-const echo = { command: 'npx', args: ['-y', 'toolhive-test-servers', 'echo'] };
+const echo = { command: 'npx', args: ['-y', 'toolhive-test-servers@1.0.0', 'echo'] };
 
 test('the same server in several clients becomes one workload, and every file comes back to the byte', async () => {
   await using user = await makeUser();
   const files = {
     '.cursor/mcp.json': `{ // mine\n\t"mcpServers": {\n\t\t"echo": ${JSON.stringify(echo)},\n\t}\n}\n`,
-    '.codex/config.toml': `model = "x" # mine\n\n[mcp_servers.echo]\ncommand = "npx"\nargs = ["-y", "toolhive-test-servers", "echo"]\n`,
+    '.codex/config.toml': `model = "x" # mine\n\n[mcp_servers.echo]\ncommand = "npx"\nargs = ["-y", "toolhive-test-servers@1.0.0", "echo"]\n`,
     '.claude.json': `{"projects": {"${user.home}/project": {"mcpServers": {"echo": ${JSON.stringify(echo)}}}}}`,
     '.config/Claude/claude_desktop_config.json': JSON.stringify({ mcpServers: { echo } }),
   };
@@ -296,7 +296,7 @@ test('servers in the workspace files of editors are adopted, and every file come
     'project/flat.code-workspace': `{"settings":{"mcp.servers":{"echo":${entry}}},"folders":[]}`,
     'project/.vscode/settings.json': `{"editor.tabSize": 2, "mcp": {"servers": {"echo": ${entry}}}}`,
     'project/.continue/mcpServers/echo.yaml':
-      'name: mine # mine\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: echo\n    command: npx\n    args: [-y, toolhive-test-servers, echo]\n',
+      'name: mine # mine\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: echo\n    command: npx\n    args: [-y, toolhive-test-servers@1.0.0, echo]\n',
     '.config/Code/User/settings.json': `// mine\r\n{"mcp": {"servers": {"echo": ${entry}}}}\r\n`,
   };
   await write(user, files);
@@ -328,7 +328,8 @@ test('servers in the workspace files of editors are adopted, and every file come
 
 test('in a registered client, an adopted entry with another name is the only one for its workload', async () => {
   await using user = await makeUser();
-  await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { 'My Echo!': echo } }) });
+  const newest = { command: 'npx', args: ['-y', testPackage, 'echo'] };
+  await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { 'My Echo!': newest } }) });
   await user.mustThv('client', 'register', 'cursor');
 
   await user.mustThv('adopt', '--yes');
@@ -340,7 +341,7 @@ test('in a registered client, an adopted entry with another name is the only one
 
 test('a key in the URL of a remote server moves to the secrets, and the server still gets the key', async () => {
   await using user = await makeUser();
-  await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'behind', '--', 'echo');
+  await user.mustThv('run', testServer, '--name', 'behind', '--', 'echo');
   const [behind] = await json<{ url: string }[]>(user, 'list');
   const asked: string[] = [];
   const server = createServer((incoming, response) => {
@@ -414,16 +415,7 @@ test('a name that is taken during an adoption leaves the entry and the workload 
 
   const adoption = user.start('adopt', '--yes', '--format', 'json');
   const fail = await asked.promise;
-  await user.mustThv(
-    'run',
-    'npx://toolhive-test-servers',
-    '--name',
-    'echo',
-    '--label',
-    'of=user',
-    '--',
-    'echo',
-  );
+  await user.mustThv('run', testServer, '--name', 'echo', '--label', 'of=user', '--', 'echo');
   fail();
   await adoption.ended;
 
@@ -437,16 +429,7 @@ test('a name that is taken during an adoption leaves the entry and the workload 
 test('what a killed daemon left of an adoption is removed, and a workload of the user with that name stays', async () => {
   await using user = await makeUser();
   await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { echo } }) });
-  await user.mustThv(
-    'run',
-    'npx://toolhive-test-servers',
-    '--name',
-    'echo',
-    '--label',
-    'of=user',
-    '--',
-    'echo',
-  );
+  await user.mustThv('run', testServer, '--name', 'echo', '--label', 'of=user', '--', 'echo');
   await user.mustThv('adopt', '--yes');
   const index = join(user.home, '.local/state/toolhive/adoptions/index.json');
   const adopted = JSON.parse(await readFile(index, 'utf8')) as { workloads: Record<string, { id?: string }> };

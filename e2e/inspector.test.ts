@@ -29,12 +29,16 @@ beforeAll(async () => {
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 
-/** The inspector itself comes from the public registry, the server that is inspected from that of the tests. */
+/**
+ * The inspector itself comes from the public registry, the server that is inspected from that of the tests. The first of
+ * these users installs the inspector for all of them.
+ */
 async function makeInspectorUser(): Promise<Pick<User, 'start' | 'thv'> & AsyncDisposable> {
   const other = await makeUser({
     env: {
       ...publicRegistries(),
       XDG_STATE_HOME: join(user.home, '.local/state'),
+      XDG_CACHE_HOME: join(user.home, '.cache'),
       npm_config_cache: join(root, '.cache/npm'),
     },
   });

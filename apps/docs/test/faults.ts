@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { AxeResults, ElementContext, RunOptions } from 'axe-core';
+import type { AxeResults, ElementContext, RunOptions, Spec } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /** The script of axe. `faults` adds the script to pages that don't have it. */
@@ -32,9 +32,10 @@ export async function faults(
 }
 
 /**
- * The violations in the current color mode. `onlyColors` checks only the rules that depend on the mode. The rules about
- * colors are slow, so they run on one element of each kind: elements with the same tags, classes, and states around them
- * have the same colors.
+ * The violations in the current color mode. `onlyColors` checks only the rules that depend on the mode. The contrast of
+ * colors is slow to judge, so one element of each kind is judged: elements with the same tags, classes, and states around
+ * them have the same colors. The chosen elements are marked, because axe judges all rules in one run then, and because
+ * axe compares each element with each included part of the page.
  */
 export async function faultsInMode(
   page: Page,
@@ -44,41 +45,38 @@ export async function faultsInMode(
   return page.evaluate(
     async ([selector, exclude, isShort]) => {
       const { axe: api } = globalThis as unknown as {
-        axe: { run: (where: ElementContext, options: RunOptions) => Promise<AxeResults> };
+        axe: {
+          configure: (spec: Spec) => void;
+          run: (where: ElementContext, options: RunOptions) => Promise<AxeResults>;
+        };
       };
-      const colorRules = ['color-contrast', 'link-in-text-block'];
       const root = document.querySelector(selector);
       if (root === null) throw new Error(`${selector} not found`);
-      const runs: [ElementContext, RunOptions][] = [
-        [
-          { include: oneOfEachKind(root), exclude: [...exclude] },
-          { runOnly: { type: 'rule', values: colorRules } },
-        ],
-      ];
-      if (!isShort) {
-        const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-        const others = Object.fromEntries(colorRules.map((rule) => [rule, { enabled: false }]));
-        runs.push([
-          { include: [root], exclude: [...exclude] },
-          { runOnly: { type: 'tag', values: tags }, rules: others },
-        ]);
-      }
-      const found: string[] = [];
-      for (const [where, options] of runs) {
-        const { violations } = await api.run(where, { ...options, resultTypes: ['violations'] });
-        for (const { id, nodes } of violations)
-          for (const { html, failureSummary } of nodes)
-            found.push(`${id}: ${html.slice(0, 160)} ${failureSummary ?? ''}`);
-      }
-      return found;
+      const mark = 'data-judged';
+      for (const element of document.querySelectorAll(`[${mark}]`)) element.removeAttribute(mark);
+      for (const element of oneOfEachKind(root)) element.setAttribute(mark, '');
+      api.configure({ rules: [{ id: 'color-contrast', selector: `[${mark}]` }] });
+      const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+      const { violations } = await api.run(
+        { include: [root], exclude: [...exclude] },
+        {
+          runOnly: isShort
+            ? { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+            : { type: 'tag', values: tags },
+          resultTypes: ['violations'],
+        },
+      );
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ''}`),
+      );
 
       function oneOfEachKind(part: Element): Element[] {
         const kinds = new Map<Element, string>();
         const kindOf = (element: Element): string => {
           const known = kinds.get(element);
           if (known !== undefined) return known;
-          const states = ['class', 'style', 'open', 'disabled', 'aria-current', 'aria-selected'];
-          const own = states.map((name) => element.getAttribute(name) ?? '').join('|');
+          const states = ['class', 'style', 'open', 'hidden', 'disabled', 'aria-current', 'aria-selected'];
+          const own = states.map((name) => element.getAttribute(name) ?? 'none').join('|');
           const row = element instanceof HTMLTableRowElement ? element.rowIndex % 2 : ''; // tables have stripes
           const above = element.parentElement === null ? '' : kindOf(element.parentElement);
           const kind = `${above}>${element.tagName}${row}|${own}`;

@@ -35,7 +35,7 @@ export interface ControlPlane extends AsyncDisposable {
   /** Runs kubectl as an administrator and returns its output. Throws with its messages. */
   kubectl: (args: readonly string[], input?: string) => Promise<string>;
   /** The environment for kubectl, with a memory of definitions that no other control plane at the same port has left. */
-  env: { KUBECONFIG: string; KUBECACHEDIR: string };
+  env: { KUBECONFIG: string; KUBECACHEDIR: string; GOGC: string };
   /** Creates or replaces the custom resource definitions. */
   define: () => Promise<void>;
   /** Creates a namespace that enforces the restricted Pod Security Standard, and returns its name. */
@@ -117,7 +117,8 @@ export async function startControlPlane({
       return operate('start');
     });
     const client = new KubernetesClient(await loadKubeconfig({ path: kubeconfig }));
-    const forKubectl = { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(state, 'kubectl') };
+    // A command ends before it needs a collection of garbage: a fifth of its processor time.
+    const forKubectl = { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(state, 'kubectl'), GOGC: '400' };
     const kubectl = async (args: readonly string[], input?: string): Promise<string> => {
       const running = run(join(programs, 'kubectl'), args, {
         env: { ...process.env, ...forKubectl },
