@@ -24,8 +24,7 @@ export function diagrams() {
     replaceNodes(tree, (node) => {
       if (node.type !== 'code' || node.lang !== 'mermaid') return undefined;
       const alt = /\balt="([^"]+)"/.exec(node.meta ?? '')?.[1];
-      if (alt === undefined)
-        throw new Error(`a diagram has no alternative text: add alt="…" to its fence`);
+      if (alt === undefined) throw new Error(`a diagram has no alternative text: add alt="…" to its fence`);
       return [figure(node.value ?? '', alt)];
     });
 }
