@@ -61,13 +61,14 @@ export function Groups(): ReactNode {
   const [, navigate] = useLocation();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
-  const create = async (): Promise<void> => {
+  const create = async (form: HTMLFormElement): Promise<void> => {
     const isDone = await attempt('Cannot create the group', () =>
       client.createGroup({ body: { name, ...(description === '' ? {} : { description }) } }),
     );
     if (!isDone) return;
     setName('');
     setDescription('');
+    form.reset(); // the browser forgets that the required field was filled in
     refresh(groups.key);
   };
   return (
@@ -91,7 +92,7 @@ export function Groups(): ReactNode {
         className="inline-fields"
         onSubmit={(event) => {
           event.preventDefault();
-          void create();
+          void create(event.currentTarget);
         }}
       >
         <div>

@@ -19,12 +19,13 @@ export function Registries(): ReactNode {
   const [source, setSource] = useState('');
   const [isPrivate, setPrivate] = useState(false);
   const [failure, setFailure] = useState<ThvError | undefined>();
-  const change = async (body: UpdateRegistry): Promise<void> => {
+  const change = async (body: UpdateRegistry, form?: HTMLFormElement): Promise<void> => {
     try {
       await client.updateRegistry({ params: { name: 'default' }, body });
       refresh(registries.key);
       setFailure(undefined);
       setSource('');
+      form?.reset(); // the browser forgets that the required field was filled in
     } catch (thrown) {
       setFailure(failureOf(thrown));
     }
@@ -95,7 +96,8 @@ export function Registries(): ReactNode {
         failure={failure}
         onSubmit={(event) => {
           event.preventDefault();
-          void change(isUrl ? { url: source, allow_private_ip: isPrivate } : { local_path: source });
+          const body = isUrl ? { url: source, allow_private_ip: isPrivate } : { local_path: source };
+          void change(body, event.currentTarget);
         }}
       >
         <h2>Use another registry</h2>

@@ -125,7 +125,7 @@ function columns(
     {
       id: 'host',
       head: 'Host',
-      width: 9,
+      width: 13,
       grow: 2,
       order: targetOf,
       cell: (decision) => <ForeignText>{targetOf(decision)}</ForeignText>,
