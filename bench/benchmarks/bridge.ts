@@ -1,6 +1,5 @@
 import { startChild } from '../child.ts';
-import { compareLatency, compareThroughput } from '../contest.ts';
-import type { PortChild } from '../contest.ts';
+import { compareServers } from '../contest.ts';
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
@@ -9,15 +8,17 @@ import type { BenchmarkContext } from './benchmarks.ts';
  * `node:http` server without a process, and with the official SDK's transports.
  */
 export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
-  const script = new URL('../servers/bridge.ts', import.meta.url);
-  await using ours: PortChild = await startChild(script);
-  await using filtered: PortChild = await startChild(script, ['echo']);
-  await using bare: PortChild = await startChild(new URL('../servers/piped-echo.ts', import.meta.url));
-  await using reference: PortChild = await startChild(new URL('../servers/http-echo.ts', import.meta.url));
-  await using sdk: PortChild = await startChild(new URL('../servers/sdk.ts', import.meta.url));
-  const contenders = { ours, filtered, bare, reference, sdk };
-  const throughput = await compareThroughput(contenders, signal);
-  const latency = await compareLatency(contenders, signal);
+  const script = (name: string): URL => new URL(`../servers/${name}.ts`, import.meta.url);
+  const { throughput, latency } = await compareServers(
+    {
+      ours: () => startChild(script('bridge')),
+      filtered: () => startChild(script('bridge'), ['echo']),
+      bare: () => startChild(script('piped-echo')),
+      reference: () => startChild(script('http-echo')),
+      sdk: () => startChild(script('sdk')),
+    },
+    signal,
+  );
   return [
     {
       what: 'tools/call, 32 connections',

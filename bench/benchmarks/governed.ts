@@ -1,7 +1,6 @@
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { startChild } from '../child.ts';
-import { compareLatency, compareThroughput } from '../contest.ts';
-import type { PortChild } from '../contest.ts';
+import { compareServers } from '../contest.ts';
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
@@ -9,11 +8,15 @@ import type { BenchmarkContext } from './benchmarks.ts';
 export async function governed({ signal }: BenchmarkContext): Promise<Figure[]> {
   const script = new URL('../servers/governed.ts', import.meta.url);
   await using collector = await openOtlpReceiver();
-  await using ours: PortChild = await startChild(script, ['governed', new URL(collector.endpoint).host]);
-  await using plain: PortChild = await startChild(script, ['plain']);
-  await using bridge: PortChild = await startChild(new URL('../servers/bridge.ts', import.meta.url));
-  const throughput = await compareThroughput({ ours, plain, bridge }, signal);
-  const latency = await compareLatency({ ours, plain, bridge }, signal);
+  const endpoint = new URL(collector.endpoint).host;
+  const { throughput, latency } = await compareServers(
+    {
+      ours: () => startChild(script, ['governed', endpoint]),
+      plain: () => startChild(script, ['plain']),
+      bridge: () => startChild(new URL('../servers/bridge.ts', import.meta.url)),
+    },
+    signal,
+  );
   if (collector.spans.length === 0) throw new Error('no span was received');
   return [
     {

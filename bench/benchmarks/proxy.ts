@@ -1,24 +1,23 @@
 import { startChild } from '../child.ts';
-import { compareLatency, compareThroughput } from '../contest.ts';
+import { compareServers } from '../contest.ts';
 import type { PortChild } from '../contest.ts';
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
 /** The proxy in front of a server that speaks HTTP, beside the barest proxy that `undici` makes. */
 export async function proxy({ signal }: BenchmarkContext): Promise<Figure[]> {
-  await using direct: PortChild = await startChild(new URL('../servers/http-echo.ts', import.meta.url));
-  const upstream = [String(direct.ready.port)];
-  await using ours: PortChild = await startChild(new URL('../servers/proxy.ts', import.meta.url), upstream);
-  await using parsed: PortChild = await startChild(new URL('../servers/proxy.ts', import.meta.url), [
-    ...upstream,
-    'echo',
-  ]);
-  await using bare: PortChild = await startChild(
-    new URL('../servers/undici-proxy.ts', import.meta.url),
-    upstream,
+  const script = (name: string): URL => new URL(`../servers/${name}.ts`, import.meta.url);
+  await using upstream: PortChild = await startChild(script('http-echo'));
+  const port = String(upstream.ready.port);
+  const { throughput, latency } = await compareServers(
+    {
+      ours: () => startChild(script('proxy'), [port]),
+      parsed: () => startChild(script('proxy'), [port, 'echo']),
+      bare: () => startChild(script('undici-proxy'), [port]),
+      direct: () => startChild(script('http-echo')),
+    },
+    signal,
   );
-  const throughput = await compareThroughput({ ours, parsed, bare }, signal);
-  const latency = await compareLatency({ ours, parsed, bare, direct }, signal);
   return [
     {
       what: 'tools/call, 32 connections',
