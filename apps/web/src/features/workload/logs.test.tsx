@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { render } from 'vitest-browser-react';
 import '../../css/styles.css';
 import { answerAs } from '../../testing/daemon.ts';
+import { densityOf } from './log-density.tsx';
 import { LogView } from './logs.tsx';
 
 /** The address keeps the search of an earlier test. */
@@ -94,4 +95,25 @@ test('a line is text, whatever the server writes', async () => {
 
   await expect.poll(lines).toEqual([expect.stringContaining('<img src=x onerror=alert(1)>U+202Etxt')]);
   expect(container.querySelector('img')).toBeNull();
+});
+
+test('the picture of a log counts its lines over time, and leads to the lines of a time', async () => {
+  const levels = ['info', 'warn', 'error'] as const;
+  const all = Array.from({ length: 600 }, (_none, line) =>
+    record(line, { level: levels[line % 3] ?? 'info' }),
+  );
+  const screen = await open(all);
+  const picture = screen.getByRole('img', { name: /^600 lines from/ });
+  await expect.element(picture).toBeVisible();
+  const { label, starts, moments } = densityOf(all) ?? {};
+
+  await picture.click({ position: { x: 1, y: 5 } });
+
+  await expect.poll(screen.lines).toContainEqual(expect.stringMatching(/line 0$/));
+  await expect.element(screen.getByRole('checkbox', { name: 'Follow' })).not.toBeChecked();
+  expect(label).toMatch(/200 warnings, 200 errors$/);
+  expect(starts?.slice(0, 3)).toEqual([0, 10, 20]);
+  expect(moments?.reduce((sum, { amounts }) => sum + amounts.reduce((a, b) => a + b), 0)).toBe(600);
+  expect(densityOf([record(1), record(1)])).toBeUndefined();
+  expect(densityOf([{ ...record(1), at: undefined }])).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { LogRecord } from '@toolhive/contract/log-record';
 import type { ThvError } from '@toolhive/contract/failure';
 import { useLocation, useSearch } from 'wouter';
@@ -13,6 +13,7 @@ import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+import { LogDensity } from './log-density.tsx';
 import { LogLines, levels, maxLines } from './log-lines.ts';
 import { download } from '../../ui/download.ts';
 
@@ -36,6 +37,7 @@ export function Logs(): ReactNode {
 /** A workload's log, without the frame of its screens. */
 export function LogView({ name }: { name: string }): ReactNode {
   const lines = useMemo(() => new LogLines(), []);
+  const region = useRef<HTMLDivElement>(null);
   const [version, setVersion] = useState(0);
   const changed = (): void => setVersion((current) => current + 1);
   const [search, setSearch] = useQuery('q');
@@ -112,7 +114,16 @@ export function LogView({ name }: { name: string }): ReactNode {
         {lines.shown.length < lines.total && ` of ${lines.total.toLocaleString('en')}`}
         {lines.total >= maxLines && `; older lines are dropped`}
       </p>
+      <LogDensity
+        records={lines.shown}
+        version={version}
+        onJump={(index) => {
+          setFollowing(false);
+          if (region.current !== null) region.current.scrollTop = index * lineHeight;
+        }}
+      />
       <Lines
+        region={region}
         records={lines.shown}
         version={version}
         isFollowing={isFollowing}
@@ -151,6 +162,7 @@ function SelectedLine({ records, id }: { records: readonly LogRecord[]; id: stri
 
 /** Renders only the lines that are visible. */
 function Lines({
+  region,
   records,
   version,
   isFollowing,
@@ -158,6 +170,7 @@ function Lines({
   selected,
   onSelect,
 }: {
+  region: RefObject<HTMLDivElement | null>;
   records: readonly LogRecord[];
   version: number;
   isFollowing: boolean;
@@ -165,7 +178,6 @@ function Lines({
   selected: string | undefined;
   onSelect: (id: string) => void;
 }): ReactNode {
-  const region = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   useEffect(() => {

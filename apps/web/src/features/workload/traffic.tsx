@@ -17,6 +17,7 @@ import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
+import { Durations } from './durations.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 /** The most calls that the page reads. */
@@ -136,7 +137,10 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
         <p>{isFiltered ? 'No call matches.' : 'No client has called this server in the last 24 hours.'}</p>
       ) : (
         <>
-          <CallLanes entries={entries} />
+          <div className="call-drawings">
+            <CallLanes entries={entries} />
+            <Durations entries={entries} />
+          </div>
           <Table
             label="Calls"
             columns={columns(show)}
