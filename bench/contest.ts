@@ -16,7 +16,7 @@ const warmUpMs = 500;
 const rounds = 8;
 const roundMs = 400;
 /**
- * How often each server is started. The compiler decides anew in each process, so that the same program takes up to a third
+ * How often each server is started. V8 optimizes each process differently, so that the same program takes up to a third
  * more processor time in one process than in another one.
  */
 const generations = 3;

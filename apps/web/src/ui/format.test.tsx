@@ -25,7 +25,7 @@ test.each([
   ],
   ['the server said "workload not found"', 'the server said "workload not found"'],
   ['`workload` is not a field', '`workload` is not a field'],
-  ['a workloader is no workload', 'a workloader is no server'],
+  ['unlike workloaders, workloads run', 'unlike workloaders, servers run'],
 ])('the message “%s” reads on screens “%s”', (message, read) => {
   expect(inScreenWords(message)).toBe(read);
 });

@@ -65,7 +65,7 @@ async function fileOf({ core, name }: Subject): Promise<Found[]> {
 async function unmanagedOf({ core, name }: Subject): Promise<Found[]> {
   const names = (await core.clients.unmanaged(name)).map((entry) => entry.name);
   return names.length === 0
-    ? [ok('every server of the client runs isolated')]
+    ? [ok('all servers of the client run isolated')]
     : [
         warning(
           `the client runs servers without isolation: ${names.join(', ')}`,

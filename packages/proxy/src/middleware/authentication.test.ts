@@ -44,7 +44,7 @@ test('tells a refused caller when the caller is not at fault', async () => {
   expect(proxy.faults).toEqual([expect.objectContaining({ message: 'a bug' })]);
 });
 
-test('a caller whom the check knows at once is admitted, until the check refuses or fails', async () => {
+test('a known caller is admitted at once, until the check refuses or fails', async () => {
   let answer = (): Principal => ({ id: 'ada' });
   await using proxy = await openTestProxy({ access: { check: () => answer() } });
   await proxy.connect();

@@ -67,11 +67,11 @@ const operations: Partial<Record<OperationId, Phrase>> = {
   stopLearning: ['stop', 'learning for'],
   checkAuthorization: ['check', 'the policies of'],
   approveToolPins: ['approve', 'tools of'],
-  dismissToolPins: ['dismiss', 'changes of tools of'],
-  changeToolPinning: ['change', 'the approval of tools for'],
+  dismissToolPins: ['dismiss', 'tool changes of'],
+  changeToolPinning: ['change', 'tool pinning for'],
   relayMessage: ['send', 'a message to'],
   endRelaySession: ['end', 'a session of'],
-  changeTrafficRecording: ['change', 'the recording of calls of'],
+  changeTrafficRecording: ['change', 'call recording for'],
   endSession: ['end', 'a session of'],
   createGroup: ['create', 'the group'],
   editGroup: ['change', 'the group'],
@@ -178,7 +178,7 @@ export interface Happening extends NumberedAuditRecord {
   times: number;
 }
 
-/** Joins neighbors that say the same within the same minute. The latest stands for them. */
+/** Joins neighbors that say the same within the same minute. Keeps the latest one and the number. */
 export function joined(records: readonly NumberedAuditRecord[]): Happening[] {
   const found: Happening[] = [];
   let last = '';

@@ -35,7 +35,7 @@ export function LogDensity({
     onJump(density.starts[step] ?? 0);
   };
   return (
-    // The search and the keys of the list lead to the same lines.
+    // Only a shortcut: a search or scrolling finds the same lines.
     <div className="density" onClick={jump}>
       <Strip
         moments={density.moments}
