@@ -74,5 +74,18 @@ async function draw({ text, theme, id }: { text: string; theme: string; id: stri
     deterministicIds: true,
   });
   const { svg } = await mermaid.render(id, text);
-  return svg;
+  document.body.innerHTML = svg;
+  // Lines run over the titles of groups. A title with a ground of its own comes after them, as the labels of lines do.
+  for (const title of document.querySelectorAll<SVGGElement>('.cluster-label')) {
+    const box = title.parentElement?.querySelector(':scope > rect');
+    const root = title.closest('.root');
+    if (!box || !root || title.textContent === '') continue;
+    const { x, y, width, height } = title.getBBox();
+    const ground = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+    const place = { x, y, width, height, style: `fill: ${getComputedStyle(box).fill}; stroke: none` };
+    for (const [name, value] of Object.entries(place)) ground.setAttribute(name, String(value));
+    title.prepend(ground);
+    root.append(title);
+  }
+  return new XMLSerializer().serializeToString(document.body.firstElementChild ?? document.body);
 }
