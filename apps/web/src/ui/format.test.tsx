@@ -25,6 +25,8 @@ test.each([
   ],
   ['the server said "workload not found"', 'the server said "workload not found"'],
   ['`workload` is not a field', '`workload` is not a field'],
+  ['the name of the workload, and (workloads)', 'the name of the server, and (servers)'],
+  ['env="workload" of the workload.', 'env="workload" of the server.'],
   ['unlike workloaders, workloads run', 'unlike workloaders, servers run'],
 ])('the message “%s” reads on screens “%s”', (message, read) => {
   expect(inScreenWords(message)).toBe(read);
@@ -34,4 +36,10 @@ test('a sentence about a workload stays without its command', () => {
   expect(withoutCommands('The workload was stopped. Run thv start fetch to start the workload.')).toBe(
     'The server was stopped.',
   );
+});
+
+test('a long text without spaces is read in one pass', () => {
+  const text = 'a'.repeat(2_000_000);
+
+  expect(inScreenWords(`workload x: ${text} "${text}`)).toBe(`server x: ${text} "${text}`);
 });

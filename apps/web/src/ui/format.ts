@@ -65,16 +65,20 @@ export function withoutCommands(text: string): string {
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => dateTime(time));
 }
 
-/** The parts of a sentence that are not the daemon's own words, and a workload whose name is `workload`. */
-const quoted = /"[^"]*"|'[^']*'|`[^`]*`|\S*[/=@]\S*|\S+[.:-]\S+|(?<=\bworkload )\S+/;
-const words = new RegExp(`(${quoted.source})|\\b([Ww])orkload(s?)\\b`, 'g');
+/** Quoted parts and words. One pass, because a message can contain long texts of servers. */
+const parts = /"[^"]*"|'[^']*'|`[^`]*`|\S+/g;
+/** The noun with punctuation around it. Names, paths, and URLs have other characters beside it. */
+const noun = /^([([]?)([Ww])orkload(s?)((?:'s)?[.,:;!?)\]]*)$/;
 
 /**
  * A message of the daemon with the noun of the screens, because the API and the commands say *workload* (decision 90).
- * Quoted parts stay as they are: names, paths, and text of servers.
+ * Quoted parts stay as they are: names, paths, and text of servers. So does a name that is the same word.
  */
 export function inScreenWords(message: string): string {
-  return message.replaceAll(words, (all: string, kept?: string, initial = '', plural = '') =>
-    kept === undefined ? `${initial === 'W' ? 'S' : 's'}erver${plural}` : all,
-  );
+  let wasNoun = false;
+  return message.replaceAll(parts, (part) => {
+    const [, before = '', initial, plural = '', after = ''] = (wasNoun ? null : noun.exec(part)) ?? [];
+    wasNoun = initial !== undefined;
+    return initial === undefined ? part : `${before}${initial === 'W' ? 'S' : 's'}erver${plural}${after}`;
+  });
 }
