@@ -8,14 +8,13 @@ import type { BenchmarkContext } from './benchmarks.ts';
  * `node:http` server without a process, and with the official SDK's transports.
  */
 export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
-  const script = (name: string): URL => new URL(`../servers/${name}.ts`, import.meta.url);
   const { throughput, latency } = await compareServers(
     {
-      ours: () => startChild(script('bridge')),
-      filtered: () => startChild(script('bridge'), ['echo']),
-      bare: () => startChild(script('piped-echo')),
-      reference: () => startChild(script('http-echo')),
-      sdk: () => startChild(script('sdk')),
+      ours: () => startChild(new URL('../servers/bridge.ts', import.meta.url)),
+      filtered: () => startChild(new URL('../servers/bridge.ts', import.meta.url), ['echo']),
+      bare: () => startChild(new URL('../servers/piped-echo.ts', import.meta.url)),
+      reference: () => startChild(new URL('../servers/http-echo.ts', import.meta.url)),
+      sdk: () => startChild(new URL('../servers/sdk.ts', import.meta.url)),
     },
     signal,
   );

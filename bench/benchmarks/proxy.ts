@@ -6,15 +6,14 @@ import type { BenchmarkContext } from './benchmarks.ts';
 
 /** The proxy in front of a server that speaks HTTP, beside the barest proxy that `undici` makes. */
 export async function proxy({ signal }: BenchmarkContext): Promise<Figure[]> {
-  const script = (name: string): URL => new URL(`../servers/${name}.ts`, import.meta.url);
-  await using upstream: PortChild = await startChild(script('http-echo'));
+  await using upstream: PortChild = await startChild(new URL('../servers/http-echo.ts', import.meta.url));
   const port = String(upstream.ready.port);
   const { throughput, latency } = await compareServers(
     {
-      ours: () => startChild(script('proxy'), [port]),
-      parsed: () => startChild(script('proxy'), [port, 'echo']),
-      bare: () => startChild(script('undici-proxy'), [port]),
-      direct: () => startChild(script('http-echo')),
+      ours: () => startChild(new URL('../servers/proxy.ts', import.meta.url), [port]),
+      parsed: () => startChild(new URL('../servers/proxy.ts', import.meta.url), [port, 'echo']),
+      bare: () => startChild(new URL('../servers/undici-proxy.ts', import.meta.url), [port]),
+      direct: () => startChild(new URL('../servers/http-echo.ts', import.meta.url)),
     },
     signal,
   );
