@@ -59,9 +59,29 @@ async function compare(): Promise<{ missing: Drawing[]; left: string[] }> {
   };
 }
 
+/** The parts of the DOM that `draw` uses. Programs that import this file know no browser. */
+interface Shape {
+  textContent: string | null;
+  parentElement: Shape | null;
+  closest: (selector: string) => Shape | null;
+  querySelector: (selector: string) => Shape | null;
+  querySelectorAll: (selector: string) => Iterable<Shape>;
+  getBBox: () => { x: number; y: number; width: number; height: number };
+  setAttribute: (name: string, value: string) => void;
+  prepend: (child: Shape) => void;
+  append: (child: Shape) => void;
+}
+
+interface Browser {
+  mermaid: Mermaid;
+  document: { body: Shape & { innerHTML: string }; createElementNS: (space: string, tag: string) => Shape };
+  getComputedStyle: (shape: Shape) => { fill: string };
+  XMLSerializer: new () => { serializeToString: (shape: Shape) => string };
+}
+
 /** Runs in the browser. Labels are SVG text instead of HTML, so that the file works as an image. */
 async function draw({ text, theme, id }: { text: string; theme: string; id: string }): Promise<string> {
-  const { mermaid } = globalThis as unknown as { mermaid: Mermaid };
+  const { mermaid, document, getComputedStyle, XMLSerializer } = globalThis as unknown as Browser;
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: 'strict',
@@ -76,7 +96,7 @@ async function draw({ text, theme, id }: { text: string; theme: string; id: stri
   const { svg } = await mermaid.render(id, text);
   document.body.innerHTML = svg;
   // Lines run over the titles of groups. A title with a ground of its own comes after them, as the labels of lines do.
-  for (const title of document.querySelectorAll<SVGGElement>('.cluster-label')) {
+  for (const title of document.body.querySelectorAll('.cluster-label')) {
     const box = title.parentElement?.querySelector(':scope > rect');
     const root = title.closest('.root');
     if (!box || !root || title.textContent === '') continue;
@@ -87,5 +107,5 @@ async function draw({ text, theme, id }: { text: string; theme: string; id: stri
     title.prepend(ground);
     root.append(title);
   }
-  return new XMLSerializer().serializeToString(document.body.firstElementChild ?? document.body);
+  return new XMLSerializer().serializeToString(document.body.querySelector('svg') ?? document.body);
 }
