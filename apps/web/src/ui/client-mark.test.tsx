@@ -5,7 +5,7 @@ import { clientLogos } from './client-logos.ts';
 import { ClientMark } from './client-mark.tsx';
 
 test('every logo belongs to a client, and well-known clients have one', () => {
-  const ids = clientApplications.map(({ id }) => String(id));
+  const ids: readonly string[] = clientApplications.map(({ id }) => id);
 
   expect(Object.keys(clientLogos).filter((id) => !ids.includes(id))).toEqual([]);
   for (const id of ['cursor', 'claude-code', 'claude-desktop', 'windsurf', 'zed'])
