@@ -376,7 +376,14 @@ describeOperator(
       await expect
         .poll(() => field(namespace, 'mcpservers', `{.items[?(@.status.phase!='Failed')].metadata.name}`))
         .toBe('');
-      const before = await passesOf(world.operator, 'mcpserver');
+      // Each status that was written leads to a last pass over its member.
+      let before = -1;
+      const hasSettled = async (): Promise<boolean> => {
+        const last = before;
+        before = await passesOf(world.operator, 'mcpserver');
+        return before === last;
+      };
+      await expect.poll(hasSettled, { interval: 1_500 }).toBe(true);
 
       await apply(namespace, member(60));
       await expect.poll(count).toBe('61');

@@ -114,6 +114,6 @@ describe.runIf(process.platform === 'linux')('a system', () => {
     hung.close();
 
     expect(isAvailable).toBe(false);
-    expect(ticks).toBeGreaterThan(20);
+    expect(ticks).toBeGreaterThan(3); // none if the daemon had waited
   });
 });
