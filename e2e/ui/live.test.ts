@@ -202,3 +202,28 @@ test('calls that the page has not read are found, and new ones appear if they ma
   await page.getByText('2 calls', { exact: true }).waitFor();
   await expect.poll(() => new URL(page.url()).search).toBe('?q=CONTENT&age=minutes');
 });
+
+test('calls are listed and searched where too many callers watch them, and the page says that it does not follow', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
+    proxy_url: string;
+  };
+  await using client = await connectTo(url);
+  await client.call('content');
+  await client.call('structured');
+  const watchers = await Promise.all(
+    Array.from({ length: 16 }, () => world.api('GET', '/workloads/tester/traffic/events')),
+  );
+  await using visited = await world.open('/ui/w/tester/traffic');
+  const { page } = visited;
+
+  await page.getByLabel('Search calls').fill('content');
+
+  await page.getByText('1 call', { exact: true }).waitFor();
+  await page.getByText('16 callers already watch the calls of this server').waitFor();
+  for (const { body } of watchers) await body?.cancel();
+  await page.getByLabel('Search calls').fill('structured');
+  await page.getByText('16 callers already watch').waitFor({ state: 'detached' });
+  expect(watchers.map(({ status }) => status)).toEqual(Array(16).fill(200));
+});

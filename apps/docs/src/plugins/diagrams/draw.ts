@@ -95,7 +95,7 @@ async function draw({ text, theme, id }: { text: string; theme: string; id: stri
   });
   const { svg } = await mermaid.render(id, text);
   document.body.innerHTML = svg;
-  // Lines run over the titles of groups. A title with a ground of its own comes after them, as the labels of lines do.
+  // Lines would cross the titles of groups, so each title gets a background and is drawn after the lines.
   for (const title of document.body.querySelectorAll('.cluster-label')) {
     const box = title.parentElement?.querySelector(':scope > rect');
     const root = title.closest('.root');

@@ -46,6 +46,12 @@ test.each([
     { type: 'mcp_tool_call', target: { method: 'tools/call', name: 'echo', endpoint: '/mcp' } },
   ],
   ['listed the tools', { type: 'mcp_tools_list', target: { method: 'tools/list', endpoint: '/mcp' } }],
+  ['changed the roots', { type: 'mcp_roots_list_changed', target: { method: 'x', endpoint: '/mcp' } }],
+  ['sent the request tasks/get', { type: 'mcp_request', target: { method: 'tasks/get', endpoint: '/mcp' } }],
+  [
+    'POST /api/v1beta/workloads',
+    { outcome: 'denied', target: { endpoint: '/api/v1beta/workloads', method: 'POST' } },
+  ],
   ['lost records', { type: 'audit_gap', outcome: 'error' }],
   ['ofAnotherVersion x', { target: called('ofAnotherVersion', 'x') }],
   ['toString x', { target: called('toString', 'x') }],
@@ -68,8 +74,9 @@ test('every recorded operation and call has words', () => {
   expect(ids.length).toBeGreaterThan(40);
 });
 
-test('a denied connection is what a server did, and a call what a user or a client did', () => {
-  expect(actorOf(record({}))).toBe('ada');
+test('a server makes denied connections, and users and clients make calls', () => {
+  expect(actorOf(record({}))).toBe('Local User: ada');
+  expect(actorOf(record({ subjects: { user: 'ada' } }))).toBe('ada');
   expect(actorOf(record({ subjects: { client_name: 'cursor' } }))).toBe('cursor');
   expect(actorOf(record({ type: 'network_denied', workload: 'zoo', subjects: { user: 'toolhive' } }))).toBe(
     'zoo',

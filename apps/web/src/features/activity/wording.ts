@@ -102,46 +102,55 @@ const operations: Partial<Record<OperationId, Phrase>> = {
   buildImage: ['build', 'an image'],
 };
 
-/** The other types of records, with their pictures. */
-const types: Readonly<Record<string, readonly [icon: IconName, ...phrase: Phrase]>> = {
-  mcp_initialize: ['client', 'connect'],
-  mcp_tool_call: ['activity', 'call'],
-  mcp_tools_list: ['activity', 'list', 'the tools'],
-  mcp_resource_read: ['files', 'read'],
-  mcp_resources_list: ['files', 'list', 'the resources'],
-  mcp_prompt_get: ['activity', 'use', 'the prompt'],
-  mcp_prompts_list: ['activity', 'list', 'the prompts'],
-  mcp_ping: ['activity', 'send', 'a ping'],
-  mcp_logging: ['settings', 'change', 'the log level'],
-  mcp_completion: ['activity', 'complete', 'an argument'],
-  mcp_notification: ['activity', 'send', 'the notification'],
-  mcp_roots_list_changed: ['files', 'change', 'the roots'],
-  mcp_request: ['activity', 'send', 'the request'],
-  http_request: ['network', 'send', 'the request'],
-  sse_connection: ['network', 'open', 'an event stream'],
-  network_denied: ['network', 'reach'],
-  secret_access: ['secrets', 'receive', 'the secret'],
-  audit_gap: ['warning', 'lose', 'records'],
+/** A type of record: its picture, its words, and the part of the target that follows them. */
+interface RecordType {
+  icon: IconName;
+  phrase: Phrase;
+  part?: 'name' | 'method' | 'endpoint';
+}
+
+const types: Readonly<Record<string, RecordType>> = {
+  mcp_initialize: { icon: 'client', phrase: ['connect'] },
+  mcp_tool_call: { icon: 'activity', phrase: ['call'], part: 'name' },
+  mcp_tools_list: { icon: 'activity', phrase: ['list', 'the tools'] },
+  mcp_resource_read: { icon: 'files', phrase: ['read'], part: 'name' },
+  mcp_resources_list: { icon: 'files', phrase: ['list', 'the resources'] },
+  mcp_prompt_get: { icon: 'activity', phrase: ['use', 'the prompt'], part: 'name' },
+  mcp_prompts_list: { icon: 'activity', phrase: ['list', 'the prompts'] },
+  mcp_ping: { icon: 'activity', phrase: ['send', 'a ping'] },
+  mcp_logging: { icon: 'settings', phrase: ['change', 'the log level'] },
+  mcp_completion: { icon: 'activity', phrase: ['complete', 'an argument'] },
+  mcp_notification: { icon: 'activity', phrase: ['send', 'the notification'], part: 'method' },
+  mcp_roots_list_changed: { icon: 'files', phrase: ['change', 'the roots'] },
+  mcp_request: { icon: 'activity', phrase: ['send', 'the request'], part: 'method' },
+  http_request: { icon: 'network', phrase: ['send', 'the request'], part: 'endpoint' },
+  sse_connection: { icon: 'network', phrase: ['open', 'an event stream'] },
+  network_denied: { icon: 'network', phrase: ['reach'], part: 'endpoint' },
+  secret_access: { icon: 'secrets', phrase: ['receive', 'the secret'], part: 'name' },
+  audit_gap: { icon: 'warning', phrase: ['lose', 'records'] },
 };
 
 /** A record as a sentence without its subject. An action without success was only tried. */
 export function sentenceOf({ type, outcome, target = {} }: AuditRecord): string {
   const { method = '', name, endpoint } = target;
-  const known = phraseOf(type, method);
-  const words = known === undefined ? [method === '' ? type : method] : known.slice(1, 2);
-  const isOf = type.startsWith('mcp_') && /list$|ping|logging|completion|initialize/.test(type);
-  const object = isOf ? undefined : (name ?? (type === 'api_call' ? undefined : (endpoint ?? method)));
-  const verb = known?.[0];
+  const known = typeOf(type);
+  const phrase = type === 'api_call' ? operationOf(method) : known?.phrase;
+  // Of another version, or refused before it reached an operation.
+  if (phrase === undefined)
+    return [method === '' ? type : method, name ?? endpoint].filter(Boolean).join(' ');
+  const [verb, object, rest] = phrase;
   const did = outcome === 'success' || type === 'audit_gap';
-  const begin = verb === undefined ? undefined : did ? past[verb] : `tried to ${verb}`;
-  return [begin, ...words, object, known?.[2]].filter(Boolean).join(' ');
+  const part = known?.part === undefined ? undefined : target[known.part];
+  return [did ? past[verb] : `tried to ${verb}`, object, known === undefined ? name : part, rest]
+    .filter(Boolean)
+    .join(' ');
 }
 
-function phraseOf(type: string, method = ''): Phrase | undefined {
-  if (type !== 'api_call')
-    return Object.hasOwn(types, type) ? (types[type]?.slice(1) as unknown as Phrase) : undefined;
-  return Object.hasOwn(operations, method) ? operations[method as OperationId] : undefined; // of another version
-}
+const typeOf = (type: string): RecordType | undefined =>
+  Object.hasOwn(types, type) ? types[type] : undefined;
+
+const operationOf = (id: string): Phrase | undefined =>
+  Object.hasOwn(operations, id) ? operations[id as OperationId] : undefined;
 
 /** The pictures of verbs, and of the objects of other verbs. */
 const pictures: Readonly<Record<string, IconName>> = {
@@ -161,16 +170,14 @@ const pictures: Readonly<Record<string, IconName>> = {
 /** The picture beside a record. */
 export function iconOf({ type, outcome, target = {} }: AuditRecord): IconName {
   if (outcome === 'denied') return 'bad';
-  if (Object.hasOwn(types, type)) return types[type]?.[0] ?? 'activity';
-  return (
-    pictures[phraseOf(type, target['method'])?.[0] ?? ''] ?? pictures[target['type'] ?? ''] ?? 'settings'
-  );
+  const verb = operationOf(target['method'] ?? '')?.[0] ?? '';
+  return typeOf(type)?.icon ?? pictures[verb] ?? pictures[target['type'] ?? ''] ?? 'settings';
 }
 
-/** Who did it. */
+/** Who did it. The user of this machine keeps the mark that tells them from a caller with the same name. */
 export function actorOf({ subjects, source, type, workload }: AuditRecord): string {
   if (type === 'network_denied' || type === 'secret_access') return workload ?? source.value;
-  return (subjects['user'] ?? subjects['client_name'] ?? source.value).replace(/^Local User: /, '');
+  return subjects['user'] ?? subjects['client_name'] ?? source.value;
 }
 
 /** Records of the same within a minute. */

@@ -134,7 +134,9 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
       </div>
       {failure !== undefined && <Failure failure={failure} title="Cannot read the calls" />}
       {entries.length === 0 ? (
-        <p>{isFiltered ? 'No call matches.' : 'No client has called this server in the last 24 hours.'}</p>
+        failure === undefined && (
+          <p>{isFiltered ? 'No call matches.' : 'No client has called this server in the last 24 hours.'}</p>
+        )
       ) : (
         <>
           <div className="call-drawings">
@@ -384,9 +386,16 @@ function useLiveTraffic(
     const follow = async (): Promise<void> => {
       const { signal } = controller;
       const { since, ...filters } = query;
+      // A daemon with too many watchers still lists the calls.
+      let refusal: ThvError | undefined;
       const events = isPaused
         ? []
-        : await client.watchTraffic({ params: { name }, query: filters, headers: {} }, { signal });
+        : await client
+            .watchTraffic({ params: { name }, query: filters, headers: {} }, { signal })
+            .catch((thrown: unknown) => {
+              refusal = failureOf(thrown);
+              return [];
+            });
       // Also calls that ended before the stream was open.
       const time = since === undefined ? {} : { since };
       const { entries } = await client.listTraffic(
@@ -394,7 +403,7 @@ function useLiveTraffic(
         { signal },
       );
       listed.current = query;
-      setFailure(undefined);
+      setFailure(refusal);
       take.current.onList(entries);
       for await (const { event } of events) {
         if (!('entry' in event)) continue;
