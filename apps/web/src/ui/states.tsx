@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
-import { refresh } from '../api/store.ts';
+import { refresh, useConnection } from '../api/store.ts';
 import type { Loaded } from '../api/store.ts';
 import { Fixes } from './fixes.tsx';
 import { inScreenWords } from './format.ts';
@@ -29,7 +29,7 @@ export function Shown<Data>({
     return error === undefined ? (
       <Skeleton what={what} />
     ) : (
-      <Failure failure={error} title={`Cannot load ${what}`} onRetry={() => refresh(name)} />
+      <NotLoaded failure={error} title={`Cannot load ${what}`} onRetry={() => refresh(name)} />
     );
   }
   return (
@@ -57,6 +57,18 @@ export function Skeleton({ what }: { what: string }): ReactNode {
       <div />
     </div>
   );
+}
+
+/**
+ * The failure of loading a part of a screen. While the daemon does not respond, the banner of the page says so and
+ * how to start it, so the part only says what becomes of it: it is loaded again after the next connection.
+ */
+export function NotLoaded(props: Parameters<typeof Failure>[0]): ReactNode {
+  const { connection } = useConnection();
+  if (connection === 'lost' && props.failure.kind === 'unavailable') {
+    return <p className="quiet">This part appears when the daemon responds again.</p>;
+  }
+  return <Failure {...props} />;
 }
 
 /** A failure with its cause, its fix, and a way to try again. */

@@ -18,7 +18,7 @@ import { Action } from '../../ui/action.tsx';
 import { useMedia } from '../../ui/media.ts';
 import { Page } from '../../ui/page.tsx';
 import { useQuery, useSortQuery } from '../../ui/query.ts';
-import { Empty, Failure, Shown } from '../../ui/states.tsx';
+import { Empty, NotLoaded, Shown } from '../../ui/states.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { homeColumns, isMatch, summary } from './columns.tsx';
@@ -185,7 +185,7 @@ function NoWorkloads(): ReactNode {
       >
         ToolHive runs MCP servers in isolation and connects your AI clients to them.
       </Empty>
-      {servers.error !== undefined && <Failure failure={servers.error} title="Cannot load the registry" />}
+      {servers.error !== undefined && <NotLoaded failure={servers.error} title="Cannot load the registry" />}
       {suggested.length > 0 && (
         <>
           <h2>Servers that need no API key</h2>

@@ -8,7 +8,7 @@ import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SecretStore } from '../../ui/secret-store.tsx';
-import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
+import { Empty, NotLoaded, Notice, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
@@ -26,7 +26,7 @@ export function Secrets(): ReactNode {
         ) : error.kind === 'not-found' ? (
           <SetUp />
         ) : (
-          <Failure failure={error} title="Cannot load the secrets" onRetry={() => refresh(secrets.key)} />
+          <NotLoaded failure={error} title="Cannot load the secrets" onRetry={() => refresh(secrets.key)} />
         ))}
       {data !== undefined &&
         (data.provider.locked ? (

@@ -9,7 +9,7 @@ import { useVisible } from '../../api/visible.ts';
 import { Action } from '../../ui/action.tsx';
 import { count } from '../../ui/format.ts';
 import { useQuery } from '../../ui/query.ts';
-import { Failure } from '../../ui/states.tsx';
+import { NotLoaded } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
@@ -108,7 +108,7 @@ export function LogView({ name }: { name: string }): ReactNode {
           Download
         </button>
       </div>
-      {failure !== undefined && <Failure failure={failure} title="Cannot read the log" />}
+      {failure !== undefined && <NotLoaded failure={failure} title="Cannot read the log" />}
       <p className="quiet" role="status">
         {count(lines.shown.length, 'line')}
         {lines.shown.length < lines.total && ` of ${lines.total.toLocaleString('en')}`}

@@ -10,7 +10,7 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/drawing/icon.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { ago, count, duration } from '../../ui/format.ts';
-import { Failure, Shown } from '../../ui/states.tsx';
+import { NotLoaded, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
@@ -81,7 +81,7 @@ function Problems({ name }: { name: string }): ReactNode {
     );
   return (
     <section aria-label="Problems">
-      {error !== undefined && <Failure failure={error} title="Cannot diagnose the server" />}
+      {error !== undefined && <NotLoaded failure={error} title="Cannot diagnose the server" />}
       {proposed !== undefined && (
         <div className="notice warning">
           <p>

@@ -6,7 +6,7 @@ import { update, workload, workloads } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { dateTime } from '../../ui/format.ts';
-import { Failure } from '../../ui/states.tsx';
+import { NotLoaded } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.ts';
 
@@ -37,7 +37,7 @@ function LookedUp({ name }: { name: string }): ReactNode {
   const [progress, setProgress] = useState<string | undefined>();
   if (error !== undefined) {
     return (
-      <Failure
+      <NotLoaded
         failure={error}
         title="Cannot look for a newer version"
         onRetry={() => refresh(resource.key)}
