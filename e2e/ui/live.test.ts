@@ -95,6 +95,26 @@ test('a screen that is first opened while the daemon is gone appears when the da
   await page.getByRole('heading', { name: 'Settings' }).waitFor();
 });
 
+test('a part that could not be loaded does not repeat what the page says about the daemon', async () => {
+  await using world = await openWorld();
+  const port = new URL(world.base).port;
+  await using visited = await world.open('/ui/secrets');
+  const { page } = visited;
+  await page.getByRole('heading', { name: 'Secrets', exact: true }).waitFor();
+  await page.route('**/api/v1beta/registry/**', (route) => route.abort());
+  await page.getByRole('link', { name: 'Servers', exact: true }).click();
+  await page.getByText('Cannot load the registry').waitFor();
+
+  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await page.getByText('This part appears when the daemon responds again').waitFor();
+
+  expect(await page.getByText(/daemon does not respond/i).count()).toBe(1);
+  expect(await page.getByText(/Cannot load/).count()).toBe(0);
+  await page.unroute('**/api/v1beta/registry/**');
+  await using _successor = await serve(world.user, '--port', port);
+  await page.getByRole('heading', { name: 'Servers that need no API key' }).waitFor();
+});
+
 test('an installation is visible in every tab', async () => {
   await using world = await openWorld();
   await using one = await world.open('/ui/add?tab=package');
