@@ -315,5 +315,5 @@ test('a section on many pages is found once', () => {
 });
 
 test('the index is small enough to be fetched for one search', () => {
-  expect(brotliCompressSync(index).length).toBeLessThanOrEqual(180_000);
+  expect(brotliCompressSync(index).length).toBeLessThanOrEqual(164_000);
 });

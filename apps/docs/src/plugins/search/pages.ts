@@ -6,7 +6,7 @@ type Parent = DefaultTreeAdapterTypes.ParentNode;
 type Element = DefaultTreeAdapterTypes.Element;
 
 /** Longer sections are truncated, because their subject comes first and every reader downloads the index. */
-const longestText = 610;
+const longestText = 420;
 
 /** The searchable content of a built page. Undefined if the page excludes itself or has no text. */
 export function readPage(html: string, url: string): IndexedPage | undefined {
