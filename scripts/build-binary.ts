@@ -13,12 +13,24 @@ import {
 } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { keyringAsset } from '@toolhive/secrets/keyring-helper';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { bundling, filesOf, licensesOf, root, uiLibraries } from './build.ts';
+import { cacheAsset, entryPart, partAsset, wrapPart } from '../apps/cli/src/executable-parts.ts';
+import {
+  builtinsByNeed,
+  bundle,
+  bundling,
+  chunksOfOurs,
+  filesOf,
+  licensesOf,
+  root,
+  toCommonJs,
+  uiLibraries,
+  unbundled,
+} from './build.ts';
 import { buildUi, uiFolder } from './build-ui.ts';
 
 const run = promisify(execFile);
@@ -33,14 +45,14 @@ const injection = ['--sentinel-fuse', fuse, ...(isMac ? ['--macho-segment-name',
 /** Builds `thv` as a single executable: the Node.js that runs this script, with the program inside. */
 export async function buildBinary(target: string): Promise<void> {
   await using work = await mkdtempDisposable(join(tmpdir(), 'thv-binary-'));
-  const script = join(work.path, 'thv.cjs');
-  const bundled = await bundleInOne(script);
+  const parts = await bundleInParts(work.path);
   const keyring = findKeyringLibrary();
   await buildUi();
   const uiFiles = await Array.fromAsync(glob(['*.*', 'assets/*.*'], { cwd: uiFolder }));
   const blob = await prepareBlob(work.path, {
-    main: script,
+    main: parts.loader,
     assets: {
+      ...parts.assets,
       ...Object.fromEntries(wasmPackages.map(({ asset, wasm }) => [asset, wasm])),
       ...(keyring === undefined ? {} : { [keyringAsset]: keyring }),
       ...Object.fromEntries(uiFiles.map((name) => [`ui/${name}`, join(uiFolder, name)])),
@@ -61,7 +73,7 @@ export async function buildBinary(target: string): Promise<void> {
     await rm(fresh, { force: true });
   }
   const licenses = await licensesOf([
-    ...bundled,
+    ...parts.inputs,
     ...uiLibraries,
     ...wasmPackages.map(({ wasm }) => wasm),
     ...(keyring === undefined ? [] : [keyring]),
@@ -73,31 +85,68 @@ const nodeLicense = `This program contains Node.js ${process.version}; its licen
 https://github.com/nodejs/node/blob/${process.version}/LICENSE
 `;
 
-/** Returns the files that the bundle consists of. A single CommonJS file, because the code cache doesn't support `import()`. */
-async function bundleInOne(outfile: string): Promise<string[]> {
-  const { metafile } = await build({
-    ...bundling,
-    entryPoints: [join(root, 'apps/cli/src/executable.ts')],
-    outfile,
-    format: 'cjs',
-    minify: true,
-    plugins: [...bundling.plugins, wasmFromAssets],
-    supported: { 'dynamic-import': false },
-    // Modules that look for files beside themselves look beside the executable.
-    define: { ...bundling.define, 'import.meta.url': 'besideExecutable' },
-    banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
-  });
+/** The program in parts, each with V8's cache of its code, by the names of their assets. */
+interface Parts {
+  /** The script that loads them. */
+  loader: string;
+  assets: Record<string, string>;
+  /** The files that the program consists of. */
+  inputs: string[];
+}
+
+async function bundleInParts(work: string): Promise<Parts> {
+  const folder = join(work, 'program');
+  const metafile = await bundle(
+    { [basename(entryPart, '.js')]: join(root, 'apps/cli/src/executable.ts') },
+    folder,
+    {
+      banner: {}, // CommonJS has a `require` of its own
+      external: [], // nothing is installed beside the executable
+      minify: true,
+      plugins: [
+        ...bundling.plugins.filter((plugin) => plugin !== builtinsByNeed),
+        wasmFromAssets,
+        namesOfCommonJs,
+      ],
+    },
+  );
   const outside = Object.values(metafile.outputs)
     .flatMap(({ imports }) => imports)
-    .filter(({ path }) => !isBuiltin(path));
+    .filter(({ path, external }) => external === true && !isBuiltin(path));
   if (outside.length > 0) throw new Error(`not in the bundle: ${outside.map(({ path }) => path).join(', ')}`);
-  await writeFile(outfile, inAscii(await readFile(outfile, 'utf8')));
-  return filesOf(metafile);
+  await toCommonJs(folder, chunksOfOurs(metafile));
+  const names = await Array.fromAsync(glob('**/*.js', { cwd: folder }));
+  await Promise.all(
+    names.map(async (name) => {
+      const code = await readFile(join(folder, name), 'utf8');
+      await writeFile(join(folder, name), inAscii(wrapPart(code)));
+    }),
+  );
+
+  const loader = join(work, 'loader.cjs');
+  const built = await build({
+    ...bundling,
+    entryPoints: [join(root, 'apps/cli/src/executable-loader.ts')],
+    outfile: loader,
+    format: 'cjs',
+    minify: true,
+  });
+  const cacher = join(root, 'scripts/cache-parts.ts');
+  await run(process.execPath, [cacher, folder]);
+  const assets = names.flatMap((name) => [
+    [partAsset(name), join(folder, name)],
+    [cacheAsset(name), `${join(folder, name)}.cache`],
+  ]);
+  return {
+    loader,
+    assets: Object.fromEntries(assets) as Record<string, string>,
+    inputs: [...filesOf(metafile), ...filesOf(built.metafile)],
+  };
 }
 
 /**
- * Returns the same program in ASCII. Otherwise, V8 stores two bytes for each character at each start, and reads all of them
- * again for the code cache. esbuild keeps the characters of regular expressions, where an escape means the same.
+ * Returns the same program in ASCII. Otherwise, V8 stores two bytes for each character, and reads all of them again for
+ * the code cache. esbuild keeps the characters of regular expressions, where an escape means the same.
  */
 function inAscii(program: string): string {
   return program.replaceAll(
@@ -163,7 +212,7 @@ const wasmFromAssets: Plugin = {
   name: 'wasm-from-assets',
   setup(bundler) {
     for (const { asset, reader, reading, replacement } of wasmPackages) {
-      bundler.onLoad({ filter: reader }, async ({ path }) => {
+      bundler.onLoad({ filter: reader, namespace: 'file' }, async ({ path }) => {
         const source = await readFile(path, 'utf8');
         if (!reading.test(source)) throw new Error(`${path} reads its module in a different way now`);
         return {
@@ -171,6 +220,29 @@ const wasmFromAssets: Plugin = {
         };
       });
     }
+  },
+};
+
+/**
+ * Gives CommonJS packages the exports that Node.js finds in them. When esbuild makes a part of such a package, `import()`
+ * returns only its default export.
+ */
+const namesOfCommonJs: Plugin = {
+  name: 'names-of-common-js',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^@/ }, async ({ path, kind, resolveDir, importer }) => {
+      if (kind !== 'dynamic-import' || !unbundled.some((name) => path.startsWith(name))) return undefined;
+      const { path: file } = await bundler.resolve(path, { kind: 'require-call', resolveDir, importer });
+      return { path: file, namespace: 'named' };
+    });
+    bundler.onLoad({ filter: /.*/, namespace: 'named' }, ({ path }) => {
+      const names = Object.keys(require(path) as object).filter((name) => name !== 'default');
+      const lines = [
+        `import * as all from ${JSON.stringify(path)};`,
+        `export const { ${names.join(', ')} } = all;`,
+      ];
+      return { contents: lines.join('\n'), resolveDir: dirname(path) };
+    });
   },
 };
 

@@ -100,7 +100,7 @@ export async function bundle(
 }
 
 /** The chunks without third-party code, which only define values when loaded. */
-function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
+export function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
   const ours = Object.entries(outputs).filter(([, { inputs }]) =>
     Object.keys(inputs).every((input) => !input.includes('node_modules/')),
   );
@@ -108,7 +108,7 @@ function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
 }
 
 /** Node.js finds, reads and links CommonJS files faster than ES modules, and a short command consists of ten of them. */
-async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<void> {
+export async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<void> {
   const files = await Array.fromAsync(glob(join(folder, '**/*.js')));
   const convert = async (file: string): Promise<void> => {
     const source = await readFile(file, 'utf8');
@@ -223,7 +223,7 @@ interface Manifest {
  * Imports only the used exports of Node.js modules. An ES module that imports one of them evaluates all of its
  * exports, lazy ones too: with `node:http` comes all of fetch, which costs more than a whole `thv list` may.
  */
-const builtinsByNeed: Plugin = {
+export const builtinsByNeed: Plugin = {
   name: 'builtins-by-need',
   setup(bundler) {
     bundler.onResolve({ filter: /^node:/ }, ({ path, kind }) =>

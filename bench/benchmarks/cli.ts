@@ -50,8 +50,8 @@ export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]>
     ...compare('version', 'thv version', 1.5),
     ...compare('list', 'thv list', 2.5),
     ...compare('parsed', 'thv list --all'),
-    ...compare('binaryVersion', 'thv version, single executable', 1.5),
-    ...compare('binaryList', 'thv list, single executable', 2.5),
+    ...compare('binaryVersion', 'thv version, single executable', 1.3),
+    ...compare('binaryList', 'thv list, single executable', 2.1),
   ];
 }
 
