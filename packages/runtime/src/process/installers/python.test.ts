@@ -18,7 +18,18 @@ const run = promisify(execFile);
 const files = { 'server.py': 'def main(): pass\n' };
 const scripts = ['server = server:main'];
 
+/** A server that prints the flags in its own compiled module and in that of a dependency. */
+const flagsOfCompiled = `import imported
+def flags(path):
+    with open(path, 'rb') as file:
+        return int.from_bytes(file.read(8)[4:], 'little')
+def main():
+    print(flags(__cached__), flags(imported.__cached__), flush=True)
+    input()
+`;
+
 /** Packages that need a Python that no machine has, each through another dependency. */
+
 const wheels: readonly Wheel[] = [
   { name: 'modest', version: '1.0.0', files, scripts },
   {
@@ -67,6 +78,24 @@ const wheels: readonly Wheel[] = [
     version: '1.0.0',
     files: { 'helping.py': 'def main():\n    print("helped", flush=True)\n    input()\n' },
     scripts: ['helper = helping:main'],
+  },
+  {
+    name: 'imports',
+    version: '1.0.0',
+    files: { 'imports/__init__.py': flagsOfCompiled },
+    scripts: ['imports = imports:main'],
+    requires: ['imported'],
+  },
+  { name: 'imported', version: '1.0.0', files: { 'imported/__init__.py': '' } },
+  {
+    name: 'broken',
+    version: '1.0.0',
+    files: {
+      'broken/__init__.py': 'def main():\n    print("works", flush=True)\n    input()\n',
+      'broken/template.py': 'def {{ name }}():\n',
+      'broken/nested.py': `value = ${'('.repeat(5000)}`,
+    },
+    scripts: ['broken = broken:main'],
   },
 ];
 
@@ -225,6 +254,31 @@ test('a server starts the programs of its dependencies by their names', async ({
   await using server = await runtime.start(aLaunch(prepared), never);
 
   expect(await firstOutput(server)).toBe('helped\n');
+});
+
+test('the modules of a package and its dependencies are compiled once, at its installation', async ({
+  skip,
+}) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('compiled');
+
+  const prepared = await runtime.prepare(parseSource('uvx://imports'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  const checksSource = 3;
+  expect(await firstOutput(server)).toBe(`${checksSource} ${checksSource}\n`);
+});
+
+test('a module that Python cannot compile does not keep its package from being installed', async ({
+  skip,
+}) => {
+  if (!hasUv) skip('uv cannot be had here');
+  const runtime = openRuntime('broken');
+
+  const prepared = await runtime.prepare(parseSource('uvx://broken'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(await firstOutput(server)).toBe('works\n');
 });
 
 test.for([
