@@ -25,6 +25,7 @@ import { aLaunch } from '../testing/conformance.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { type Wheel, openPythonIndex, wheelOf } from '../testing/python-index.ts';
+import { uvPrograms } from '../testing/uv.ts';
 import { openWebServer } from '../testing/web-server.ts';
 import { proves } from '@toolhive/testing/promises';
 
@@ -236,9 +237,7 @@ describe('a hostile Python package', () => {
   let uv: string;
 
   beforeAll(async () => {
-    const target = join(tmpdir(), 'thv-attack-uv');
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', target, 'uv']);
-    uv = join(target, 'bin');
+    uv = await uvPrograms();
   });
 
   const hostile: PackageSource = { kind: 'package', scheme: 'uvx', name: 'hostile', version: '1.0.0' };
