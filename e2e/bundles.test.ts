@@ -12,9 +12,9 @@ import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { proves } from '@toolhive/testing/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { installUv } from './testing/uv.ts';
 
 // Bundles as their authors publish them, packed with the official tool.
 
@@ -22,12 +22,10 @@ const official = join(root, 'node_modules/.bin/mcpb');
 const mcpb = (...words: string[]) => promisify(execFile)(official, words);
 const { key, certificate } = selfSigned('localhost');
 
-let uv: Awaited<ReturnType<typeof installUv>>;
 let user: User;
 
 beforeAll(async () => {
-  uv = await installUv();
-  user = await makeUser({ env: { ...publicRegistries(), PATH: uv.path } });
+  user = await makeUser({ env: { ...publicRegistries(), PATH: await pathWithUv() } });
   const config = join(user.home, '.config/toolhive/config.yaml');
   await mkdir(dirname(config), { recursive: true });
   // The web server of these tests is on this machine.
@@ -36,7 +34,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await user?.[Symbol.asyncDispose]();
-  await uv?.[Symbol.asyncDispose]();
 });
 
 /** A whole server in Node.js. Its tool `tell` tells what the server sees. */

@@ -8,8 +8,8 @@ import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, root, testServer } from './testing/thv.ts';
-import { installUv } from './testing/uv.ts';
 
 /**
  * A registry over TLS whose certificate is not trusted, as behind the proxy of a company; and that certificate. It
@@ -86,9 +86,8 @@ test('a package comes from a registry whose certificate is trusted for this one 
 test.each(['uvx://no-such-server', 'go://example.test/no/such/server'])(
   'whether there is %s is known once the certificate is trusted',
   async (source) => {
-    await using uv = await installUv();
     await using registry = await openPrivateRegistry();
-    await using user = await makeUser({ env: { ...registry.env, PATH: uv.path } });
+    await using user = await makeUser({ env: { ...registry.env, PATH: await pathWithUv() } });
 
     const before = await user.thv('run', source);
     const after = await user.thv('run', source, '--ca-cert', registry.certificatePath);

@@ -3,7 +3,7 @@ import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { resources } from '@toolhive/operator/crds';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Document } from 'yaml';
 import { program } from '@toolhive/cli/commands';
@@ -11,7 +11,7 @@ import { understand } from '@toolhive/cli/program';
 import { callsOf, readPages } from './testing/pages.ts';
 import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
-import { installUv } from './testing/uv.ts';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 
 // What a page marks is done as its reader would do it:
@@ -39,8 +39,7 @@ const pageTimeoutMs = 300_000;
 /** The packages that pages install, shared by all pages and kept for later runs. */
 const cache = join(root, '.cache/docs');
 
-const uv = await installUv();
-afterAll(() => uv[Symbol.asyncDispose]());
+const path = await pathWithUv();
 
 describe.concurrent('commands on pages', () => {
   test.each(runnable.map((page) => [page.path, page] as const))(
@@ -50,7 +49,7 @@ describe.concurrent('commands on pages', () => {
       await using user = await makeUser({
         env: {
           ...publicRegistries(),
-          PATH: uv.path,
+          PATH: path,
           npm_config_prefer_offline: 'true',
           XDG_CACHE_HOME: cache,
         },

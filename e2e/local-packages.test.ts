@@ -5,22 +5,19 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { installUv } from './testing/uv.ts';
 
 // Servers from files of this machine, as a person starts them. None of them is published.
 
-let uv: Awaited<ReturnType<typeof installUv>>;
 let user: User;
 
 beforeAll(async () => {
-  uv = await installUv();
-  user = await makeUser({ env: { ...publicRegistries(), PATH: uv.path } });
+  user = await makeUser({ env: { ...publicRegistries(), PATH: await pathWithUv() } });
 });
 afterAll(async () => {
   await user?.[Symbol.asyncDispose]();
-  await uv?.[Symbol.asyncDispose]();
 });
 
 async function write(name: string, files: Record<string, string>): Promise<string> {
@@ -138,7 +135,7 @@ test('builds and runs a Python project, and its wheel', async () => {
     'local_server.py': pythonServer,
     'pyproject.toml': project,
   });
-  const options = { env: { ...user.env, PATH: uv.path }, cwd: folder };
+  const options = { env: { ...user.env, PATH: await pathWithUv() }, cwd: folder };
   await promisify(execFile)('uv', ['build', '--wheel', '--out-dir', user.home], options);
 
   const fromDirectory = await toolsOf(`uvx://${folder}`);

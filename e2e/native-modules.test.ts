@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
-import { cacheDirectory, cachedPackages } from './testing/package-cache.ts';
+import { cacheDirectory } from '@toolhive/runtime/testing/uv';
+import { cachedPackages } from './testing/package-cache.ts';
 import { makeUser, thvStart } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 

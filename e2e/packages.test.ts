@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { installUv } from './testing/uv.ts';
 
 async function toolsOf(user: User, ...words: string[]): Promise<string[]> {
   const stdout = await user.mustThv('run', '--proxy-mode', 'streamable-http', ...words);
@@ -22,8 +22,7 @@ test('runs a server straight from its npm package', async () => {
 
 test('runs a server straight from its Python package', async () => {
   proves('run.package.uvx');
-  await using uv = await installUv();
-  await using user = await makeUser({ env: { ...publicRegistries(), PATH: uv.path } });
+  await using user = await makeUser({ env: { ...publicRegistries(), PATH: await pathWithUv() } });
 
   expect(await toolsOf(user, 'uvx://mcp-server-time', '--', '--local-timezone', 'UTC')).toContain(
     'get_current_time',

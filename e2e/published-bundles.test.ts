@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
+import { pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-import { installUv } from './testing/uv.ts';
 
 // Published servers, packed as their authors would pack them, with the official tool.
 
@@ -33,16 +33,13 @@ const onPyPi: Published[] = [
 const run = promisify(execFile);
 const official = join(root, 'node_modules/.bin/mcpb');
 
-let uv: Awaited<ReturnType<typeof installUv>>;
 let user: User;
 
 beforeAll(async () => {
-  uv = await installUv();
-  user = await makeUser({ env: { ...publicRegistries(), PATH: uv.path } });
+  user = await makeUser({ env: { ...publicRegistries(), PATH: await pathWithUv() } });
 });
 afterAll(async () => {
   await user?.[Symbol.asyncDispose]();
-  await uv?.[Symbol.asyncDispose]();
 });
 
 async function pack(directory: string, server: object, user_config: object = {}): Promise<string> {

@@ -3,7 +3,7 @@ import { mkdir, mkdtempDisposable, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClientName } from '@toolhive/contract/client-application';
-import { cacheDirectory } from './package-cache.ts';
+import { cacheDirectory } from '@toolhive/runtime/testing/uv';
 
 /** A client whose program needs no account to add and list servers. */
 export interface ClientProgram {

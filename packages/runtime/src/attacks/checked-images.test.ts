@@ -1,10 +1,8 @@
 // @suite engines
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { forbidden } from '@toolhive/contract/failure';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connectEngine } from '../docker/engine.ts';
@@ -15,6 +13,7 @@ import { never } from '../process/test-rig.ts';
 import type { PackageContents, PrepareOptions, Runtime } from '../runtime.ts';
 import type { PackageScheme, PackageSource } from '../source.ts';
 import { buildBaseImage } from '../testing/base-images.ts';
+import { uvPrograms } from '../testing/uv.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
 import { engineSocket } from '../testing/engines.ts';
@@ -27,7 +26,6 @@ import { proves } from '@toolhive/testing/promises';
 // Packages that become images are checked like packages in the sandbox: before any of their code runs, and before the
 // image has a name. Nothing that their code writes to the image may count.
 
-const run = promisify(execFile);
 const folder = await mkdtempDisposable(join(tmpdir(), 'thv-checked-images-'));
 const goRoot = '/usr/local/go';
 const hasGo = await access(join(goRoot, 'bin/go')).then(
@@ -235,8 +233,6 @@ function checkedCases(socket: string, isComplete: boolean): void {
     const hashes: Record<string, string> = {};
 
     beforeAll(async () => {
-      const tools = join(tmpdir(), 'thv-attack-uv');
-      await run('python3', ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', tools, 'uv']);
       const main = 'def main():\n    print("ran")\n';
       const wheels: Wheel[] = [
         {
@@ -259,7 +255,7 @@ function checkedCases(socket: string, isComplete: boolean): void {
         image: images.uvx,
         ecosystem: 'uvx',
         registry,
-        tools: join(tools, 'bin'),
+        tools: await uvPrograms(),
       });
     });
 

@@ -9,6 +9,7 @@ import { openDockerRuntime } from '../docker/docker.ts';
 import { never } from '../process/test-rig.ts';
 import type { PackageScheme, PackageSource } from '../source.ts';
 import { buildBaseImage } from '../testing/base-images.ts';
+import { uvPrograms } from '../testing/uv.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { engineSocket } from '../testing/engines.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
@@ -186,8 +187,6 @@ def main():
 `;
 
   beforeAll(async () => {
-    const tools = join(tmpdir(), 'thv-attack-uv');
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', tools, 'uv']);
     const wheel = {
       name: 'hostile-wheel',
       version: '1.0.0',
@@ -210,7 +209,7 @@ def main():
     const paths = wheels.map(({ name }) => `/files/${name.replaceAll('-', '_')}-1.0.0-py3-none-any.whl`);
     const registry = new Map<string, string | Buffer>(await downloadFiles(index.origin, paths));
     registry.set('/files/hostile_sdist-1.0.0.tar.gz', await sourceDistribution());
-    await buildBaseImage(socket, { image, ecosystem: 'uvx', registry, tools: join(tools, 'bin') });
+    await buildBaseImage(socket, { image, ecosystem: 'uvx', registry, tools: await uvPrograms() });
   });
 
   /** A source distribution whose build backend records what it finds and makes a wheel. */

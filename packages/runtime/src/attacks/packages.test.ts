@@ -17,6 +17,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openProcessRuntime } from '../process/process.ts';
 import { never } from '../process/test-rig.ts';
 import { PackageStore } from '../process/store.ts';
+import { inside } from '../process/plan.ts';
 import { machineOf } from '../process/test-rig.ts';
 import type { PackageContents, PrepareOptions } from '../runtime.ts';
 import type { PackageSource } from '../source.ts';
@@ -24,6 +25,7 @@ import { aLaunch } from '../testing/conformance.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { type Wheel, openPythonIndex, wheelOf } from '../testing/python-index.ts';
+import { uvPrograms } from '../testing/uv.ts';
 import { openWebServer } from '../testing/web-server.ts';
 import { proves } from '@toolhive/testing/promises';
 
@@ -235,9 +237,7 @@ describe('a hostile Python package', () => {
   let uv: string;
 
   beforeAll(async () => {
-    const target = join(tmpdir(), 'thv-attack-uv');
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', target, 'uv']);
-    uv = join(target, 'bin');
+    uv = await uvPrograms();
   });
 
   const hostile: PackageSource = { kind: 'package', scheme: 'uvx', name: 'hostile', version: '1.0.0' };
@@ -330,6 +330,60 @@ describe('a hostile Python package', () => {
     await target.prepare(hostile, env);
 
     expect(await exists(target.marker)).toBe(false);
+  });
+
+  test('runs no code when its modules are compiled', async () => {
+    const target = await makeTarget();
+    const code = `import os\nopen('${inside.package}/ran', 'w')\n`;
+    const names = ['sitecustomize', 'usercustomize', 'compileall', 'encodings/__init__', 'hostile/extra'];
+    const files = {
+      ...module,
+      'evil.pth': `import os; open('${inside.package}/ran', 'w')\n`,
+      ...Object.fromEntries(names.map((name) => [`${name}.py`, code])),
+    };
+    const env = await publish({ files });
+
+    await target.prepare(hostile, env);
+
+    const { folder } = await target.store(env).require(hostile);
+    const installed = await readdir(folder, { recursive: true });
+    expect(installed).toContainEqual(expect.stringMatching(/hostile\/__pycache__\/extra\.[\w-]+\.pyc$/));
+    expect(await exists(join(folder, 'ran'))).toBe(false);
+  });
+
+  test('cannot plant compiled files in place of the sources of a dependency', async () => {
+    const target = await makeTarget();
+    const source = target.path('needed.py');
+    await writeFile(source, "WORD = 'planted'\n");
+    const compile = `import importlib.util, py_compile, sys
+py_compile.compile(sys.argv[1], sys.argv[2], invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+print(importlib.util.cache_from_source('__init__.py'), end='')`;
+    const planted = target.path('needed.pyc');
+    const { stdout: place } = await run('python3', ['-c', compile, source, planted]);
+    const env = await publish(
+      {
+        files: {
+          'hostile/__init__.py': 'import needed\ndef main():\n    print(needed.WORD, flush=True)\n',
+          [`needed/${place}`]: await readFile(planted),
+        },
+        requires: ['needed==2.0'],
+      },
+      {
+        name: 'needed',
+        version: '2.0',
+        files: { 'needed/__init__.py': "WORD = 'published'\n" },
+        scripts: [],
+      },
+    );
+    const runtime = target.runtime(env);
+    const prepared = await runtime.prepare(hostile, { report: () => {}, signal: never });
+
+    await using instance = await runtime.start(aLaunch(prepared, { args: [] }), never);
+    let output = '';
+    instance.stdio?.output.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await instance.exited;
+
+    expect(output).toBe('published\n');
   });
 
   test('cannot depend on a file or a server of this machine', async () => {

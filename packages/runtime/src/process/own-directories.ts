@@ -2,6 +2,7 @@ import { lstat, opendir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPackageFile } from './installers/package-files.ts';
 import type { Install } from './installers/install.ts';
+import { COMPILED } from './restored-program.ts';
 
 /** A directory with the code and data of the server's package, without its dependencies. */
 export interface OwnDirectory {
@@ -68,7 +69,7 @@ async function modulesOf(folder: string, tool: string): Promise<string[]> {
   const names = new Set(record.split('\n').map((line) => line.split('/')[0] ?? ''));
   const found = await Promise.all(
     [...names]
-      .filter((entry) => importable.test(entry) && entry !== '__pycache__')
+      .filter((entry) => importable.test(entry) && entry !== COMPILED)
       .map(async (entry) => {
         const stat = await lstat(join(folder, packages, entry)).catch(() => undefined);
         return stat?.isDirectory() === true ? [join(packages, entry)] : [];
@@ -81,7 +82,7 @@ async function fits(directories: readonly OwnDirectory[]): Promise<boolean> {
   const left = { ...limits };
   const walk = async (path: string, inner: readonly string[]): Promise<void> => {
     for await (const entry of await opendir(path)) {
-      if (inner.includes(entry.name)) continue;
+      if (inner.includes(entry.name) || entry.name === COMPILED) continue;
       left.files -= 1;
       if (left.files < 0 || left.bytes < 0) return;
       const place = join(path, entry.name);

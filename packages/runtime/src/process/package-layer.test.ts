@@ -241,12 +241,34 @@ describe('a server that', () => {
     await expect(run('1', { refusesChangedCode: true })).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  test('leaves compiled Python files behind runs without them', async () => {
-    await run(
-      `fs.mkdirSync('lib/__pycache__'); fs.writeFileSync('lib/__pycache__/helper.cpython-313.pyc', 'x')`,
-    );
+  test.each([false, true])(
+    'leaves compiled Python files behind runs without them, with blocked changes: %s',
+    async (refusesChangedCode) => {
+      await run(
+        `fs.mkdirSync('lib/__pycache__'); fs.writeFileSync('lib/__pycache__/helper.cpython-313.pyc', 'x');
+        fs.symlinkSync('/home/server', '__pycache__')`,
+      );
 
-    expect((await run(`fs.existsSync('lib/__pycache__')`)).said).toBe('false');
+      const { said, limits } = await run(`fs.readdirSync('lib') + ' ' + fs.existsSync('__pycache__')`, {
+        refusesChangedCode,
+      });
+
+      expect(said).toBe('helper.js false');
+      expect(limits).toEqual([]);
+    },
+  );
+
+  test('is published with compiled Python files runs without them', async () => {
+    const place = await publish('compiled', '1.0.0');
+    await mkdir(join(place, '__pycache__'));
+    await writeFile(join(place, '__pycache__/helper.cpython-313.pyc'), '');
+    const source = await runtime.prepare(parseSource(`npx://${place}`), { report: () => {}, signal: never });
+    const first = await run(`fs.existsSync('__pycache__')`, { source });
+
+    const next = await run(`fs.existsSync('__pycache__')`, { source, refusesChangedCode: true });
+
+    expect([first.said, next.said]).toEqual(['false', 'false']);
+    expect(next.limits).toEqual([]);
   });
 
   test('puts links to a directory of this machine into its package changes nothing there', async () => {

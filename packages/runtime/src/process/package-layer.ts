@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { conflict } from '@toolhive/contract/failure';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import type { Install } from './installers/install.ts';
 import { ownDirectories } from './own-directories.ts';
 import { measureFiles } from './measure.ts';
 import { removeTree } from './remove-tree.ts';
-import { restoreProgram, stampsIn } from './restored-program.ts';
+import { COMPILED, restoreProgram, stampsIn } from './restored-program.ts';
 
 /** A directory over a part of the package, in the order of the mounts. */
 export interface LayerMount {
@@ -144,7 +144,7 @@ export class PackageLayers {
         recursive: true,
         verbatimSymlinks: true,
         mode: constants.COPYFILE_FICLONE,
-        filter: (file) => !inner.some((name) => file === join(from, name)),
+        filter: (file) => basename(file) !== COMPILED && !inner.some((name) => file === join(from, name)),
       });
       for (const name of inner) await mkdir(join(to, name)); // where the read-only original is mounted
       for (const [file, stamp] of await stampsIn(to)) stamps[join(String(index), file)] = stamp;

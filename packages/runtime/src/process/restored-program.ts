@@ -22,6 +22,12 @@ interface Restoration {
   isDry: boolean;
 }
 
+/**
+ * Python takes compiled files from here in place of the verified modules, so a copy never contains any. They are removed
+ * without a note, because Python creates them itself.
+ */
+export const COMPILED = '__pycache__';
+
 /** The most entries that are compared, so that a server cannot delay its next start for long. */
 const MOST_ENTRIES = 50_000;
 const DEEPEST = 64;
@@ -62,11 +68,12 @@ class Comparison {
       names.add(name);
       const entry = { place: join(base, name), original: join(original, name), path: join(path, name) };
       if (isInner(name)) await requireEmpty(base, name);
+      else if (name === COMPILED) await this.#throwAway(entry);
       else if (Buffer.from(name).equals(bytes)) await this.#compare(entry);
       else await this.#replace({ ...entry, place: Buffer.concat([Buffer.from(`${base}/`), bytes]) });
     }
     for (const name of await readdir(original).catch(() => [])) {
-      if (names.has(name) || isInner(name)) continue;
+      if (names.has(name) || isInner(name) || name === COMPILED) continue;
       const entry = { place: join(base, name), original: join(original, name), path: join(path, name) };
       await this.#bringBack(entry, { isKnown: false });
     }
@@ -78,10 +85,7 @@ class Comparison {
     const expected = await statOf(entry.original);
     const isNew = expected === undefined;
     if (found.isDirectory() && (isNew || expected.isDirectory())) {
-      const name = entry.path.split('/').at(-1);
-      // Python would take compiled files from here in place of the verified ones.
-      if (isNew && name === '__pycache__') await this.#discard(entry);
-      else if (isNew && name === 'node_modules') await this.#replace(entry);
+      if (isNew && entry.path.split('/').at(-1) === 'node_modules') await this.#replace(entry);
       else await this.visit(entry);
       return;
     }
@@ -95,9 +99,12 @@ class Comparison {
     await this.#discard(entry);
   }
 
-  async #discard({ place }: Discarded): Promise<void> {
-    const { trash, isDry } = this.#restoration;
-    if (isDry) return;
+  async #discard(entry: Discarded): Promise<void> {
+    if (!this.#restoration.isDry) await this.#throwAway(entry);
+  }
+
+  async #throwAway({ place }: Discarded): Promise<void> {
+    const { trash } = this.#restoration;
     this.#entries += 1;
     await mkdir(trash, { recursive: true, mode: 0o700 });
     await rename(place, join(trash, String(this.#entries)));
@@ -112,6 +119,7 @@ class Comparison {
       await using directory = isDry ? undefined : await openDirectory(place);
       const base = directory === undefined ? place : `/proc/self/fd/${directory.fd}`;
       for (const name of await readdir(original)) {
+        if (name === COMPILED) continue;
         const inner = { place: join(base, name), original: join(original, name), path: join(path, name) };
         await this.#bringBack(inner, { isKnown });
       }

@@ -7,7 +7,7 @@ export interface Wheel {
   name: string;
   version: string;
   /** Files by path; a `.dist-info` is added. */
-  files: Record<string, string>;
+  files: Record<string, string | Buffer>;
   /** The limits of the Python version, such as `>=3.12`. */
   requiresPython?: string;
   /** `Requires-Dist` lines. */
@@ -74,7 +74,7 @@ export function wheelOf({
   scripts = [],
 }: Wheel): Buffer {
   const info = `${name.replaceAll('-', '_')}-${version}.dist-info`;
-  const all: Record<string, string> = {
+  const all: Record<string, string | Buffer> = {
     ...files,
     [`${info}/METADATA`]: [
       'Metadata-Version: 2.1',

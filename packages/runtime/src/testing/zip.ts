@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 
-/** A ZIP archive of text files, stored without compression. */
-export function zip(files: Readonly<Record<string, string>>): Buffer {
+/** A ZIP archive of files, stored without compression. */
+export function zip(files: Readonly<Record<string, string | Buffer>>): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const [path, text] of Object.entries(files)) {
     const name = Buffer.from(path);
-    const content = Buffer.from(text);
+    const content = Buffer.from(text as string);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // version needed
     common.writeUInt16LE(0x21, 8); // 1980-01-01

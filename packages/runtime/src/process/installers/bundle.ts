@@ -10,6 +10,7 @@ import { inside } from '../plan.ts';
 import type { Install } from './install.ts';
 import { projectIn, readUvRun } from './bundle-uv.ts';
 import { requireProgramFile } from './package-files.ts';
+import { compileModules } from './python-modules.ts';
 import type { InstallContext } from './tool.ts';
 import { fromWheels, uv, uvFailure, withPython } from './uv.ts';
 
@@ -130,6 +131,7 @@ async function installPython(
     );
   });
   if (made.result.code !== 0) throw uvFailure(request, made.result);
+  await compileModules(VENV, made.python, context);
   const directory = command === undefined ? BUNDLE : join(BUNDLE, command.directory);
   const start = {
     command: `${VENV}/bin/python`,

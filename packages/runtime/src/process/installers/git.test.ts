@@ -12,6 +12,7 @@ import { type GitServer, openGitServer } from '../../testing/git-server.ts';
 import { type NpmRegistry, openNpmRegistry } from '../../testing/npm-registry.ts';
 import { openPythonIndex, wheelOf } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
+import { uvPrograms } from '../../testing/uv.ts';
 import { openProcessRuntime } from '../process.ts';
 import { never, outputOf } from '../test-rig.ts';
 
@@ -21,7 +22,7 @@ let folder: string;
 let git: GitServer;
 let registry: NpmRegistry;
 let index: WebServer;
-let hasUv: boolean;
+let uvPath: string | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-from-git-'));
@@ -34,11 +35,7 @@ beforeAll(async () => {
   index = await openPythonIndex([
     { name: 'greeting', version: '1.0.0', files: { 'greeting.py': 'WORD = "hello"\n' } },
   ]);
-  const installed = run('python3', ['-m', 'pip', 'install', '--quiet', '--target', join(folder, 'uv'), 'uv']);
-  hasUv = await installed.then(
-    () => true,
-    () => false,
-  );
+  uvPath = await uvPrograms().catch(() => undefined);
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
@@ -60,7 +57,7 @@ function aRuntime(env: NodeJS.ProcessEnv = {}): Runtime {
     homesDir: join(place, 'homes'),
     env: {
       ...process.env,
-      PATH: `${join(folder, 'uv', 'bin')}:${process.env['PATH']}`,
+      PATH: `${uvPath ?? ''}:${process.env['PATH']}`,
       npm_config_registry: registry.url,
       UV_DEFAULT_INDEX: `${index.origin}/simple`,
       ...env,
@@ -222,7 +219,7 @@ describe('an npm package in a Git repository', () => {
 
 describe('a Python package in a Git repository', () => {
   test.beforeEach(({ skip }) => {
-    if (!hasUv) skip('uv cannot be had here');
+    if (uvPath === undefined) skip('uv cannot be had here');
   });
 
   test('is pinned to a commit, and runs with its dependencies', async () => {

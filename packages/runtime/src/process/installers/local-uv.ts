@@ -5,6 +5,7 @@ import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import { type Install, innerPath } from './install.ts';
 import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { compileModules } from './python-modules.ts';
 import type { InstallContext } from './tool.ts';
 import { describeTool, fromWheels, uv, uvFailure, withPython } from './uv.ts';
 
@@ -47,7 +48,9 @@ async function installTool(source: PackageSource, context: InstallContext, path:
   const [tool, ...more] = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   if (tool === undefined || more.length > 0)
     throw unsupported(`uv did not install ${source.name} as one tool`);
-  return describeTool({ ...source, name: tool }, { tool, folder, python });
+  const install = await describeTool({ ...source, name: tool }, { tool, folder, python });
+  await compileModules(`tools/${tool}`, python, context);
+  return install;
 }
 
 const VENV = 'venv';
@@ -72,6 +75,7 @@ async function installScript(source: PackageSource, context: InstallContext): Pr
     );
   });
   if (result.code !== 0) throw uvFailure(source, result);
+  await compileModules(VENV, python, context);
   return {
     version,
     command: `${VENV}/bin/python`,

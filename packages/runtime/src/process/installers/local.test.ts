@@ -12,6 +12,7 @@ import { aLaunch } from '../../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../../testing/npm-registry.ts';
 import { type Wheel, openPythonIndex, wheelOf } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
+import { uvPrograms } from '../../testing/uv.ts';
 import { openProcessRuntime } from '../process.ts';
 import { never, outputOf } from '../test-rig.ts';
 
@@ -33,12 +34,7 @@ beforeAll(async () => {
   });
   registry = await openNpmRegistry([join(folder, 'dependency')]);
   index = await openPythonIndex([greeting]);
-  const target = join(folder, 'uv');
-  const installed = run('python3', ['-m', 'pip', 'install', '--quiet', '--target', target, 'uv']);
-  uvPath = await installed.then(
-    () => join(target, 'bin'),
-    () => undefined,
-  );
+  uvPath = await uvPrograms().catch(() => undefined);
   runtime = openProcessRuntime({
     daemonId: `local-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),

@@ -11,6 +11,7 @@ import { parseSource, withOptions } from '../../source.ts';
 import { aLaunch } from '../../testing/conformance.ts';
 import { type Wheel, openPythonIndex } from '../../testing/python-index.ts';
 import type { WebServer } from '../../testing/web-server.ts';
+import { uvPrograms } from '../../testing/uv.ts';
 import { openProcessRuntime } from '../process.ts';
 import { never } from '../test-rig.ts';
 
@@ -18,7 +19,18 @@ const run = promisify(execFile);
 const files = { 'server.py': 'def main(): pass\n' };
 const scripts = ['server = server:main'];
 
+/** A server that prints the flags in its own compiled module and in that of a dependency. */
+const flagsOfCompiled = `import imported
+def flags(path):
+    with open(path, 'rb') as file:
+        return int.from_bytes(file.read(8)[4:], 'little')
+def main():
+    print(flags(__cached__), flags(imported.__cached__), flush=True)
+    input()
+`;
+
 /** Packages that need a Python that no machine has, each through another dependency. */
+
 const wheels: readonly Wheel[] = [
   { name: 'modest', version: '1.0.0', files, scripts },
   {
@@ -68,20 +80,34 @@ const wheels: readonly Wheel[] = [
     files: { 'helping.py': 'def main():\n    print("helped", flush=True)\n    input()\n' },
     scripts: ['helper = helping:main'],
   },
+  {
+    name: 'imports',
+    version: '1.0.0',
+    files: { 'imports/__init__.py': flagsOfCompiled },
+    scripts: ['imports = imports:main'],
+    requires: ['imported'],
+  },
+  { name: 'imported', version: '1.0.0', files: { 'imported/__init__.py': '' } },
+  {
+    name: 'broken',
+    version: '1.0.0',
+    files: {
+      'broken/__init__.py': 'def main():\n    print("works", flush=True)\n    input()\n',
+      'broken/template.py': 'def {{ name }}():\n',
+      'broken/nested.py': `value = ${'('.repeat(5000)}`,
+    },
+    scripts: ['broken = broken:main'],
+  },
 ];
 
 let folder: string;
 let index: WebServer;
-let hasUv: boolean;
+let uvPath: string | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-python-'));
   index = await openPythonIndex(wheels);
-  const installed = run('python3', ['-m', 'pip', 'install', '--quiet', '--target', join(folder, 'uv'), 'uv']);
-  hasUv = await installed.then(
-    () => true,
-    () => false,
-  );
+  uvPath = await uvPrograms().catch(() => undefined);
 });
 afterAll(async () => {
   await index[Symbol.asyncDispose]();
@@ -105,7 +131,7 @@ function openRuntime(
     bundlesDir: join(folder, name, 'bundles'),
     homesDir: join(folder, name, 'homes'),
     env: {
-      PATH: `${join(folder, 'uv', 'bin')}:${dirname(process.execPath)}:${programs}`,
+      PATH: `${uvPath}:${dirname(process.execPath)}:${programs}`,
       HOME: home,
       UV_DEFAULT_INDEX: `${index.origin}/simple`,
       UV_PYTHON_INSTALL_MIRROR: 'http://127.0.0.1:9',
@@ -120,7 +146,7 @@ test.for([
 ])(
   'a Python version that a version manager keeps in %s, but whose launcher on PATH fails, is used',
   async (place, { skip }) => {
-    if (!hasUv) skip('uv cannot be had here');
+    if (uvPath === undefined) skip('uv cannot be had here');
     const about = 'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)';
     const [version = '', program = ''] = (await run('python3', ['-c', about])).stdout.trim().split(' ');
     const home = join(folder, place.split('/')[0]!);
@@ -151,7 +177,7 @@ test.for([
   ['asynchronous', 'the package is a library rather than a server'],
   ['library', 'the package is a library rather than a server'],
 ])('%s, which has no program, says what can be started', async ([name, hint], { skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
+  if (uvPath === undefined) skip('uv cannot be had here');
   const runtime = openRuntime(`${name}-hint`);
 
   const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
@@ -163,7 +189,7 @@ test.for([
 });
 
 test('a module of a package without a program is started', async ({ skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
+  if (uvPath === undefined) skip('uv cannot be had here');
   const runtime = openRuntime('module');
   const source = parseSource('uvx://bare#program=python');
 
@@ -174,7 +200,7 @@ test('a module of a package without a program is started', async ({ skip }) => {
 });
 
 test('the main function of a package without a program is started', async ({ skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
+  if (uvPath === undefined) skip('uv cannot be had here');
   const runtime = openRuntime('function');
   const source = parseSource('uvx://functional#program=python');
 
@@ -189,7 +215,7 @@ test.for([
   ['that the package needs', 'direct', '3.15'],
   ['that a dependency of a dependency needs', 'server', '3.16'],
 ] as const)('a Python version %s is named in one step', async ([, name, version], { skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
+  if (uvPath === undefined) skip('uv cannot be had here');
   const runtime = openRuntime(name);
 
   const preparing = runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
@@ -208,7 +234,7 @@ test.for([
 ] as const)(
   'a package %s is installed in the newest possible version',
   async ([, name, version], { skip }) => {
-    if (!hasUv) skip('uv cannot be had here');
+    if (uvPath === undefined) skip('uv cannot be had here');
     const runtime = openRuntime(`newest-${name}`);
 
     const prepared = await runtime.prepare(parseSource(`uvx://${name}`), { report: () => {}, signal: never });
@@ -218,13 +244,38 @@ test.for([
 );
 
 test('a server starts the programs of its dependencies by their names', async ({ skip }) => {
-  if (!hasUv) skip('uv cannot be had here');
+  if (uvPath === undefined) skip('uv cannot be had here');
   const runtime = openRuntime('caller');
 
   const prepared = await runtime.prepare(parseSource('uvx://caller'), { report: () => {}, signal: never });
   await using server = await runtime.start(aLaunch(prepared), never);
 
   expect(await firstOutput(server)).toBe('helped\n');
+});
+
+test('the modules of a package and its dependencies are compiled once, at its installation', async ({
+  skip,
+}) => {
+  if (uvPath === undefined) skip('uv cannot be had here');
+  const runtime = openRuntime('compiled');
+
+  const prepared = await runtime.prepare(parseSource('uvx://imports'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  const checksSource = 3;
+  expect(await firstOutput(server)).toBe(`${checksSource} ${checksSource}\n`);
+});
+
+test('a module that Python cannot compile does not keep its package from being installed', async ({
+  skip,
+}) => {
+  if (uvPath === undefined) skip('uv cannot be had here');
+  const runtime = openRuntime('broken');
+
+  const prepared = await runtime.prepare(parseSource('uvx://broken'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(await firstOutput(server)).toBe('works\n');
 });
 
 test.for([
@@ -234,7 +285,7 @@ test.for([
 ] as const)(
   'with the choice %s of pre-releases, version %s is the newest',
   async ([prerelease, version], { skip }) => {
-    if (!hasUv) skip('uv cannot be had here');
+    if (uvPath === undefined) skip('uv cannot be had here');
     const runtime = openRuntime('early');
     const source = withOptions(parseSource('uvx://early'), prerelease === undefined ? {} : { prerelease });
 

@@ -12,6 +12,7 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
 import { readPackageFile, requireProgramFile, severalPrograms } from './package-files.ts';
+import { compileModules } from './python-modules.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { registryFailure } from './registry-failure.ts';
@@ -92,11 +93,9 @@ export const uvInstaller: Installer = {
     if (result.code !== 0) throw uvFailure(source, result);
     const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
     if (contents !== undefined) await context.inspect(source, contents);
-    const install = await describeTool(source, {
-      tool: normalized(source.name),
-      folder: context.folder,
-      python,
-    });
+    const tool = normalized(source.name);
+    const install = await describeTool(source, { tool, folder: context.folder, python });
+    await compileModules(`tools/${tool}`, python, context);
     return { ...install, contents: recorded(contents) };
   },
 };
