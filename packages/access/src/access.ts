@@ -49,15 +49,19 @@ export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access 
   }
   const rule = oidcRule(oidc);
   const repeated = new RepeatedHeaders<Principal>(oidc.now ?? Date.now);
-  return (authorization = '', connection = undefined) => {
-    const known = connection && repeated.find(connection, authorization);
+  return (authorization, connection) => {
+    const known =
+      authorization === undefined || connection === undefined
+        ? undefined
+        : repeated.find(connection, authorization);
     if (known !== undefined) return known;
     const presented = tokenIn(authorization);
     const holder = holderOf(presented, fixed);
     if (holder !== undefined) return holder;
     const recent = rule.recent(presented);
     if (recent === undefined) return rule.check(presented);
-    if (connection !== undefined) repeated.set(connection, authorization, recent);
+    if (authorization !== undefined && connection !== undefined)
+      repeated.set(connection, authorization, recent);
     return recent.value;
   };
 }
