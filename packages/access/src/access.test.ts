@@ -191,6 +191,48 @@ describe('attacks on tokens:', () => {
     expect(access(`Bearer ${token}`)).toBeInstanceOf(Promise);
   });
 
+  test('a header that a connection repeats is accepted only as long as its token, and only unchanged', async () => {
+    await using provider = await openIdProvider();
+    let now = Date.now();
+    const access = rawAccessOf(provider, { now: () => now });
+    const connection = {};
+    const ada = `Bearer ${await provider.sign(claimsOf(provider), '20s')}`;
+    const bob = `Bearer ${await provider.sign({ ...claimsOf(provider), sub: 'bob' }, '5m')}`;
+    const changed = ada.slice(0, -8) + (ada.endsWith('AAAAAAAA') ? 'BBBBBBBB' : 'AAAAAAAA');
+
+    const first = await access(ada, connection);
+    for (let time = 0; time < 3; time++) expect(access(ada, connection)).toBe(first);
+    await expect(access(changed, connection)).rejects.toMatchObject({ kind: 'unauthorized' });
+    expect(() => access(undefined, connection)).toThrow('a bearer token is required');
+    expect(await access(bob, connection)).toMatchObject({ claims: { sub: 'bob' } });
+    for (const header of [ada, bob, ada, bob])
+      expect(await access(header, connection)).toMatchObject({
+        claims: { sub: header === ada ? 'ada' : 'bob' },
+      });
+    expect(access(ada, connection)).toBe(first);
+    now += 60_000;
+
+    await expect(access(ada, connection)).rejects.toThrow('the token has expired');
+  });
+
+  test('a withdrawn key is noticed over a connection that repeats a token', async () => {
+    await using provider = await openIdProvider();
+    let now = Date.now();
+    const access = rawAccessOf(provider, { now: () => now });
+    const connection = {};
+    const header = `Bearer ${await provider.sign(claimsOf(provider), '5m')}`;
+    await access(header, connection);
+    for (let second = 0; second < 30; second++) {
+      expect(access(header, connection)).toMatchObject({ claims: { sub: 'ada' } });
+      now += 1_000;
+    }
+
+    const later = access(header, connection);
+
+    expect(later).toBeInstanceOf(Promise);
+    expect(await later).toMatchObject({ claims: { sub: 'ada' } });
+  });
+
   test('a token that one workload has accepted is refused by a workload with another audience', async () => {
     await using provider = await openIdProvider();
     const [access, other] = [accessOf(provider), accessOf(provider, { audience: 'another' })];

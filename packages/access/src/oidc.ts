@@ -25,6 +25,7 @@ import type { Principal } from '@toolhive/proxy/principal';
 import { trustedCertificates } from '@toolhive/runtime/system-trust';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import { RecentTokens } from './recent-tokens.ts';
+import type { Remembered } from './recent-tokens.ts';
 
 /** An OpenID provider, and which of its tokens are accepted. */
 export interface OidcOptions {
@@ -75,11 +76,15 @@ const googleTokenInfo = 'https://oauth2.googleapis.com/tokeninfo';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * Validates the options and returns a function that identifies the holder of a token, at once if the token was accepted a
- * short time ago. Makes no requests. Throws `invalid`.
- */
-export function oidcRule(options: OidcOptions): (token: string) => Principal | Promise<Principal> {
+/** Identifies the holders of tokens. */
+export interface OidcRule {
+  /** The holder, if the token was accepted a short time ago. */
+  recent: (token: string) => Remembered<Principal> | undefined;
+  check: (token: string) => Promise<Principal>;
+}
+
+/** Validates the options and returns their rule. Makes no requests. Throws `invalid`. */
+export function oidcRule(options: OidcOptions): OidcRule {
   const { issuer, jwksUrl, introspectionUrl, audience, allowHttp, now = Date.now } = options;
   if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
     throw invalidField('/oidc/issuer', 'the token issuer is missing', {
@@ -103,22 +108,21 @@ export function oidcRule(options: OidcOptions): (token: string) => Principal | P
   }
   const provider = new Provider(options);
   const recent = new RecentTokens<Principal>(acceptedMs, now);
-  const check = async (token: string, key: string): Promise<Principal> => {
+  const check = async (token: string): Promise<Principal> => {
     try {
       const isJwt = token.split('.').length === 3;
       const claims = await (isJwt ? checkJwt : checkOpaque)(token, provider, options);
       const principal = principalFrom(claims, options);
-      recent.add(key, principal, typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : now());
+      recent.add(digest(token), principal, typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : now());
       return principal;
     } catch (error) {
       throw asFailure(error);
     }
   };
-  return (token) => {
-    const key = hash('sha256', token);
-    return recent.find(key) ?? check(token, key);
-  };
+  return { recent: (token) => recent.remembered(digest(token)), check };
 }
+
+const digest = (token: string): string => hash('sha256', token);
 
 /**
  * Throws for a URL that would send tokens and keys over the network without encryption. Loopback is allowed. `field` is

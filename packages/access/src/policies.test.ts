@@ -57,6 +57,43 @@ describe('policies', () => {
     });
   });
 
+  test.each([
+    ['no arguments', 'resource.readOnlyHint && resource.name != "b"'],
+    ['an argument', 'resource.readOnlyHint && context has arg_a && context.arg_a == "x"'],
+    ['everything', 'context has arg_a && context == context'],
+  ])(
+    'that read %s give each question its own decision, whatever was asked before',
+    async (_what, condition) => {
+      using policies = await Policies.open(
+        configOf([
+          `permit(principal, action, resource) when { ${condition} };`,
+          'forbid(principal, action, resource == Tool::"c") unless { resource.idempotentHint };',
+          'forbid(principal, action, resource) when { resource.name == "d" };',
+        ]),
+      );
+      const claims = { sub: 'ada' };
+      const hints = [undefined, {}, { readOnlyHint: true }, { readOnlyHint: 1 }, { idempotentHint: true }];
+      const given = [undefined, {}, { a: 'x' }, { a: 'y' }, { '': null }, { b: 1e-9 }];
+      const questions = ['a', 'b', 'c', 'd', 'a ', 'a"', ' a', ''].flatMap((target) =>
+        (['call_tool', 'get_prompt'] as const).flatMap((action) =>
+          hints.flatMap((annotations) =>
+            given.map((args) => ({ target, action, annotations, arguments: args })),
+          ),
+        ),
+      );
+
+      const remembered = [...questions, ...questions.toReversed()].map((question) =>
+        policies.decide({ ...question, principal: { id: 'ada', claims } }),
+      );
+
+      const fresh = [...questions, ...questions.toReversed()].map((question) =>
+        policies.decide({ ...question, principal: { id: 'ada', claims: { ...claims } } }),
+      );
+      expect(remembered).toEqual(fresh);
+      expect(new Set(remembered.map(({ isAllowed }) => isAllowed))).toEqual(new Set([true, false]));
+    },
+  );
+
   test('that cannot be evaluated deny, also those that forbid', async () => {
     const config = configOf([
       permitAll,

@@ -100,21 +100,19 @@ export class Policies implements Authorizer, Disposable {
     return this.decide(question).isAllowed;
   }
 
+  /** Whether decisions can depend on the arguments of calls. */
+  get readsArguments(): boolean {
+    return this.#set.reads.includeArguments;
+  }
+
   /** Decides, and names the policies. Decisions that depend on the same facts are made once. */
   decide(question: AccessQuestion): PolicyDecision {
-    const { principal, action, target, arguments: given } = question;
-    const { claims = {} } = principal;
-    const problem = this.#set.reads.problemWith(
-      { arguments: given, claims },
-      {
-        action,
-        resourceType: resourceTypes[action],
-        resourceId: isAboutUri(action) ? undefined : target,
-      },
-    );
+    const { claims } = question.principal;
+    // An argument can make a question undecidable by its name or its type alone, which the key does not contain.
+    const problem = this.readsArguments ? this.#problemWith(question) : undefined;
     if (problem !== undefined) return deniedFor(problem);
     const key = this.#keyOf(question);
-    if (principal.claims === undefined || key.length > maxKeyLength) return this.#evaluate(question);
+    if (claims === undefined || key.length > maxKeyLength) return this.#evaluate(question);
     let known = this.#decisions.get(claims);
     if (known === undefined) this.#decisions.set(claims, (known = new Map<string, PolicyDecision>()));
     const before = known.get(key);
@@ -125,12 +123,28 @@ export class Policies implements Authorizer, Disposable {
     return decision;
   }
 
-  #keyOf({ action, target, arguments: given = {}, annotations = {}, listed }: AccessQuestion): string {
-    const hints = Object.keys(defaultHints).map((name) => annotations[name]);
-    return JSON.stringify([action, target, hints, this.#set.reads.of(given), listed?.version]);
+  #problemWith({ principal, action, target, arguments: given }: AccessQuestion): string | undefined {
+    return this.#set.reads.problemWith(
+      { arguments: given, claims: principal.claims ?? {} },
+      {
+        action,
+        resourceType: resourceTypes[action],
+        resourceId: isAboutUri(action) ? undefined : target,
+      },
+    );
+  }
+
+  /** All facts that a decision for the claims of one token depends on. No part before the last one contains a blank. */
+  #keyOf({ action, target, arguments: given = {}, annotations, listed }: AccessQuestion): string {
+    const start = `${action} ${keyOfHints(annotations)} ${listed?.version ?? ''}`;
+    return this.readsArguments
+      ? `${start} ${JSON.stringify([target, this.#set.reads.of(given)])}`
+      : `${start} ${target}`;
   }
 
   #evaluate(question: AccessQuestion): PolicyDecision {
+    const problem = this.#problemWith(question);
+    if (problem !== undefined) return deniedFor(problem);
     const subject = question.principal.claims?.['sub'];
     // A caller without a name cannot be allowed anything.
     if (typeof subject !== 'string' || subject === '') return deniedFor('the token has no subject (sub)');
@@ -278,6 +292,19 @@ const maxSkillDepth = 8;
 function skillName(uri: string): string {
   return uri.split('/').at(-2) ?? uri;
 }
+
+/** A letter for each hint. A hint that is not true or false has its default. */
+function keyOfHints(annotations: AccessQuestion['annotations']): string {
+  if (annotations === undefined) return '';
+  let key = '';
+  for (const name of hintNames) {
+    const said = annotations[name];
+    key += typeof said === 'boolean' ? (said ? 't' : 'f') : 'd';
+  }
+  return key;
+}
+
+const hintNames = Object.keys(defaultHints);
 
 /** Policies see only the presence of arguments that are not scalars. */
 function argumentsOf(given: Readonly<Record<string, unknown>>): Record<string, CedarValueJson> {

@@ -60,6 +60,11 @@ export class ReadFacts {
       : new Set(this.#policies.flatMap(({ attributes }) => [...attributes.keys()].flatMap(namesBehind)));
   }
 
+  /** Whether any argument can influence a decision. */
+  get includeArguments(): boolean {
+    return this.#names === undefined || this.#names.size > 0;
+  }
+
   /** Returns the arguments that can influence a decision. */
   of(given: Facts): Facts {
     const names = this.#names;
@@ -98,7 +103,8 @@ export class ReadFacts {
         if (other !== undefined)
           return `the argument ${quoted(other)} differs from ${quoted(name)}, which the policy reads, only in its spelling`;
       }
-      const [name = '', base] = namesBehind(attribute);
+      const [name, base] = namesBehind(attribute);
+      if (name === undefined) continue;
       if (base !== undefined && read.isRisky && isCompositeText(memberOf(given, base)))
         return `the argument ${quoted(base)} is a text that some servers read as a list or an object`;
       if (!Object.hasOwn(given, name)) continue;

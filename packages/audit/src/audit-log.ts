@@ -7,7 +7,8 @@ import type { Logger } from 'pino';
 import type { StatePaths } from '@toolhive/state/paths';
 import { AuditFile } from './audit-file.ts';
 import { AuditStore } from './audit-store.ts';
-import type { AuditQuery, StoredRecord } from './audit-store.ts';
+import type { StoredRecord } from './audit-store.ts';
+import type { AuditQuery } from './search-index.ts';
 import { Redaction } from './redaction.ts';
 import { storedRecordOf } from './audit-record.ts';
 
@@ -101,6 +102,8 @@ export class AuditLog implements AsyncDisposable {
   /** The newest records that match, the oldest first. */
   async list(query: AuditQuery, limit = 100): Promise<NumberedAuditRecord[]> {
     await this.flush();
+    await this.#store.prepare(query);
+    if (this.#isClosed) throw unavailable('the daemon is stopping');
     return this.#store.list(query, limit);
   }
 
@@ -157,7 +160,9 @@ export class AuditLog implements AsyncDisposable {
     signal.addEventListener('abort', tell, { once: true });
     let last = after;
     try {
-      while (!signal.aborted && !this.#isClosed) {
+      for (;;) {
+        await this.#store.prepare(query, last);
+        if (signal.aborted || this.#isClosed) return;
         const seen = this.#store.lastId;
         const { records, isComplete } = this.#store.after(last, query, watchedAtOnce);
         for (const { id, record } of records) {

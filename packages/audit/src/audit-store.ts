@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AuditOutcome, CheckedChain, NumberedAuditRecord } from '@toolhive/contract/audit';
+import type { CheckedChain, NumberedAuditRecord } from '@toolhive/contract/audit';
 import { messageOf } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { Logger } from 'pino';
 import { writeWhole } from '@toolhive/state/files';
 import { chainStart, chained, hashOf, previousOf } from './chain.ts';
 import { openRecoverable } from '@toolhive/state/recoverable-database';
+import { SearchIndex, entryAgrees } from './search-index.ts';
+import type { AuditQuery } from './search-index.ts';
 
 /** How many records are kept, how many bytes, and for how long. */
 const retention = { records: 100_000, bytes: 256 * 1024 * 1024, days: 90 };
@@ -32,18 +34,6 @@ const columns = 8;
 interface Link {
   id: number;
   hash: string;
-}
-
-export interface AuditQuery {
-  workload?: string | undefined;
-  type?: string | undefined;
-  outcome?: AuditOutcome | undefined;
-  user?: string | undefined;
-  /** A part of the record, but not of recorded bodies, in any letter case of the Latin alphabet. */
-  search?: string | undefined;
-  /** Milliseconds since 1970. */
-  since?: number | undefined;
-  until?: number | undefined;
 }
 
 /** The result of a selection. */
@@ -70,6 +60,7 @@ export class AuditStore {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #insertMany: StatementSync;
+  readonly #index: SearchIndex;
   readonly #anchorPath: string;
   readonly #log: Logger;
   readonly #limits: typeof retention;
@@ -91,16 +82,15 @@ export class AuditStore {
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = OFF;
+      PRAGMA wal_autocheckpoint = 200; -- pages, of which a thousand take 8 ms
       CREATE TABLE IF NOT EXISTS records (
         id INTEGER PRIMARY KEY, at INTEGER NOT NULL, workload TEXT, type TEXT NOT NULL, outcome TEXT NOT NULL,
         user TEXT NOT NULL, user_id TEXT NOT NULL, line TEXT NOT NULL
       ) STRICT;
-      DROP INDEX IF EXISTS selection; -- of earlier versions, without the searched members
-      CREATE INDEX IF NOT EXISTS searchable
-        ON records (id, at, workload, type, outcome, user, user_id, (${searched}));
       CREATE TABLE IF NOT EXISTS links (name TEXT PRIMARY KEY, id INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
       DROP TABLE IF EXISTS files; -- of earlier versions, which also verified files
     `);
+    this.#index = new SearchIndex(database, () => this.#last.id);
     const row = `(${Array(columns).fill('?').join()})`;
     this.#insert = database.prepare(`INSERT INTO records VALUES ${row}`);
     this.#insertMany = database.prepare(
@@ -179,6 +169,11 @@ export class AuditStore {
     this.#anchorSoon();
   }
 
+  /** Makes the next search after this ID as fast as it can be. Its result is the same without. */
+  async prepare(query: AuditQuery, after = 0): Promise<void> {
+    await this.#index.prepare(query, after);
+  }
+
   /** The newest records that match, the oldest first. */
   list(query: AuditQuery, limit: number): NumberedAuditRecord[] {
     return this.#select(query, { after: 0, order: 'DESC', limit }).records.toReversed();
@@ -192,7 +187,9 @@ export class AuditStore {
   /** Follows the chain from the oldest record to the newest. */
   async verify(place: string, signal: AbortSignal): Promise<CheckedChain> {
     const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
-    const page = this.#database.prepare('SELECT * FROM records WHERE id > ? ORDER BY id LIMIT ?');
+    const page = this.#database.prepare(
+      `SELECT *, id > ? OR ${entryAgrees} AS is_found FROM records WHERE id > ? ORDER BY id LIMIT ?`,
+    );
     const { id: end, hash: endHash } = this.#last;
     let link = floor;
     let records = 0;
@@ -203,7 +200,7 @@ export class AuditStore {
     });
     for (;;) {
       signal.throwIfAborted();
-      const rows = page.all(link.id, verifiedAtOnce);
+      const rows = page.all(this.#index.position, link.id, verifiedAtOnce);
       for (const row of rows) {
         const id = Number(row['id']);
         if (id > end) break; // written meanwhile
@@ -212,6 +209,7 @@ export class AuditStore {
         if (previousOf(line) !== link.hash)
           return broken(id, 'the record does not continue the preceding record');
         if (!agrees(row, line)) return broken(id, 'its columns differ from the record');
+        if (row['is_found'] !== 1) return broken(id, 'searches do not find the record');
         records += 1;
         link = { id, hash: hashOf(line) };
         if (id === this.#anchored.id && link.hash !== this.#anchored.hash)
@@ -230,44 +228,27 @@ export class AuditStore {
 
   async close(): Promise<void> {
     clearTimeout(this.#anchoring);
+    await this.#index.close();
     await this.#anchor();
     this.#database.close();
   }
 
   #select(
-    { workload, type, outcome, user, since, until, search }: AuditQuery,
+    query: AuditQuery,
     { after, order, limit }: { after: number; order: 'ASC' | 'DESC'; limit: number },
   ): Selected {
-    const conditions: [string, ...(string | number)[]][] = [
-      ['id > ?', after],
-      ...(workload === undefined ? [] : [['workload = ?', workload] as [string, string]]),
-      ...(type === undefined ? [] : [['type = ?', type] as [string, string]]),
-      ...(outcome === undefined ? [] : [['outcome = ?', outcome] as [string, string]]),
-      ...(user === undefined ? [] : [['(user = ? OR user_id = ?)', user, user] as [string, string, string]]),
-      ...(since === undefined ? [] : [['at >= ?', since] as [string, number]]),
-      ...(until === undefined ? [] : [['at < ?', until] as [string, number]]),
-      // Without bodies, which not every caller may read.
-      ...(search === undefined
-        ? []
-        : [[`${searched} LIKE ? ESCAPE '\\'`, likePattern(search)] as [string, string]]),
-    ];
-    const where = conditions.map(([condition]) => condition).join(' AND ');
-    const values = conditions.flatMap(([, ...parts]) => parts);
-    // The index contains everything that is compared, but not the records themselves, which are large.
-    const ids = `SELECT id FROM records INDEXED BY searchable WHERE ${where} ORDER BY id ${order} LIMIT ?`;
-    const sql = `SELECT id, line FROM records WHERE id IN (${ids}) ORDER BY id ${order}`;
+    const ids = this.#index.find(query, { after, order, limit });
+    const lineOf = this.#database.prepare('SELECT line FROM records WHERE id = ?');
     const records: NumberedAuditRecord[] = [];
-    let found = 0;
     let bytes = 0;
-    for (const row of this.#database.prepare(sql).iterate(...values, limit)) {
-      const line = String(row['line']);
+    for (const [index, id] of ids.entries()) {
+      const line = String(lineOf.get(id)?.['line'] ?? ''); // removed by another program, as a verification shows
       bytes += line.length;
-      if (found > 0 && bytes > maxSelectedBytes) return { records, isComplete: false };
-      found += 1;
+      if (index > 0 && bytes > maxSelectedBytes) return { records, isComplete: false };
       const record = parsed(line);
-      if (record !== undefined) records.push({ id: Number(row['id']), record });
+      if (record !== undefined) records.push({ id, record });
     }
-    return { records, isComplete: found < limit };
+    return { records, isComplete: ids.length < limit };
   }
 
   #contains({ id, hash }: Link, floor: Link): boolean {
@@ -309,6 +290,7 @@ export class AuditStore {
       .prepare("INSERT OR REPLACE INTO links VALUES ('floor', ?, ?)")
       .run(last, hashOf(String(row['line'])));
     this.#database.prepare('DELETE FROM records WHERE id <= ?').run(last);
+    this.#index.remove(last);
     this.#database.exec('COMMIT');
     this.#first = last + 1;
   }
@@ -351,26 +333,6 @@ export class AuditStore {
       );
     }
   }
-}
-
-/** The searched members, in the index as well. A record that was changed by hand may be no JSON. */
-const searched = `CASE WHEN json_valid(line) THEN json_extract(line, ${[
-  'type',
-  'outcome',
-  'workload',
-  'subjects',
-  'target',
-  'source',
-  'metadata.extra.reason',
-]
-  .map((path) => `'$.${path}'`)
-  .join(', ')}) END`;
-
-/** Matches texts that contain a text. */
-function likePattern(text: string): string {
-  return `%${JSON.stringify(text)
-    .slice(1, -1)
-    .replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 }
 
 async function readAnchor(path: string): Promise<Link | undefined> {

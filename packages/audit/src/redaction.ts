@@ -21,6 +21,11 @@ export class Redaction {
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
 
+  /** Whether there is anything for `withoutSecrets` to remove. */
+  get hasSecrets(): boolean {
+    return this.#secrets.size > 0;
+  }
+
   /** Adds a value in all the forms in which it may appear. */
   add(secret: string): void {
     if (secret === '' || this.#secrets.has(secret) || this.#secrets.size >= maxSecrets) return;

@@ -9,8 +9,11 @@ import type { CallContext, Exchange, Middleware, Outcome, Principal } from './mi
 
 /** Who may use a proxy, and how others can get access. */
 export interface ProxyAccess {
-  /** Returns the caller with this `Authorization` header, or a promise if it must wait. Throws or rejects with `unauthorized`. */
-  check: (authorization: string | undefined) => Principal | Promise<Principal>;
+  /**
+   * Returns the caller with this `Authorization` header, or a promise if it must wait. Throws or rejects with `unauthorized`.
+   * `connection` lives as long as the connection that the header came over.
+   */
+  check: (authorization: string | undefined, connection: object) => Principal | Promise<Principal>;
   /** What the proxy tells clients that look for an authorization server (RFC 9728). */
   resource?: ProtectedResource | undefined;
   /** The scopes that every token must have (RFC 6749, section 3.3). */
@@ -66,11 +69,12 @@ class Authentication implements Middleware {
 
   /** Without a promise if the caller is known, because that is so for nearly every request. */
   #admit(exchange: Exchange, next: () => void): void {
-    const { authorization } = exchange.request.headers;
+    const { headers, socket } = exchange.request;
+    const { authorization } = headers;
     let checked: Principal | Promise<Principal>;
     try {
       if (exchange.relayed !== undefined && authorization === undefined) throw withoutCredentials();
-      checked = this.#access.check(authorization);
+      checked = this.#access.check(authorization, socket);
     } catch (error) {
       return this.#refuse(exchange, error);
     }

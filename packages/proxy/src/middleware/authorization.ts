@@ -29,6 +29,8 @@ export interface AccessQuestion {
 }
 
 export interface Authorizer {
+  /** Whether the arguments of calls count. True by default. */
+  readonly readsArguments?: boolean;
   /** Whether the policies allow the request. Every error is a denial. */
   isAllowed(question: AccessQuestion): boolean;
 }
@@ -156,7 +158,7 @@ class Authorization implements Middleware {
       return lists.has(method)
         ? message
         : refusedFor('unknown_method', `no policy can cover the method ${method}`);
-    const asked = read(params, message.text);
+    const asked = read(params, this.#textOf(message));
     if (asked === undefined)
       return refusal(errorCodes.invalidParams, `the parameters of ${method} are invalid`);
     return this.#isAllowed(principal, asked) ? message : denied(described(asked), asked);
@@ -238,7 +240,7 @@ class Authorization implements Middleware {
     const began = this.#tasks?.callOf(context, id);
     if (began === undefined) return undefined;
     const { tool, call } = began;
-    return target('call_tool', tool, call && argumentsIn(call.value.params ?? {}, call.text));
+    return target('call_tool', tool, call && argumentsIn(call.value.params ?? {}, this.#textOf(call)));
   }
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
@@ -252,6 +254,11 @@ class Authorization implements Middleware {
       annotations,
       listed,
     });
+  }
+
+  /** The text in which numbers are compared with their values. Nothing is compared if arguments do not count. */
+  #textOf(message: Message): string {
+    return this.#authorizer.readsArguments === false ? '' : message.text;
   }
 
   #annotationsOf(tool: string): Readonly<Record<string, unknown>> | undefined {
