@@ -1,20 +1,15 @@
 import type { Meter, Tracer } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { messageOf } from '@toolhive/contract/failure';
-import { DurationHistograms } from './duration-histograms.ts';
 import type { TelemetryOptions } from './telemetry.ts';
 
 /** What is traced and measured with, and how that ends. */
 export interface Exporting {
   tracer: Tracer | undefined;
   meter: Meter | undefined;
-  /** Histograms that cost less than those of the meter. */
-  histograms: DurationHistograms | undefined;
   close(): Promise<void>;
 }
 
-/** What spans and metrics name as their source. */
-const scope = 'toolhive';
 /** How often spans and metrics are sent. */
 const spanMs = 5_000;
 const metricMs = 60_000;
@@ -42,11 +37,10 @@ export async function openExport(options: TelemetryOptions): Promise<Exporting> 
   const tracing = samplingRate === undefined ? undefined : await openTracing(options, { resource, report });
   const metering = metrics ? await openMetering(options, { resource, report }) : undefined;
   return {
-    tracer: tracing?.getTracer(scope),
-    meter: metering?.provider.getMeter(scope),
-    histograms: metering?.histograms,
+    tracer: tracing?.getTracer('toolhive'),
+    meter: metering?.getMeter('toolhive'),
     async close() {
-      const ended = Promise.allSettled([tracing?.shutdown(), metering?.provider.shutdown()]);
+      const ended = Promise.allSettled([tracing?.shutdown(), metering?.shutdown()]);
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, closeMs);
       await Promise.race([ended, promise]);
@@ -96,39 +90,22 @@ async function openTracing(options: TelemetryOptions, { resource, report }: Part
 }
 
 async function openMetering(options: TelemetryOptions, { resource, report }: Parts) {
-  const [sdk, { OTLPMetricExporter }] = await Promise.all([
+  const [{ MeterProvider, PeriodicExportingMetricReader }, { OTLPMetricExporter }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),
     import('@opentelemetry/exporter-metrics-otlp-proto'),
   ]);
-  const {
-    AggregationTemporality,
-    DataPointType,
-    InstrumentType,
-    MeterProvider,
-    PeriodicExportingMetricReader,
-  } = sdk;
   const exporter = reported(new OTLPMetricExporter(endpointOf(options, 'metrics')), report);
-  const temporality = exporter.selectAggregationTemporality(InstrumentType.HISTOGRAM);
-  const histograms = new DurationHistograms({
-    scope,
-    resource,
-    temporality,
-    isDelta: temporality === AggregationTemporality.DELTA,
-    dataPointType: DataPointType.HISTOGRAM,
-  });
   const intervalMs = options.intervalMs ?? metricMs;
-  const provider = new MeterProvider({
+  return new MeterProvider({
     resource,
     readers: [
       new PeriodicExportingMetricReader({
         exporter,
-        metricProducers: [histograms],
         exportIntervalMillis: intervalMs,
         exportTimeoutMillis: Math.min(exportMs, intervalMs),
       }),
     ],
   });
-  return { provider, histograms };
 }
 
 function endpointOf({ endpoint, headers, lookup, proxy }: TelemetryOptions, signal: 'traces' | 'metrics') {

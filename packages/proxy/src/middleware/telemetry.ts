@@ -8,12 +8,11 @@ import {
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
-import type { Link, Span, SpanContext, Tracer } from '@opentelemetry/api';
+import type { Attributes, Histogram, Link, Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { onceClosed } from '../http/closing.ts';
 import { insertMembers, isObject, readMessage, replaceAt, spanOf } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
-import type { DurationHistogram, Series } from './duration-histograms.ts';
 import { openExport } from './telemetry-export.ts';
 import type { Exporting } from './telemetry-export.ts';
 import type { CallContext, Exchange, Middleware } from './middleware.ts';
@@ -60,6 +59,8 @@ const names = {
   sessionDuration: 'mcp.server.session.duration',
 } as const;
 
+/** The bounds that the conventions give for both histograms, in seconds. */
+const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 /** How many names of tools are distinguished by metrics. Clients can make up any number. */
 const maxTools = 200;
 const maxText = 256;
@@ -99,8 +100,8 @@ class ProxyTelemetry implements Telemetry {
   readonly #options: TelemetryOptions;
   readonly #export: Exporting;
   readonly #tracer: Tracer | undefined;
-  readonly #operations: DurationHistogram | undefined;
-  readonly #sessionDurations: DurationHistogram | undefined;
+  readonly #operations: Histogram | undefined;
+  readonly #sessionDurations: Histogram | undefined;
   // Maps, because every weak reference costs the garbage collector about as much as the rest of a call.
   /** The HTTP request of each message, until the HTTP response ends. */
   readonly #exchanges = new Map<Message, Exchange>();
@@ -117,14 +118,17 @@ class ProxyTelemetry implements Telemetry {
     this.#options = options;
     this.#export = exporting;
     this.#tracer = exporting.tracer;
-    this.#operations = exporting.histograms?.open(
-      names.operationDuration,
-      'The duration of MCP requests as observed by the proxy.',
-    );
-    this.#sessionDurations = exporting.histograms?.open(
-      names.sessionDuration,
-      'The duration of MCP sessions as observed by the proxy.',
-    );
+    const advice = { explicitBucketBoundaries: buckets };
+    this.#operations = exporting.meter?.createHistogram(names.operationDuration, {
+      description: 'The duration of MCP requests as observed by the proxy.',
+      unit: 's',
+      advice,
+    });
+    this.#sessionDurations = exporting.meter?.createHistogram(names.sessionDuration, {
+      description: 'The duration of MCP sessions as observed by the proxy.',
+      unit: 's',
+      advice,
+    });
     this.#sweeping = setInterval(() => this.#sweep(performance.now() - silentMs), sweepMs).unref();
   }
 
@@ -238,47 +242,26 @@ class ProxyTelemetry implements Telemetry {
     { startMs, span }: Running,
     { failure, code, version }: { failure: string | undefined; code: number | undefined; version: string },
   ): void {
+    const problem = failure === undefined ? {} : { [names.error]: failure };
     if (span?.isRecording() === true) {
-      if (failure !== undefined) span.setAttribute(names.error, failure);
-      if (code !== undefined) span.setAttribute(names.status, String(code));
+      span.setAttributes({ ...problem, ...(code === undefined ? {} : { [names.status]: String(code) }) });
       if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
     }
-    if (this.#operations === undefined) return;
-    const seconds = (performance.now() - startMs) / 1000;
-    this.#seriesOf(this.#operations, request, knownVersion(version), failure).record(seconds);
+    this.#operations?.record((performance.now() - startMs) / 1000, {
+      ...this.#subjectOfMetric(request),
+      ...problem,
+      [names.method]: methodOf(request),
+      [names.version]: knownVersion(version),
+      [names.transport]: 'tcp',
+    });
   }
 
-  #seriesOf(
-    operations: DurationHistogram,
-    request: Message,
-    version: string,
-    failure: string | undefined,
-  ): Series {
-    const method = methodOf(request);
-    const tool = this.#toolOfMetric(request);
-    // Only the name of the tool can contain a blank.
-    const key = `${method} ${version} ${failure ?? ''}${tool === undefined ? '' : ` ${tool}`}`;
-    return (
-      operations.find(key) ??
-      operations.add(key, {
-        ...(tool === undefined ? {} : { [names.operation]: 'execute_tool', [names.tool]: tool }),
-        ...(failure === undefined ? {} : { [names.error]: failure }),
-        [names.method]: method,
-        [names.version]: version,
-        [names.transport]: 'tcp',
-      })
-    );
-  }
-
-  #toolOfMetric({ value: { method, params } }: Message): string | undefined {
-    const name = params?.['name'];
-    if (method !== 'tools/call' || typeof name !== 'string') return undefined;
-    const short = name.slice(0, maxText);
-    if (this.#tools.has(short)) return short;
-    if (this.#tools.size >= maxTools) return '_OTHER';
-    this.#tools.add(short);
-    return short;
+  #subjectOfMetric(request: Message): Attributes {
+    const name = subjectOf(request)?.[names.tool];
+    if (name === undefined) return {};
+    if (this.#tools.size < maxTools) this.#tools.add(name);
+    return { [names.operation]: 'execute_tool', [names.tool]: this.#tools.has(name) ? name : '_OTHER' };
   }
 
   #noteSession(id: string, version: string, nowMs: number): void {
@@ -292,11 +275,10 @@ class ProxyTelemetry implements Telemetry {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    const version = knownVersion(session.version);
-    const series =
-      this.#sessionDurations?.find(version) ??
-      this.#sessionDurations?.add(version, { [names.version]: version, [names.transport]: 'tcp' });
-    series?.record((endMs - session.startMs) / 1000);
+    this.#sessionDurations?.record((endMs - session.startMs) / 1000, {
+      [names.version]: knownVersion(session.version),
+      [names.transport]: 'tcp',
+    });
   }
 
   /** Ends the sessions that have been silent since. */
