@@ -39,7 +39,7 @@ export function loadParts(scriptOf: (name: string) => Script, entry: string): vo
   load(entry);
 }
 
-/** Packages try modules that nobody installed, and expect an exception. */
+/** Packages try to load modules that are not installed, and expect an exception. */
 function builtin(id: string): unknown {
   const module = process.getBuiltinModule(id);
   if (module === undefined) throw Object.assign(new Error(`no module ${id}`), { code: 'MODULE_NOT_FOUND' });
