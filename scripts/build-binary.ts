@@ -100,7 +100,7 @@ async function bundleInParts(work: string): Promise<Parts> {
     { [basename(entryPart, '.js')]: join(root, 'apps/cli/src/executable.ts') },
     folder,
     {
-      banner: {}, // CommonJS has a `require` of its own
+      banner: {}, // CommonJS has its own `require`
       external: [], // nothing is installed beside the executable
       minify: true,
       plugins: [

@@ -1,4 +1,4 @@
-// Writes V8's code caches for the parts of the single executable: `node scripts/cache-parts.ts FOLDER`. A process of its own,
+// Writes V8's code caches for the parts of the single executable: `node scripts/cache-parts.ts FOLDER`. In a separate process,
 // because a cache is valid only for the flags of V8 that it was made with. Short commands run in it first: V8
 // compiles a function at its first call, and a cache contains the functions that are compiled.
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

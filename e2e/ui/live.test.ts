@@ -95,7 +95,7 @@ test('a screen that is first opened while the daemon is gone appears when the da
   await page.getByRole('heading', { name: 'Settings' }).waitFor();
 });
 
-test('a part that could not be loaded does not repeat what the page says about the daemon', async () => {
+test('a part that could not be loaded does not repeat the message about the daemon', async () => {
   await using world = await openWorld();
   const port = new URL(world.base).port;
   await using visited = await world.open('/ui/secrets');

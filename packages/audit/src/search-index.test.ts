@@ -82,7 +82,7 @@ test('writing adds no entries, and a search adds those of all records but the ne
   await store.close();
 });
 
-test('a search finds what was written right before it', async () => {
+test('a search finds records that were written right before it', async () => {
   const store = await openStore();
   store.add(hay(1_000));
   await found(store);
@@ -143,7 +143,7 @@ test('searches at once share the work, and each is complete', async () => {
   await store.close();
 });
 
-test('a search finds what was written while it caught up', async () => {
+test('a search finds records that were written while it caught up', async () => {
   const store = await openStore();
   store.add(hay(3_000));
 
