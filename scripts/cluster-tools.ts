@@ -2,6 +2,8 @@ import { whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
 import { root } from './build.ts';
 import { run } from './run.ts';
 
+/** Behind the tests, which have time limits, but not so far that the cluster suite waits for the tools at the end. */
+const priority = '4';
 const folder = `${root}packages/operator/control-plane`;
 
 /**
@@ -14,7 +16,7 @@ export async function buildClusterTools(): Promise<void> {
     [`${folder}/control-plane.sh`, 'build'],
     [`${folder}/chart-tools/chart-tools.sh`],
   ] as const) {
-    const code = await run('nice', [program, ...args]); // behind the tests, which have time limits
+    const code = await run('nice', ['-n', priority, program, ...args]);
     if (code !== 0)
       process.stderr.write(`\n!!! ${program} ended with ${code}. The tests that need this program fail.\n\n`);
   }
