@@ -38,7 +38,7 @@ interface OtlpJson {
 }
 
 /** Compiling takes longer than everything that the collector does in tests. */
-const unoptimized = ['-gcflags=all=-N -l', '-ldflags=-s -w'];
+const unoptimized = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w'];
 
 /** Builds the collector from Go modules, once, and starts it. */
 export async function startCollector(): Promise<Collector> {

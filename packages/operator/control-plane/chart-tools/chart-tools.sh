@@ -16,7 +16,8 @@ export CGO_ENABLED=0 GOWORK=off
 build() {
   [[ -x $bin/$1 ]] && return
   echo "building $1 in $bin" >&2
-  (cd "$3" && go build -trimpath -ldflags '-s -w' -o "$bin/$1.new" "$2")
+  # The same flags as for the control plane, with which it shares compiled packages.
+  (cd "$3" && go build -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w' -o "$bin/$1.new" "$2")
   mv "$bin/$1.new" "$bin/$1"
 }
 build helm helm.sh/helm/v4/cmd/helm "$here"
