@@ -2,7 +2,7 @@ import type { ProvidedContext } from 'vitest';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
-import { suiteNames, testFiles } from './scripts/suites.ts';
+import { depthVariable, suiteNames, testFiles } from './scripts/suites.ts';
 import type { SuiteName } from './scripts/suites.ts';
 
 /** What is waited for comes at once, or late where others use the machine. */
@@ -12,7 +12,7 @@ const limits = { testTimeout: 180_000, hookTimeout: 300_000 };
 /** Where nobody watches, one of thousands that the machine held up is tried again, and named at the end. */
 const retry = process.env['CI'] === 'true' ? 1 : 0;
 
-const files = testFiles(import.meta.dirname);
+const files = testFiles(import.meta.dirname, { inDepth: process.env[depthVariable] !== 'no' });
 const guard = new URL('scripts/unit-guard.ts', import.meta.url).pathname;
 const site = new URL('apps/docs/test/setup.ts', import.meta.url).pathname;
 /** Most questions to a cluster are a start of kubectl, which takes a tenth of a second of a processor. */

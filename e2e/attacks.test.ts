@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { createServer } from 'node:http';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

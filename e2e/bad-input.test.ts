@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { readdir, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

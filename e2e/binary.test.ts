@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtempDisposable, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { join } from 'node:path';
 import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';

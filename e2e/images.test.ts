@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

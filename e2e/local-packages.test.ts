@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { execFile } from 'node:child_process';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

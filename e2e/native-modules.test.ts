@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtempDisposable, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';

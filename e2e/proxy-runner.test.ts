@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';

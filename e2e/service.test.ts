@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

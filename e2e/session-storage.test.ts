@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { execFile } from 'node:child_process';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import type { Workload } from '@toolhive/contract/workload';
 import { openAuthorizationServer } from '@toolhive/remote/testing/authorization-server';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { describe, expect, test } from 'vitest';
 import { hasGo, startCollector } from './testing/collector.ts';
 import { askableClients } from './testing/mcp.ts';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { statePaths } from '@toolhive/state/paths';

@@ -1,3 +1,4 @@
+// @suite e2e (in depth)
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';

@@ -2,13 +2,15 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { engineSocket } from '@toolhive/runtime/testing/engines';
 import { expect, test } from 'vitest';
-import { suitesOf, suitesWith, testFiles } from './suites.ts';
+import { isInDepth, suites, suitesOf, suitesWith, testFiles } from './suites.ts';
+import type { SuiteName } from './suites.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 test.each([
   ['packages/core/src/groups/operate.test.ts', 'import', ['unit']],
   ['packages/core/src/secrets/keyring.test.ts', '// @suite system\nimport', ['system']],
+  ['packages/core/src/secrets/keyring.test.ts', '// @suite system (in depth)\nimport', ['system']],
   ['e2e/serve.test.ts', 'import', ['e2e']],
   ['e2e/cluster/pods.test.ts', 'import', ['kubernetes']],
   [
@@ -24,6 +26,23 @@ test('an unknown suite in the first line of a test file is an error that lists a
   expect(() => suitesOf('a.test.ts', '// @suite sistem\n')).toThrow(
     'a.test.ts: unknown suite sistem. The suites are docs, engines,',
   );
+});
+
+test.each([
+  ['// @suite system (in depth)\n', true],
+  ['// @suite system\n', false],
+  ["const line = '// @suite system (in depth)';\n", false],
+])('%j says whether a file is left out of the default run', (content, expected) => {
+  expect(isInDepth(content)).toBe(expected);
+});
+
+test('the default run leaves out only files of default suites, and no default suite is empty', () => {
+  const [all, short] = [testFiles(root), testFiles(root, { inDepth: false })];
+  const shorter = [...all].filter(([name, files]) => files.length > (short.get(name)?.length ?? 0));
+  const isShort = ([name]: [SuiteName, string[]]): boolean => suites[name].isDefault || name === 'engines';
+
+  expect(shorter.every(isShort)).toBe(true);
+  expect([...short].filter(([name, files]) => name !== 'web' && files.length === 0)).toEqual([]);
 });
 
 test.each([

@@ -115,16 +115,29 @@ const folders: readonly (readonly [folder: string, suite: SuiteName])[] = [
   ['', 'unit'],
 ];
 
+/** The environment variable that leaves the files in depth out if it is `no`. */
+export const depthVariable = 'TESTS_IN_DEPTH';
+
+const firstLine = /^\/\/ @suite (.+?)( \(in depth\))?\n/;
+
 /**
  * The suites of a test file. A comment such as `// @suite system` in the first line names the suite, otherwise its folder
  * decides. The suite `engines` also runs the files that share their runtimes out.
  */
 export function suitesOf(path: string, content: string): SuiteName[] {
-  const [, named] = /^\/\/ @suite (.+)\n/.exec(content) ?? [];
+  const [, named] = firstLine.exec(content) ?? [];
   if (named !== undefined && !isSuite(named))
     throw new Error(`${path}: unknown suite ${named}. The suites are ${suiteNames.join(', ')}`);
   const own = named ?? folders.find(([folder]) => path.startsWith(folder))?.[1] ?? 'unit';
   return /^import .*\bsharedOut\b/m.test(content) && own !== 'engines' ? [own, 'engines'] : [own];
+}
+
+/**
+ * Whether `npm test` leaves a file out of its default suites because its first line ends with `(in depth)`: it tests
+ * variants, attacks, or invalid input of features that shorter files test, too.
+ */
+export function isInDepth(content: string): boolean {
+  return firstLine.exec(content)?.[2] !== undefined;
 }
 
 export function isSuite(word: string): word is SuiteName {
@@ -144,8 +157,12 @@ export function suitesWith(words: readonly string[], root: string): SuiteName[] 
   );
 }
 
-/** All test files of Node.js, by suite. The tests of web components are in `apps/web/vitest.config.ts`. */
-export function testFiles(root: string): Map<SuiteName, string[]> {
+/**
+ * The test files of Node.js, by suite. The tests of web components are in `apps/web/vitest.config.ts`.
+ *
+ * @param inDepth whether to include the files that the default run leaves out
+ */
+export function testFiles(root: string, { inDepth = true } = {}): Map<SuiteName, string[]> {
   const files = new Map<SuiteName, string[]>(suiteNames.map((name) => [name, []]));
   const patterns = [
     '{packages,apps}/*/src/**/*.test.ts',
@@ -153,7 +170,9 @@ export function testFiles(root: string): Map<SuiteName, string[]> {
     '{bench,e2e,scripts}/**/*.test.ts',
   ];
   for (const path of globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] })) {
-    for (const suite of suitesOf(path, readFileSync(join(root, path), 'utf8'))) files.get(suite)?.push(path);
+    const content = readFileSync(join(root, path), 'utf8');
+    if (!inDepth && isInDepth(content)) continue;
+    for (const suite of suitesOf(path, content)) files.get(suite)?.push(path);
   }
   return files;
 }

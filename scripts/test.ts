@@ -4,7 +4,7 @@ import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
 import { buildClusterTools } from './cluster-tools.ts';
 import { installMissing } from '@toolhive/testing/machine';
-import { isSuite, suiteNames, suites, suitesWith } from './suites.ts';
+import { depthVariable, isSuite, suiteNames, suites, suitesWith } from './suites.ts';
 import type { SuiteName } from './suites.ts';
 import { runTests, runUnansweredAgain, tallyOf } from './test-runs.ts';
 
@@ -24,6 +24,7 @@ async function test(): Promise<void> {
     withFiles.length > 0 ? withFiles.includes(name) : isCi || suites[name].isDefault;
   const chosen = suiteNames.filter(isChosen);
 
+  if (isEverything && !isCi) process.env[depthVariable] = 'no';
   installPrograms(chosen);
   // Compiling Kubernetes for the first time takes about ten minutes, in which all other tests can run.
   const clusterTools = { areBuilt: !chosen.includes('kubernetes') };
@@ -90,7 +91,7 @@ function usage(): string {
     return `  ${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${summary}`;
   });
   return [
-    'npm test                               all checks and the suites with *, or all suites with CI=true',
+    'npm test                               all checks and the short files of the suites with *; everything with CI=true',
     'npm test -- SUITE... [VITEST ARGS]     these suites',
     'npm test -- [VITEST ARGS]              files of all suites',
     '',

@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

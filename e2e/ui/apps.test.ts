@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';

@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { readFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';

@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { expect, test } from 'vitest';
 import { launchBrowser } from '../../apps/web/bench/browser.ts';
 import { faultsOf, judge, judgedScreens } from '../../apps/web/bench/judge.ts';

@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { serve } from '../testing/thv.ts';

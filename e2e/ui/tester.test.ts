@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { openWorld, useBrowser } from './world.ts';

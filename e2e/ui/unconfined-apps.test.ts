@@ -1,3 +1,4 @@
+// @suite ui (in depth)
 import { expect, test } from 'vitest';
 import { appPage, openAppsWorld, openForeignHost, showApp } from './apps-world.ts';
 import { useBrowser } from './world.ts';

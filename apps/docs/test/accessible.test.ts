@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

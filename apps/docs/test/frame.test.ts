@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';

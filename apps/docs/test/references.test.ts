@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import { readFile } from 'node:fs/promises';
 import { openSite } from '@toolhive/api/site';
 import { openTestApi } from '@toolhive/api/testing';

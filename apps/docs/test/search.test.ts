@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import type { Page, Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';

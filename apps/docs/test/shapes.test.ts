@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

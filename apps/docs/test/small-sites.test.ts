@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { useBrowser } from './browse.ts';

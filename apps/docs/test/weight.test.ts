@@ -1,3 +1,4 @@
+// @suite docs (in depth)
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliCompress } from 'node:zlib';

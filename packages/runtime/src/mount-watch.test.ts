@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtempDisposable, open, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProcessRuntime } from '@toolhive/runtime/process';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { execFile } from 'node:child_process';
 import {
   access,

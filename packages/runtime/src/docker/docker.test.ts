@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';

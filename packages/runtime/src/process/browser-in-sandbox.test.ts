@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { access, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { access, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { type ServerResponse, createServer, request as ask } from 'node:http';
 import { once } from 'node:events';

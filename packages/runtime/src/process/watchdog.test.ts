@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, testLimits } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';

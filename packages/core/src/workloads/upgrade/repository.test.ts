@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { join } from 'node:path';
 import type { DaemonEvent } from '@toolhive/contract/event';
 import { openProcessRuntime } from '@toolhive/runtime/process';

@@ -1,4 +1,4 @@
-// @suite system
+// @suite system (in depth)
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
