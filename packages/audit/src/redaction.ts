@@ -13,6 +13,8 @@ export function isSecretKey(key: string): boolean {
 const maxSecrets = 10_000;
 /** Encoded forms that are shorter than this also appear by chance. */
 const minEncoded = 6;
+/** Shorter secrets are parts of common words. Removed there, they would make records unreadable, and the gaps would spell them. */
+const minInWords = 4;
 /** How deep bodies are searched. What is deeper is not recorded. */
 const maxDepth = 64;
 
@@ -75,7 +77,12 @@ function isStructure(value: unknown): boolean {
 function patternOf(secrets: ReadonlySet<string>): RegExp {
   const forms = new Set([...secrets].flatMap(formsOf));
   const longestFirst = [...forms].toSorted((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map((form) => RegExp.escape(form)).join('|'), 'g');
+  return new RegExp(longestFirst.map(expressionOf).join('|'), 'g');
+}
+
+function expressionOf(form: string): string {
+  const text = RegExp.escape(form);
+  return form.length < minInWords ? `(?<![A-Za-z0-9])${text}(?![A-Za-z0-9])` : text;
 }
 
 /** A secret as text, inside of JSON texts, in URLs, and as Base64 and hexadecimal digits. */
