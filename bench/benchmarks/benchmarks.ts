@@ -4,6 +4,7 @@ import { cli } from './cli.ts';
 import { combined } from './combined.ts';
 import { underAttacks } from './containment.ts';
 import { egress } from './egress.ts';
+import { firstCalls } from './first-calls.ts';
 import { underFloods } from './floods.ts';
 import { governed } from './governed.ts';
 import { list } from './list.ts';
@@ -75,6 +76,12 @@ export const benchmarks: readonly Benchmark[] = [
   },
   { name: 'cli', title: 'Commands', references: '`node -e 0`', run: cli },
   { name: 'start', title: 'The start of a server', references: 'a start by hand', run: start },
+  {
+    name: 'clients',
+    title: 'The first calls of clients',
+    references: 'the server alone, started by hand',
+    run: firstCalls,
+  },
   { name: 'list', title: 'Lists of workloads', run: list },
   { name: 'tools', title: 'Tool search', references: 'plain BM25', run: tools },
   { name: 'combined', title: 'The combined endpoint of a group', run: combined },
