@@ -63,7 +63,7 @@ export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
           entry.timer = undefined;
           entry.isOutdated = true;
         }
-        entry.forget = setTimeout(() => drop(key), keptMs);
+        entry.forget = setTimeout(() => drop(entry), keptMs);
       };
     },
     // The key identifies the resource, which is a new object at each rendering.
@@ -105,9 +105,11 @@ function entryOf(resource: Resource<unknown>): Entry {
   return entry;
 }
 
-function drop(key: string): void {
-  entries.get(key)?.loading?.abort();
-  entries.delete(key);
+/** Removes data that no component shows. */
+function drop(entry: Entry): void {
+  clearTimeout(entry.forget); // a later entry with the same key may be shown
+  entry.loading?.abort();
+  entries.delete(entry.resource.key);
 }
 
 async function load(entry: Entry): Promise<void> {
@@ -137,7 +139,7 @@ function schedule(entry: Entry, ms: number): void {
 
 function invalidate(entry: Entry): void {
   if (entry.loading !== undefined) entry.isOutdated = true;
-  else if (entry.listeners.size === 0) drop(entry.resource.key);
+  else if (entry.listeners.size === 0) drop(entry);
   else schedule(entry, entry.state.at !== undefined && Date.now() - entry.state.at < restMs ? restMs : 0);
 }
 
