@@ -17,6 +17,7 @@ export default defineConfig({
       'wouter/use-browser-location',
       'zod',
       '@cfworker/json-schema',
+      'eventsource-parser/stream',
     ],
   },
   server: { host: '127.0.0.1' },

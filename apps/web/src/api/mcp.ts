@@ -1,5 +1,6 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 /** The protocol version of the web UI. The workload's proxy translates for servers of other versions. */
 const protocolVersion = '2026-07-28';
@@ -188,23 +189,14 @@ function headerValue(value: string): string {
 
 async function* messagesOf({ body }: Response): AsyncGenerator<Values> {
   if (body === null) return;
-  let rest = '';
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const reader = events.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const blocks = (rest + value.replaceAll('\r\n', '\n')).split('\n\n');
-      rest = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const data = block
-          .split('\n')
-          .filter((line) => line.startsWith('data:'))
-          .map((line) => line.slice(5).replace(/^ /, ''))
-          .join('\n');
-        const message = data === '' ? undefined : parsed(data);
-        if (message !== undefined) yield message;
-      }
+      const message = value.data === '' ? undefined : parsed(value.data);
+      if (message !== undefined) yield message;
     }
   } finally {
     await reader.cancel().catch(() => {}); // it has ended by itself
