@@ -195,6 +195,45 @@ test('settings that were changed elsewhere are not overwritten', async () => {
   expect(after['env_vars']).toEqual({ COLOR: 'red' });
 });
 
+test('the page of a server shows calls as they happen, also after a visit of another page', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
+    proxy_url: string;
+  };
+  await using client = await connectTo(url);
+  await using visited = await world.open('/ui/w/tester');
+  const { page } = visited;
+  const recent = page.getByRole('region', { name: 'Recent calls' });
+  await recent.getByText('in the last hour').waitFor();
+
+  await client.call('content');
+  await recent.getByText('content', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  await client.call('structured');
+  await page.goBack();
+
+  await recent.getByText('structured', { exact: true }).waitFor();
+});
+
+test('the pages of a server follow what happens elsewhere: its end, and the recording of calls', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester');
+  const { page } = visited;
+  await page.getByText('1 check needs attention.').waitFor(); // no client is connected
+
+  await world.user.mustThv('stop', 'tester');
+  await page.getByText('the server was stopped').waitFor();
+  await world.user.mustThv('start', 'tester');
+  await page.getByText('1 check needs attention.').waitFor();
+  await page.getByRole('link', { name: 'Traffic', exact: true }).click();
+  await page.getByRole('button', { name: 'Record them' }).waitFor();
+  await world.api('PUT', '/workloads/tester/traffic/recording', { bodies: true });
+
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+});
+
 test('calls that the page has not read are found, and new ones appear if they match', async () => {
   await using world = await openWorld();
   await world.run('tester');

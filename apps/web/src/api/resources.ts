@@ -208,6 +208,7 @@ export const workloadDiagnosis = (name: string) =>
   resource({
     key: `diagnosis/${name}`,
     load: (signal) => client.diagnoseWorkload({ params: { name } }, { signal }),
+    isChangedBy: (event) => event.type === 'workload.changed' && event.name === name,
   });
 
 export const audit = (query: {

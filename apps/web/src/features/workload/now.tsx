@@ -1,9 +1,9 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { TrafficEntry } from '@toolhive/contract/traffic';
 import type { Workload } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
-import { traffic, workload, workloadDiagnosis, workloads } from '../../api/resources.ts';
+import { traffic, usage, workload, workloadDiagnosis, workloads } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -154,6 +154,11 @@ const hourMs = 3_600_000;
 function RecentCalls({ name }: { name: string }): ReactNode {
   const resource = traffic(name);
   const { data } = useResource(resource);
+  // The usage is read every two seconds anyway, and says whether there is anything to load.
+  const counted = useResource(usage(name)).data?.calls;
+  useEffect(() => {
+    if (counted !== undefined) refresh(resource.key);
+  }, [counted, resource.key]);
   if (data === undefined) return null;
   const calls = data.entries.filter(({ source }) => source !== 'ui').toReversed();
   const since = Date.now() - hourMs;

@@ -396,17 +396,19 @@ function useLiveTraffic(
               refusal = failureOf(thrown);
               return [];
             });
-      // Also calls that ended before the stream was open.
       const time = since === undefined ? {} : { since };
-      const { entries } = await client.listTraffic(
-        { params: { name }, query: { limit: maxRows, ...filters, ...time } },
-        { signal },
-      );
+      const list = async (): Promise<void> => {
+        const all = { params: { name }, query: { limit: maxRows, ...filters, ...time } };
+        take.current.onList((await client.listTraffic(all, { signal })).entries);
+      };
+      // Also calls that ended before the stream was open.
+      await list();
       listed.current = query;
       setFailure(refusal);
-      take.current.onList(entries);
       for await (const { event } of events) {
-        if (!('entry' in event)) continue;
+        if (event.type === 'reset') await list();
+        if (event.type === 'recording') refresh(traffic(name).key);
+        if (event.type !== 'entry') continue;
         waiting.push(event.entry);
         frame ||= requestAnimationFrame(() => {
           frame = 0;
