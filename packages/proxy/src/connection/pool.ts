@@ -251,6 +251,7 @@ export class ConnectionPool {
     const standby = { transport, timer };
     source.standby = standby;
     transport.catch(() => {
+      clearTimeout(timer); // it must not close a later one
       if (source.standby === standby) source.standby = undefined; // a client that needs one gets the error itself
     });
   }
