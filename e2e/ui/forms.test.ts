@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { thvStart } from '../testing/thv.ts';
-import { openWorld, useBrowser } from './world.ts';
+import { openWorld, uiServer, useBrowser } from './world.ts';
 import type { UiWorld } from './world.ts';
 
 useBrowser();
@@ -159,3 +159,33 @@ test('a pasted command becomes a form, which asks for its variables', async () =
   expect(await page.getByLabel('Package or image').inputValue()).toBe('ghcr.io/acme/notes');
   await page.getByText('GITHUB_TOKEN').first().waitFor();
 });
+
+test.each([
+  ['runs', 'tester', uiServer, 'tester runs'],
+  ['cannot run', 'broken', 'npx://toolhive-test-servers@99.0.0', 'Cannot run broken: '],
+])(
+  'a user who leaves the form stays where they are, and learns that the server %s',
+  async (_, name, source, message) => {
+    await using world = await openWorld();
+    await using visited = await world.open('/ui/add?tab=package');
+    const { page } = visited;
+    const left = Promise.withResolvers<void>();
+    await page.route('**/api/v1beta/workloads', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await left.promise;
+      return route.continue();
+    });
+    await page.getByLabel('Package or image').fill(source);
+    await page.getByLabel('Name').fill(name);
+
+    await run(page);
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    left.resolve();
+
+    const toast = page.getByRole('region', { name: 'Notifications' }).getByText(message);
+    await toast.waitFor();
+    expect(new URL(page.url()).pathname).toBe('/ui/settings');
+  },
+);

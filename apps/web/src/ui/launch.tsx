@@ -9,6 +9,7 @@ import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
 import { Failure } from './states.tsx';
 import { ForeignText } from './text.tsx';
+import { toast, toastFailure } from './toasts.ts';
 import { asCommand, requestOf } from './workload-draft.ts';
 import type { Draft } from './workload-draft.ts';
 
@@ -87,11 +88,16 @@ export function Launch({ draft, edited, revision, isValid, onDone, attempts }: P
               options,
             );
       refresh('workloads');
-      onDone(name);
+      // A page that someone reads must not be replaced by another one.
+      if (hasLeft.current) toast(`${name} ${edited === undefined ? 'runs' : 'is saved and runs again'}`);
+      else onDone(name);
     } catch (thrown) {
       for (const [name, key] of names) stored.current.set(name, key);
-      if (hasLeft.current) void removeSecrets(stored.current);
       const failed = failureOf(thrown);
+      if (hasLeft.current) {
+        void removeSecrets(stored.current);
+        if (!current.signal.aborted) toastFailure(cannot(draft, edited), failed);
+      }
       const required = risksIn(failed.message);
       if (required.length > 0) setAsked(required);
       else if (!current.signal.aborted) failure = failed;
@@ -157,6 +163,11 @@ export function Launch({ draft, edited, revision, isValid, onDone, attempts }: P
       </div>
     </>
   );
+}
+
+function cannot({ name }: Draft, edited: string | undefined): string {
+  if (edited !== undefined) return `Cannot save ${edited}`;
+  return `Cannot run ${name === '' ? 'the server' : name}`;
 }
 
 /** Removes secrets that were stored for a workload that does not exist. */
