@@ -1,8 +1,12 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { unavailable } from '@toolhive/contract/failure';
 import { expect, test, vi } from 'vitest';
 import { render } from 'vitest-browser-react';
-import { refresh, useResource } from './store.ts';
+import { followEvents } from './events.ts';
+import { refresh, startStore, useResource } from './store.ts';
+
+vi.mock('./events.ts', () => ({ followEvents: vi.fn() }));
 
 /** A screen that can be left, with data that changes. */
 function openScreens(key: string) {
@@ -59,4 +63,26 @@ test('going back within a minute shows the earlier data at once', async () => {
   await screen.getByRole('button', { name: 'Open' }).click();
 
   expect(screen.container.textContent).toContain('first');
+});
+
+test('what could not be loaded is loaded again after the next connection, also to the same daemon', async () => {
+  startStore();
+  const [daemon] = vi.mocked(followEvents).mock.calls[0] ?? [];
+  let isConnected = false;
+  const load = async (): Promise<string> => {
+    if (!isConnected) throw unavailable('the daemon does not respond');
+    return 'loaded';
+  };
+  function Screen(): ReactNode {
+    const { data, error } = useResource({ key: 'interrupted', load });
+    return <p>{data ?? error?.message ?? 'Loading'}</p>;
+  }
+  daemon?.onConnection('lost');
+  const screen = await render(<Screen />);
+  await expect.element(screen.getByText('the daemon does not respond')).toBeVisible();
+
+  isConnected = true;
+  daemon?.onConnection('live');
+
+  await expect.element(screen.getByText('loaded', { exact: true })).toBeVisible();
 });

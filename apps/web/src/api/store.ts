@@ -177,6 +177,9 @@ export function startStore(): void {
       connection = next;
       lostAt = next === 'lost' ? Date.now() : undefined;
       for (const listener of connectionListeners) listener();
+      if (next !== 'live') return;
+      // Events only tell of what has changed, and after an interruption they continue where they were.
+      for (const entry of entries.values()) if (entry.state.error?.kind === 'unavailable') invalidate(entry);
     },
   });
 }
