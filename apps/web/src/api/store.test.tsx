@@ -86,3 +86,30 @@ test('what could not be loaded is loaded again after the next connection, also t
 
   await expect.element(screen.getByText('loaded', { exact: true })).toBeVisible();
 });
+
+test('a tab that is not seen does not poll, and is current as soon as it is seen', async () => {
+  startStore();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const visibility = vi.spyOn(document, 'visibilityState', 'get');
+  try {
+    let loads = 0;
+    const load = async (): Promise<number> => ++loads;
+    function Screen(): ReactNode {
+      return <p>{useResource({ key: 'polled', load, everyMs: 1_000 }).data}</p>;
+    }
+    const screen = await render(<Screen />);
+    await vi.advanceTimersByTimeAsync(1_500);
+    await expect.element(screen.getByText('2', { exact: true })).toBeVisible();
+
+    visibility.mockReturnValue('hidden');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(loads).toBe(2);
+    visibility.mockReturnValue('visible');
+    document.dispatchEvent(new Event('visibilitychange'));
+
+    await expect.element(screen.getByText('3', { exact: true })).toBeVisible();
+  } finally {
+    visibility.mockRestore();
+    vi.useRealTimers();
+  }
+});

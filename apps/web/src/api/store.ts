@@ -133,8 +133,16 @@ function schedule(entry: Entry, ms: number): void {
   clearTimeout(entry.timer);
   entry.timer = setTimeout(() => {
     entry.timer = undefined;
-    if (entry.listeners.size > 0 && entry.loading === undefined) void load(entry);
+    // A tab that is not seen does not poll, and loads when it is seen again.
+    if (document.visibilityState === 'hidden') entry.isOutdated = true;
+    else if (entry.listeners.size > 0 && entry.loading === undefined) void load(entry);
   }, ms);
+}
+
+function loadOutdated(): void {
+  if (document.visibilityState === 'hidden') return;
+  for (const entry of entries.values())
+    if (entry.isOutdated && entry.listeners.size > 0 && entry.loading === undefined) void load(entry);
 }
 
 function invalidate(entry: Entry): void {
@@ -160,6 +168,7 @@ const eventListeners = new Set<(event: DaemonEvent) => void>();
 
 /** Starts to keep all resources current. */
 export function startStore(): void {
+  document.addEventListener('visibilitychange', loadOutdated);
   followEvents({
     onEvent(event) {
       for (const entry of entries.values()) {
