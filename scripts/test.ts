@@ -91,7 +91,7 @@ function usage(): string {
     return `  ${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${summary}`;
   });
   return [
-    'npm test                               all checks and the short files of the suites with *; everything with CI=true',
+    'npm test                               all checks and the suites with * without long files; everything with CI=true',
     'npm test -- SUITE... [VITEST ARGS]     these suites',
     'npm test -- [VITEST ARGS]              files of all suites',
     '',

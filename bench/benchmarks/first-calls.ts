@@ -20,7 +20,7 @@ const workloads = 10;
 const megabyte = 1_000_000;
 const serverScript = new URL('../../packages/test-servers/main.js', import.meta.url).pathname;
 
-/** What the first clients of a server wait for, and the memory of everything while workloads have a client each. */
+/** How long the first clients wait, and the memory of everything while workloads have a client each. */
 export async function firstCalls({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   if (!isInstalled('bwrap')) {
     note('!!! clients is SKIPPED: bwrap is not installed (Debian: bubblewrap)');

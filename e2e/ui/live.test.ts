@@ -216,7 +216,7 @@ test('the page of a server shows calls as they happen, also after a visit of ano
   await recent.getByText('structured', { exact: true }).waitFor();
 });
 
-test('the pages of a server follow what happens elsewhere: its end, and the recording of calls', async () => {
+test('the screens for a server follow changes from elsewhere: its end, and the recording of calls', async () => {
   await using world = await openWorld();
   await world.run('tester');
   await using visited = await world.open('/ui/w/tester');

@@ -187,7 +187,7 @@ export function startStore(): void {
       lostAt = next === 'lost' ? Date.now() : undefined;
       for (const listener of connectionListeners) listener();
       if (next !== 'live') return;
-      // Events only tell of what has changed, and after an interruption they continue where they were.
+      // Events only report changes, and after an interruption they continue where they were.
       for (const entry of entries.values()) if (entry.state.error?.kind === 'unavailable') invalidate(entry);
     },
   });
