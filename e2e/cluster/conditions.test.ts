@@ -119,7 +119,8 @@ describeOperator('conditions of other clusters', (world) => {
     const passes = await passesOf(world.operator, 'mcpserver');
     await writesOfNextPass(other, 'web');
 
-    expect((await passesOf(world.operator, 'mcpserver')) - passes).toBeLessThan(10);
+    // Hundreds, if the passes of the deleted namespace went on. A slow machine needs a few more than usual.
+    expect((await passesOf(world.operator, 'mcpserver')) - passes).toBeLessThan(40);
   });
 
   test('other programs can own the same fields of a custom resource, and label generated objects', async () => {

@@ -165,14 +165,14 @@ export class UpstreamClient implements AsyncDisposable {
     this.#remote = undefined;
   }
 
-  /** Sends a request. Repeats a refused request once if new credentials may help. */
+  /** Sends a request. Repeats a refused request if new credentials may help. */
   async request(request: UpstreamRequest): Promise<Answer> {
     let answer = await this.#ask(request);
     let path = request.path ?? this.#path;
     for (let followed = 0; followed < maxRedirects; followed++) {
       const next = this.#redirected(answer, path);
       if (next === undefined) return answer;
-      if (typeof answer.body !== 'string') answer.body.on('error', () => {}).destroy();
+      discard(answer);
       this.input.tolerate('redirect');
       const isLasting = answer.statusCode === 301 || answer.statusCode === 308 || isSlash(path, next);
       answer = await this.#ask({ ...request, path: next });
@@ -219,7 +219,16 @@ export class UpstreamClient implements AsyncDisposable {
     const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
     const body = typeof answer.body === 'string' ? answer.body : undefined;
     const refusal = { status: answer.statusCode, wwwAuthenticate, body, sent: own['authorization'] };
-    return (await remote.refused(refusal)) ? this.#send(request, await remote.headers()) : answer;
+    if (!(await remote.refused(refusal))) return answer;
+    discard(answer);
+    const later = await remote.headers();
+    const again = await this.#send(request, later);
+    if (again.statusCode !== 401) return again;
+    // The second token can expire on its way, too. A server that refuses a token that is still good is believed.
+    const newest = await remote.headers();
+    if (newest['authorization'] === later['authorization']) return again;
+    discard(again);
+    return this.#send(request, newest);
   }
 
   #send(
@@ -239,6 +248,11 @@ export class UpstreamClient implements AsyncDisposable {
     };
     return answerTo(this.#dispatcher, request, { aborter: abortedBy(signal), budget: this.input.output });
   }
+}
+
+/** Ends a response whose body is not read. */
+function discard({ body }: Answer): void {
+  if (typeof body !== 'string') body.on('error', () => {}).destroy();
 }
 
 function isAboutSession({ statusCode, body }: Answer): boolean {
