@@ -1,6 +1,5 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 /** The protocol version of the web UI. The workload's proxy translates for servers of other versions. */
 const protocolVersion = '2026-07-28';
@@ -189,6 +188,8 @@ function headerValue(value: string): string {
 
 async function* messagesOf({ body }: Response): AsyncGenerator<Values> {
   if (body === null) return;
+  // Loaded with the first stream, because most servers answer without one.
+  const { EventSourceParserStream } = await import('eventsource-parser/stream');
   const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
   const reader = events.getReader();
   try {
