@@ -6,7 +6,7 @@ afterEach(() => vi.restoreAllMocks());
 /** Answers the next request with an event stream that arrives in these pieces. */
 function answerInPieces(pieces: (id: unknown) => string[]): void {
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (_url, options) => {
-    const { id } = JSON.parse(String(options?.body)) as { id: unknown };
+    const { id } = JSON.parse(options?.body as string) as { id: unknown }; // as `callMcp` sends it
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         for (const piece of pieces(id)) controller.enqueue(new TextEncoder().encode(piece));

@@ -6,7 +6,7 @@ import { render } from 'vitest-browser-react';
 import { followEvents } from './events.ts';
 import { refresh, startStore, useResource } from './store.ts';
 
-vi.mock('./events.ts', () => ({ followEvents: vi.fn() }));
+vi.mock('./events.ts', () => ({ followEvents: vi.fn<typeof followEvents>() }));
 
 /** A screen that can be left, with data that changes. */
 function openScreens(key: string) {
