@@ -3,8 +3,14 @@ import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { serve } from '../testing/thv.ts';
 import { openWorld, storeWorkloads, uiServer, useBrowser } from './world.ts';
+import type { UiWorld } from './world.ts';
 
 useBrowser();
+
+async function urlOfTester({ api }: UiWorld): Promise<string> {
+  const details = (await (await api('GET', '/workloads/tester')).json()) as { proxy_url: string };
+  return details.proxy_url;
+}
 
 test('two tabs and the command line always agree', async () => {
   await using world = await openWorld();
@@ -198,10 +204,7 @@ test('settings that were changed elsewhere are not overwritten', async () => {
 test('the page of a server shows calls as they happen, also after a visit of another page', async () => {
   await using world = await openWorld();
   await world.run('tester');
-  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
-    proxy_url: string;
-  };
-  await using client = await connectTo(url);
+  await using client = await connectTo(await urlOfTester(world));
   await using visited = await world.open('/ui/w/tester');
   const { page } = visited;
   const recent = page.getByRole('region', { name: 'Recent calls' });
@@ -237,10 +240,7 @@ test('the screens for a server follow changes from elsewhere: its end, and the r
 test('calls that the page has not read are found, and new ones appear if they match', async () => {
   await using world = await openWorld();
   await world.run('tester');
-  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
-    proxy_url: string;
-  };
-  await using client = await connectTo(url);
+  await using client = await connectTo(await urlOfTester(world));
   await client.call('content');
   for (let calls = 0; calls < 1_000; calls++) await client.call('structured');
   await using visited = await world.open('/ui/w/tester/traffic');
@@ -266,10 +266,7 @@ test('calls that the page has not read are found, and new ones appear if they ma
 test('calls are listed and searched where too many callers watch them, and the page says that it does not follow', async () => {
   await using world = await openWorld();
   await world.run('tester');
-  const { proxy_url: url } = (await (await world.api('GET', '/workloads/tester')).json()) as {
-    proxy_url: string;
-  };
-  await using client = await connectTo(url);
+  await using client = await connectTo(await urlOfTester(world));
   await client.call('content');
   await client.call('structured');
   const watchers = await Promise.all(

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { UpstreamClient } from './upstream-client.ts';
 
-/** A remote server that accepts one token, and what it was sent. */
+/** A remote server that accepts one token, with the tokens of all its requests. */
 async function openServer(accepted: string) {
   const sent: (string | undefined)[] = [];
   const server = createServer((request, response) => {

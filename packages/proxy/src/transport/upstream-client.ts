@@ -225,7 +225,10 @@ export class UpstreamClient implements AsyncDisposable {
     const again = await this.#send(request, later);
     if (again.statusCode !== 401) return again;
     // The second token can expire on its way, too. A server that refuses a token that is still good is believed.
-    const newest = await remote.headers();
+    const newest = await remote.headers().catch((error: unknown) => {
+      discard(again);
+      throw error;
+    });
     if (newest['authorization'] === later['authorization']) return again;
     discard(again);
     return this.#send(request, newest);
