@@ -124,3 +124,26 @@ test('a workload of an earlier version keeps separate processes', async () => {
   expect(two).not.toBe(one);
   expect(await workload('earlier')).toMatchObject({ sessions: 'own' });
 });
+
+test('the first process ends while a client has one, and runs again afterwards', async () => {
+  const url = await run('resting', '--sessions', 'own');
+  const one = await processesOf('resting');
+  const client = await askableClients.legacy(url);
+  const { text: own } = await client.call('process');
+  const before = await workload('resting');
+
+  await expect.poll(() => processesOf('resting')).toBeGreaterThan(one);
+  await expect.poll(() => processesOf('resting'), { timeout: 60_000 }).toBe(one);
+  const { text: same } = await client.call('process');
+  await client[Symbol.asyncDispose]();
+  await using next = await askableClients.legacy(url);
+  const { text: another } = await next.call('process');
+
+  expect([same === own, another === own]).toEqual([true, false]);
+  expect(await workload('resting')).toEqual(before); // it has not failed in between
+});
+
+async function processesOf(name: string): Promise<number> {
+  const { text } = await user.api('GET', `/api/v1beta/workloads/${name}/usage`);
+  return (JSON.parse(text) as { processes: number }).processes;
+}

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { makeUser, testServer } from '../../e2e/testing/thv.ts';
 import type { User } from '../../e2e/testing/thv.ts';
 import { familyOf } from '../../packages/runtime/src/proc.ts';
@@ -28,9 +29,7 @@ export async function firstCalls({ signal, note }: BenchmarkContext): Promise<Fi
   }
   await buildCli();
   await using user = await makeUser();
-  const socketPath = join(user.home, '.local/state/toolhive/hive.sock');
-  await user.mustThv('run', testServer, '--name', 'installs-it');
-  await user.mustThv('rm', 'installs-it');
+  const socketPath = await install(user);
   const contenders = {
     own: () => callWorkload(socketPath, 'own'),
     shared: () => callWorkload(socketPath, 'shared'),
@@ -62,7 +61,14 @@ export async function firstCalls({ signal, note }: BenchmarkContext): Promise<Fi
     ...compared('with a process for each session', times.own),
     ...compared('with a process for all sessions', times.shared),
   ];
-  return process.platform === 'linux' ? [...figures, await memoryWithClients(user, socketPath)] : figures;
+  return process.platform === 'linux' ? [...figures, await memoryWithClients()] : figures;
+}
+
+/** Starts the daemon and installs the server, so that neither counts. Returns the daemon's socket. */
+async function install(user: User): Promise<string> {
+  await user.mustThv('run', testServer, '--name', 'installs-it');
+  await user.mustThv('rm', 'installs-it');
+  return join(user.home, '.local/state/toolhive/hive.sock');
 }
 
 /** Starts a workload, calls a tool, and then calls the tool of every new session of many at once. */
@@ -141,13 +147,16 @@ async function endServer(server: Server): Promise<void> {
 }
 
 /** The memory of the daemon and all its processes, compared with that of the servers alone. */
-async function memoryWithClients(user: User, socketPath: string): Promise<Figure> {
+async function memoryWithClients(): Promise<Figure> {
+  await using user = await makeUser();
+  const socketPath = await install(user);
   const alone = await Promise.all(Array.from({ length: workloads }, () => talkToServer(user.env)));
   const reference = megabytesOf(alone.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
   await Promise.all(alone.map(endServer));
   for (let at = 0; at < workloads; at++)
     await callAsClient(await createWorkload(socketPath, `bench-${at}`, {}));
-  const ours = megabytesOf(familyOf(await user.daemonPid()));
+  const pid = await user.daemonPid();
+  const ours = await settled(() => megabytesOf(familyOf(pid)));
   return {
     what: `memory of everything, ${workloads} workloads with a client each`,
     unit: 'MB',
@@ -157,10 +166,28 @@ async function memoryWithClients(user: User, socketPath: string): Promise<Figure
   };
 }
 
+/** Waits until a figure has not fallen any more for a while, because processes without a use end after some seconds. */
+async function settled(measure: () => number): Promise<number> {
+  let lowest = measure();
+  for (let quietSeconds = 0; quietSeconds < 15; quietSeconds++) {
+    await delay(1000);
+    const now = measure();
+    if (now < lowest * 0.99) quietSeconds = 0;
+    lowest = Math.min(lowest, now);
+  }
+  return lowest;
+}
+
 /** The proportional share of the processes, so that a page that several of them use counts once (proc(5), `smaps_rollup`). */
 function megabytesOf(pids: readonly number[]): number {
-  const kibibytes = pids.map((pid) =>
-    Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0),
-  );
+  const kibibytes = pids.map((pid) => Number(/^Pss:\s+(\d+) kB$/m.exec(shareOf(pid))?.[1] ?? 0));
   return (kibibytes.reduce((sum, each) => sum + each, 0) * 1024) / megabyte;
+}
+
+function shareOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  } catch {
+    return ''; // it has just ended
+  }
 }

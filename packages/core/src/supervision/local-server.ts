@@ -126,13 +126,21 @@ export async function startLocalServer(
   const instance = await start(signal);
   warn(...(instance.limits ?? []));
   const watching = new AbortController();
-  const ended = [instance.exited.then(describeExit)];
+  let isResting = false;
+  const ended = [instance.exited.then((exit) => (isResting ? neverEnding() : describeExit(exit)))];
   if (launch.home === 'persistent') {
     ended.push(homeLimit.watch(runtime.homes, name, launch.limits.diskBytes, watching.signal));
   }
   return {
     id: instance.id,
-    server: { ...partsOf(instance), version: formatSource(source) },
+    server: {
+      ...partsOf(instance),
+      rest() {
+        isResting = true;
+        return instance.stop(options.timing.stopMs);
+      },
+      version: formatSource(source),
+    },
     startAnother,
     ended: Promise.race(ended),
     stop: async () => {
@@ -142,6 +150,11 @@ export async function startLocalServer(
     },
     firstAnswerMs: options.timing.startMs,
   };
+}
+
+/** The server goes on in other processes. */
+function neverEnding(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function partsOf({ stdio, address }: Instance): Pick<Instance, 'stdio' | 'address'> {

@@ -1,10 +1,8 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
-import { ServerConnection } from '../connection/connection.ts';
-import type { Call, ConnectionOwner } from '../connection/connection.ts';
+import type { Call, ConnectionOwner, ServerConnection } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { ConnectionPool } from '../connection/pool.ts';
-import type { OpenTransport } from '../connection/pool.ts';
 import { answerError } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -14,8 +12,9 @@ import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { askingMethods, capabilityFor, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
-import type { Transport } from '../transport/transport.ts';
 import { admit } from './admission.ts';
+import { FirstProcess } from './first-process.ts';
+import type { FirstServer } from './first-process.ts';
 import { LegacyRouter } from './legacy-routing.ts';
 import { LegacySupport } from './legacy-support.ts';
 import type { Limits } from './limits.ts';
@@ -59,7 +58,7 @@ export interface BridgeOptions extends SharingOptions {
   onLost?: () => void;
   /** The limits on messages from clients and servers. */
   input: WorkloadInput;
-  /** Told that the shared server has exceeded a limit and must be stopped. */
+  /** Told that the shared server has exceeded a limit or failed, and must be stopped. */
   onExcess: (reason: string) => void;
   /** Told of bugs in the bridge. */
   onFault: (error: unknown) => void;
@@ -67,9 +66,7 @@ export interface BridgeOptions extends SharingOptions {
 }
 
 /** A server to connect to: the transport that all clients share, and how to open others. */
-export interface Server {
-  transport: Transport;
-  openTransport: OpenTransport;
+export interface Server extends FirstServer {
   /** Another version is another server. */
   version?: string | undefined;
   /** Undefined if the handshake must detect the generation. */
@@ -108,6 +105,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #client: ClientIdentity;
   readonly #server: ServerState;
   readonly #pool: ConnectionPool;
+  readonly #first: FirstProcess;
   readonly #processes: SharedProcesses;
   readonly #subscriptions: Subscriptions;
   readonly #listeners: SessionListeners;
@@ -135,9 +133,12 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#server = new ServerState(limits.waitForServerMs);
     const sharing = (this.sharing = new Sharing(options));
     const keepMs = (): number => (sharing.isTogether ? limits.sharedIdleMs : limits.keepMs);
-    this.#pool = new ConnectionPool({ ...limits, keepMs, isSlow: isSlowToStart, input, onFault });
+    const onChange = (): void => this.#first.look();
+    this.#pool = new ConnectionPool({ ...limits, keepMs, isSlow: isSlowToStart, input, onChange, onFault });
     const processes = (this.#processes = new SharedProcesses({ ...limits, pool: this.#pool, sharing }));
     this.#subscriptions = new Subscriptions(this.#client, sharing, (text) => input.reportInvalid(text));
+    const used = { client: this.#client, pool: this.#pool, subscriptions: this.#subscriptions, sharing };
+    this.#first = new FirstProcess({ ...options, ...limits, ...used });
     this.sessions = new SessionTable({
       ...limits,
       workload,
@@ -197,17 +198,12 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   }
 
   /** Connects to a freshly started server, and lets waiting requests through. Throws if the handshake fails. */
-  async connect(
-    { transport, openTransport, version, generation, legacy }: Server,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { input, onFault, limits } = this.#options;
-    const connection = new ServerConnection({ transport, owner: this, input, onFault });
-    const before = this.#server.opened;
+  async connect({ version, generation, legacy, ...server }: Server, signal: AbortSignal): Promise<void> {
+    const connection = this.#first.open(server, this);
     this.#server.starting(connection);
-    void before?.close('the server was replaced').catch(onFault);
+    this.#first.closeReplaced();
     this.#generation = generation ?? this.#generation;
-    const handshake = { ...limits, client: this.#client, generation: this.#generation, signal };
+    const handshake = { ...this.#options.limits, client: this.#client, generation: this.#generation, signal };
     await performHandshake(connection, handshake).catch((error: unknown) => {
       // Some legacy servers end when the first message is not `initialize`.
       if (!connection.isOpen && this.#generation === undefined) this.#generation = 'legacy';
@@ -215,23 +211,22 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     });
     this.#generation = connection.generation;
     this.legacySupport.follow(connection, legacy);
-    this.#pool.use(openTransport);
+    this.#pool.use(server.openTransport);
     this.#toolParameters.forget();
     // The handshake determines which sessions have separate connections.
     this.#listeners.follow();
     this.#subscriptions.follow(connection);
     this.sharing.decide(connection, version);
     this.#server.up(connection);
+    this.#first.follow(connection);
   }
 
   /** Answers pending requests with errors because the server is gone. With `isFinal`, none will start soon. */
   disconnect(reason: string, isFinal: boolean): void {
-    const { onFault } = this.#options;
-    const before = this.#server.opened;
     this.#server.down(reason, isFinal);
-    void before?.close(reason).catch(onFault);
+    this.#first.close(reason);
     this.#modernCalls.close(reason);
-    void this.#pool.close(reason, isFinal).catch(onFault);
+    void this.#pool.close(reason, isFinal).catch(this.#options.onFault);
   }
 
   /** Takes a message of a legacy client. `responder` is used for a request only. */
@@ -306,6 +301,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.disconnect('the workload was stopped', true);
     this.sessions.closeAll();
     await this.#pool.close('the workload was stopped', true);
+    await this.#first.closed();
   }
 
   #routeLegacy(session: Session, message: Message, responder: Responder): void {
@@ -342,6 +338,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     for (const each of [this.#pool, this.connection]) each?.giveUpAbandoned(abandonedMs);
     this.#processes.maintain();
     this.sessions.maintain();
+    this.#first.look();
     this.#tasksForModern.maintain();
   }
 }

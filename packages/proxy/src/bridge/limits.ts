@@ -16,6 +16,8 @@ interface FixedLimits {
   decideMs: number;
   /** How long a process without calls is kept that sessions share because nothing is lost if it ends. */
   sharedIdleMs: number;
+  /** How long the process that all clients share stays without a request while clients have processes of their own. */
+  restMs: number;
   /** How long a server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
@@ -43,6 +45,7 @@ export const defaultLimits: FixedLimits = {
   ownIdleMs: 15 * 60_000,
   decideMs: 10_000,
   sharedIdleMs: 60_000,
+  restMs: 5_000,
   probeMs: 3_000,
   waitForServerMs: 30_000,
   waitForRoomMs: 30_000,

@@ -20,11 +20,6 @@ export class ServerState {
     return this.#state.kind === 'up' ? this.#state.connection : undefined;
   }
 
-  /** The connection that was opened last, until the server is down. */
-  get opened(): ServerConnection | undefined {
-    return this.#state.kind === 'down' ? undefined : this.#state.connection;
-  }
-
   starting(connection: ServerConnection): void {
     this.#state = { kind: 'starting', connection };
   }

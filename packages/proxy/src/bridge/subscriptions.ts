@@ -97,6 +97,11 @@ export class Subscriptions {
     this.#updateCalls();
   }
 
+  /** Whether any client listens to changes. */
+  get areWanted(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   isWanted(uri: string): boolean {
     return this.#listeners.values().some(({ uris }) => uris.has(uri));
   }

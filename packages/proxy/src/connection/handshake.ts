@@ -14,6 +14,9 @@ import type { Message } from '../jsonrpc/message.ts';
 import { RefusedRequest } from './connection.ts';
 import type { ServerConnection } from './connection.ts';
 
+/** How long the handshake of a further connection may take. */
+export const handshakeMs = 60_000;
+
 export interface HandshakeOptions {
   client: ClientIdentity;
   /** Known from an earlier connection, so no detection is necessary. */

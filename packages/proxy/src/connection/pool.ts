@@ -4,12 +4,10 @@ import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 import type { EarlierSession, Transport } from '../transport/transport.ts';
 import { ServerConnection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
-import { greetingOf, performHandshake } from './handshake.ts';
+import { greetingOf, handshakeMs, performHandshake } from './handshake.ts';
 import { PooledConnection, evictable } from './pooled-connection.ts';
 import type { Watcher } from './pooled-connection.ts';
 
-/** How long a handshake may take. */
-const handshakeMs = 60_000;
 /** How long a process is kept that was started for the next client. */
 const standbyMs = 60_000;
 /** A client that comes so soon after another one is probably followed by more. A single one needs no second process. */
@@ -31,6 +29,8 @@ export interface PoolOptions {
   isSlow: boolean;
   /** The limits on server messages. */
   input: WorkloadInput;
+  /** Told after each change of `isEmpty`, and perhaps at other times. */
+  onChange: () => void;
   onFault: (error: unknown) => void;
 }
 
@@ -91,6 +91,11 @@ export class ConnectionPool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+  }
+
+  /** Whether no client has a connection or waits for one to open. */
+  get isEmpty(): boolean {
+    return this.#connections.size === 0 && this.#opening === 0;
   }
 
   /** Opens further connections with `openTransport`. */
@@ -189,6 +194,7 @@ export class ConnectionPool {
       if (!isForAll && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
       this.#lastTakenMs = nowMs;
       this.#wake();
+      this.#options.onChange();
     }
   }
 
@@ -293,6 +299,7 @@ export class ConnectionPool {
   async #end(pooled: PooledConnection, reason: string): Promise<void> {
     this.#connections.delete(pooled);
     clearTimeout(pooled.keepTimer);
+    this.#options.onChange();
     this.#ending++;
     try {
       const keepsSession = pooled.isWorking;

@@ -142,9 +142,11 @@ export interface ScriptedProxy extends TestProxy {
   serverOf(session: RawSession): Promise<ScriptedServer>;
 }
 
+/** With `rests`, the process of the first server may end while clients have others. */
 export async function openScriptedProxy(
   changes: Partial<ProxyOptions> = {},
   manners: ScriptedServer['manners'] = {},
+  { rests = false }: { rests?: boolean } = {},
 ): Promise<ScriptedProxy> {
   const test = await openTestProxy({ sessions: 'own', ...changes });
   const servers: ScriptedServer[] = [];
@@ -153,7 +155,9 @@ export async function openScriptedProxy(
     servers.push(server);
     return server;
   };
-  await test.proxy.connect(await start(), start, new AbortController().signal);
+  const first = await start();
+  const server = { stdio: first.stdio, ...(rests ? { rest: () => first.stop() } : {}) };
+  await test.proxy.connect(server, start, new AbortController().signal);
   return {
     ...test,
     servers,

@@ -60,8 +60,9 @@ export class StdioUpstream implements Upstream {
       another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`)).catch(raiseFault);
       return transport;
     };
-    const { version } = instance;
-    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport, version }, signal);
+    const { version, rest } = instance;
+    const transport = this.#transportTo(instance);
+    return this.#bridge.connect({ transport, openTransport, rest, version }, signal);
   }
 
   async checkSession(signal: AbortSignal): Promise<string | undefined> {

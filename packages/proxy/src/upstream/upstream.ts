@@ -16,6 +16,8 @@ export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 
 /** A running server, on this machine or elsewhere. */
 export type RunningServer = Pick<Instance, 'stdio'> & {
+  /** Ends its process, which is not a failure, because the processes of clients suffice. By default, it stays. */
+  rest?: () => Promise<void>;
   address?: ServerAddress;
   pods?: ServerPods;
   /** Its exact source. Experience with another one does not count. */
