@@ -524,7 +524,7 @@ describe('a stream that breaks', () => {
     const seen = (await events.next()).value;
     await events.return(undefined);
     for (let n = 0; n < 101; n++) server.send(log(String(n)));
-    await session.call('instance'); // everything has been read
+    await server.read();
 
     const response = await session.get(seen?.id);
 
@@ -539,7 +539,7 @@ describe('a stream that breaks', () => {
     const server = await test.serverOf(session);
 
     for (let n = 0; n < 150; n++) server.send(log(String(n)));
-    await session.call('instance'); // everything has been read
+    await server.read();
     await using messages = await session.listen();
 
     expect((await messages.next()).value).toMatchObject(log('50'));

@@ -94,6 +94,15 @@ export class ScriptedServer implements Instance {
     this.#answers.set(id, listener);
   }
 
+  /** Returns when the proxy has read everything that the server has sent. Unlike a call, this concerns no client. */
+  async read(): Promise<void> {
+    const id = `read ${++this.asked}`;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onAnswer(id, () => resolve());
+    this.send({ id, method: 'ping' });
+    await promise;
+  }
+
   /** The methods that it has heard, of requests and notifications. */
   get methods(): (string | undefined)[] {
     return this.heard.map(({ method }) => method).filter((method) => method !== undefined);
