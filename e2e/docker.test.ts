@@ -190,6 +190,22 @@ function mainJob(engine: string, socket: string): void {
     expect((await client.call('instance')).text).not.toBe(before.text);
   });
 
+  test('with one container while a client has one, and again with the first one afterwards', async () => {
+    const url = urlIn(await user.mustThv('run', TEST_IMAGE, '--name', 'resting', '--', 'echo'));
+    const [first] = await containersOf(socket, 'resting');
+    const client = await connectTo(url);
+    const { text: own } = await client.call('instance');
+
+    await until(async () => !(await containersOf(socket, 'resting')).includes(first ?? ''));
+    expect(await containersOf(socket, 'resting')).toHaveLength(1);
+    expect((await client.call('instance')).text).toBe(own);
+
+    await client[Symbol.asyncDispose]();
+    await until(async () => (await containersOf(socket, 'resting')).length === 1);
+    await using next = await connectTo(url);
+    expect((await next.call('instance')).text).not.toBe(own);
+  });
+
   test('again after the daemon was killed, with one container for each server', async () => {
     proves('state.daemon-killed');
     await user.thv('rm', '--yes', 'survivor'); // of an attempt that failed
