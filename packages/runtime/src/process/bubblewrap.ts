@@ -9,6 +9,8 @@ import { spawnSealed } from '../spawn.ts';
 export interface BubblewrapCall {
   bwrap: string;
   plan: SandboxPlan;
+  /** A program that runs bubblewrap, and its arguments. By default, the daemon does. */
+  wrapper?: readonly string[];
   /**
    * Whether standard input and output carry the server's protocol. Otherwise the server has no input, and its output
    * is log.
@@ -29,11 +31,17 @@ export interface NamespaceToEnter {
  * Starts bubblewrap with one descriptor per input. The empty environment matters, because /proc/1/environ inside
  * shows bubblewrap's own environment.
  */
-export function spawnBubblewrap({ bwrap, plan, speaks, entering }: BubblewrapCall): ChildProcess {
+export function spawnBubblewrap({
+  bwrap,
+  plan,
+  wrapper = [],
+  speaks,
+  entering,
+}: BubblewrapCall): ChildProcess {
   const channel = plan.channel ? 'ipc' : undefined;
   const carried = ['pipe', 'pipe', 'pipe', channel] as const; // in the order of `descriptors`
   const contents = plan.contents.map(() => 'pipe' as const);
-  const [program, ...args] = [...(entering === undefined ? [] : enter(entering)), bwrap];
+  const [program, ...args] = [...(entering === undefined ? [] : enter(entering)), ...wrapper, bwrap];
   return spawnSealed(
     program ?? bwrap,
     [...args, '--args', String(descriptors.options), '--', ...plan.command],

@@ -17,7 +17,7 @@ import { embeddedProgram } from '../embedded-program.ts';
 import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
-import { groupName, setLimits, watchLimits } from './limits.ts';
+import { groupName, inheritedLimits, watchLimits } from './limits.ts';
 import type { Install } from './installers/install.ts';
 import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from '../egress/user-network.ts';
@@ -69,12 +69,14 @@ export async function startInstance(given: Start): Promise<Instance> {
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
+  const inherited = inheritedLimits(machine, serverLimits(launch), plan);
   const egress = await openEgress(start);
   if (egress !== undefined) undo.use(egress.resources);
   const sandbox = undo.use(
     await Sandbox.start({
       bwrap: machine.bwrap,
       plan,
+      wrapper: inherited.wrapper,
       speaks,
       entering: egress?.entering,
       log: launch.log,
@@ -82,7 +84,7 @@ export async function startInstance(given: Start): Promise<Instance> {
       beforeStart: async (pid) => {
         // What a server makes slirp4netns use, the server uses.
         for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
-        await setLimits(machine, serverLimits(launch), pid);
+        await inherited.set(pid);
         await own?.ready();
         await verifyInside(opened.mounts, launch.hidden, pid);
       },

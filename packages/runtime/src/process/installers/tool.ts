@@ -7,7 +7,7 @@ import type { PackageSource } from '../../source.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../../published-socket.ts';
-import { groupName, setLimits, watchLimits } from '../limits.ts';
+import { groupName, inheritedLimits, watchLimits } from '../limits.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../../programs.ts';
 import { Sandbox } from '../sandbox.ts';
@@ -107,15 +107,17 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const stderr = new Capture(call.onLine);
   const stdout = new Capture();
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
+  const inherited = inheritedLimits(machine, limits, plan);
   const started = Sandbox.start({
     bwrap: machine.bwrap,
     plan,
+    wrapper: inherited.wrapper,
     speaks: true,
     log: (chunk) => stderr.add(chunk),
     output: (chunk) => stdout.add(chunk),
     beforeStart: async (pid) => {
       await cgroup.add(pid);
-      await setLimits(machine, limits, pid);
+      await inherited.set(pid);
     },
     signal,
   });
