@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { McpError } from '../../api/mcp.ts';
 import { failureOf } from '../../api/store.ts';
 import { duration } from '../../ui/format.ts';
+import { asJson } from '../../ui/json.ts';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 
@@ -19,7 +20,7 @@ export default function CallFailure({ failure, ms }: { failure: unknown; ms: num
         </p>
         {failure.data !== undefined && (
           <pre>
-            <ForeignText>{JSON.stringify(failure.data, null, 2)}</ForeignText>
+            <ForeignText>{asJson(failure.data)}</ForeignText>
           </pre>
         )}
       </div>
