@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks());
 function serve(answer: (request: Sent, index: number) => Values | undefined): Sent[] {
   const sent: Sent[] = [];
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, options = {}) => {
-    if (!String(url).endsWith('/mcp')) return Response.json({ workloads: [] });
+    if (!(url as string).endsWith('/mcp')) return Response.json({ workloads: [] });
     const request = JSON.parse(options.body as string) as Sent; // as the tester sends it
     sent.push({ ...request, signal: options.signal ?? undefined });
     const result = answer(request, sent.length - 1);
@@ -156,7 +156,7 @@ test('a call is not replayed while another one runs', async () => {
 test('a result does not take the focus from a user who writes', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>();
   vi.spyOn(globalThis, 'fetch').mockImplementation((url) =>
-    String(url).endsWith('/mcp') ? promise : Promise.resolve(Response.json({ workloads: [] })),
+    (url as string).endsWith('/mcp') ? promise : Promise.resolve(Response.json({ workloads: [] })),
   );
   const { screen, press } = await open('writing');
   await press('Call tool').click();

@@ -26,7 +26,7 @@ test('calls that a stream has dropped during a flood are read together, while th
   const say = async (event: object): Promise<void> =>
     (await stream.promise).enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
-    const { pathname } = new URL(String(url), location.href);
+    const { pathname } = new URL(url as string, location.href);
     if (pathname.endsWith('/traffic/events'))
       return new Response(new ReadableStream({ start: stream.resolve }), {
         headers: { 'content-type': 'text/event-stream' },
