@@ -15,6 +15,7 @@ export default defineConfig({
       'react-dom/client',
       'wouter',
       'wouter/use-browser-location',
+      'wouter/memory-location',
       'zod',
       '@cfworker/json-schema',
       'eventsource-parser/stream',

@@ -177,8 +177,10 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (method === undefined) {
     waiting.get(id)?.(result ?? { error });
     waiting.delete(id);
-  } else if (method === 'notifications/cancelled') canceled.add(params.requestId);
-  else if (id !== undefined) {
+  } else if (method === 'notifications/cancelled') {
+    canceled.add(params.requestId);
+    process.stderr.write('a call was canceled\n');
+  } else if (id !== undefined) {
     const answer = answers[method];
     if (answer === undefined) send({ id, error: { code: -32601, message: `unknown method ${method}` } });
     else void Promise.resolve(answer(params, id)).then((value) => send({ id, result: value }));

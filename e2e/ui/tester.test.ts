@@ -125,6 +125,33 @@ test('a call shows its progress, can be canceled, and can be replayed', async ()
   await page.getByText('Calls in this tab (2)').waitFor();
 });
 
+test('the server learns that its user has left during a call, or instead of an answer', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester/tools');
+  const { page } = visited;
+  const cancellations = async (): Promise<number> => {
+    const log = await (await world.api('GET', '/workloads/tester/logs')).text();
+    return log.split('a call was canceled').length - 1;
+  };
+
+  await call(page, 'slow');
+  await page.getByText(/step \d+/).waitFor();
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  await expect.poll(cancellations).toBe(1);
+  await page.goto('/ui/w/tester/tools');
+  await call(page, 'ask');
+  await page.getByRole('dialog', { name: 'tester asks for input' }).waitFor();
+  await page.goto('/ui/settings');
+  await expect.poll(cancellations).toBe(2);
+  await page.goto('/ui/w/tester/tools');
+  await call(page, 'sample');
+  await page.getByRole('dialog', { name: 'tester asks for input' }).waitFor();
+  await page.close();
+
+  await expect.poll(cancellations).toBe(3);
+});
+
 test('results are shown as text, picture, sound, link, and structure, and checked against the schema', async () => {
   await using world = await openWorld();
   await world.run('tester');

@@ -1,4 +1,5 @@
 import { ThvError } from '@toolhive/contract/failure';
+import { abandonKey } from '@toolhive/contract/mcp-meta';
 import { apiBase } from '@toolhive/contract/wire';
 
 /** The protocol version of the web UI. The workload's proxy translates for servers of other versions. */
@@ -75,30 +76,83 @@ export async function callMcp(
       const { method: asked, params: details } = asObject(request);
       return { key, method: String(asked), params: asObject(details) };
     });
-    const inputResponses = await events.onInput(requests);
     const state = result['requestState'];
-    current = { ...params, inputResponses, ...(state === undefined ? {} : { requestState: state }) };
+    const resumed = state === undefined ? params : { ...params, requestState: state };
+    let inputResponses: Values;
+    try {
+      inputResponses = await answered(events, requests);
+    } catch (thrown) {
+      if (state !== undefined) void abandon(target, { method, params: resumed, mirrored });
+      throw thrown;
+    }
+    current = { ...resumed, inputResponses };
   }
   throw new McpError(0, `the server asked for input more than ${maxRounds} times`, undefined);
 }
 
-async function send(
-  { workload, authorization }: CallTarget,
-  { method, params, mirrored }: { method: string; params: Values; mirrored: Record<string, string> },
-  { signal, onProgress, onLog }: CallEvents,
-): Promise<Values> {
+/** The responses of the user. Rejects as soon as the call is canceled, whoever shows the requests. */
+function answered({ signal, onInput }: CallEvents, requests: readonly InputRequest[]): Promise<Values> {
+  const { promise, resolve, reject } = Promise.withResolvers<Values>();
+  const cancel = (): void => reject(signal.reason as Error);
+  if (signal.aborted) cancel();
+  else {
+    signal.addEventListener('abort', cancel, { once: true });
+    onInput(requests).then(resolve, reject);
+  }
+  return promise.finally(() => signal.removeEventListener('abort', cancel));
+}
+
+/**
+ * Gives up a call whose server waits for input. No stream is open that could be closed, so the proxy is told to cancel
+ * the call. The request outlives the page.
+ */
+async function abandon(target: CallTarget, { method, params, mirrored }: Request): Promise<void> {
   const id = nextId++;
-  const response = await fetch(`${apiBase}/workloads/${encodeURIComponent(workload)}/mcp`, {
+  const { _meta, ...others } = withMeta(params, id);
+  const request = {
+    method,
+    params: { ...others, _meta: { ...asObject(_meta), [abandonKey]: true } },
+    mirrored,
+  };
+  // Browsers refuse large requests that outlive their page, and send these only while it is open.
+  await post(target, id, request, { keepalive: true })
+    .catch(() => post(target, id, request, {}))
+    .then(({ body }) => body?.cancel())
+    .catch(() => {}); // the daemon is gone, and the call with it
+}
+
+interface Request {
+  method: string;
+  params: Values;
+  mirrored: Record<string, string>;
+}
+
+function post(
+  { workload, authorization }: CallTarget,
+  id: number,
+  { method, params, mirrored }: Request,
+  options: RequestInit,
+): Promise<Response> {
+  return fetch(`${apiBase}/workloads/${encodeURIComponent(workload)}/mcp`, {
     method: 'POST',
     headers: {
       ...requestHeaders(method, params),
       ...Object.fromEntries(Object.entries(mirrored).map(([name, value]) => [name, headerValue(value)])),
       ...(authorization === undefined ? {} : { 'x-workload-authorization': authorization }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: withMeta(params, id) }),
-    signal,
+    body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
     cache: 'no-store',
+    ...options,
   });
+}
+
+async function send(
+  target: CallTarget,
+  { method, params, mirrored }: Request,
+  { signal, onProgress, onLog }: CallEvents,
+): Promise<Values> {
+  const id = nextId++;
+  const response = await post(target, id, { method, params: withMeta(params, id), mirrored }, { signal });
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('text/event-stream')) {
     for await (const message of messagesOf(response)) {

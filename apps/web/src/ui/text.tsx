@@ -46,7 +46,10 @@ function codePoint(character: string): string {
 
 /** The same as plain text, for attributes and for clipboard text that is displayed elsewhere. */
 export function plainForeign(text: string): string {
-  return text.replace(hidden, (character) => `[${codePoint(character)}]`).slice(0, maxLength);
+  return text
+    .slice(0, maxLength)
+    .replace(hidden, (character) => `[${codePoint(character)}]`)
+    .slice(0, maxLength);
 }
 
 /**

@@ -34,7 +34,7 @@ export interface FirstServer {
 
 /**
  * The process that all clients share. It rests while clients have processes of their own, which show that the server
- * works. Without them, it runs. See decision 95.
+ * works. Without them, it runs. See decision 97.
  */
 export class FirstProcess {
   readonly #options: FirstProcessOptions;

@@ -78,6 +78,10 @@ export interface Parking {
   retryState: () => string;
 }
 
+/** The error code for a user who refuses sampling (MCP 2025-11-25, Sampling, Error Handling). */
+const userRejected = -1;
+export const canceled = 'the client canceled the request';
+
 /** One request from a modern client to a legacy server, on a separate connection. */
 export class ModernCall implements ConnectionOwner, PendingRequest {
   /** How often the client was asked. */
@@ -190,6 +194,14 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     // A client that was asked something closes its connection too, and comes back over another one.
     // The server sees the cancellation, and keeps what the client's earlier calls have set up.
     if (this.#responder !== undefined) this.#end(this.#options.key);
+  }
+
+  /** The client that was asked something does not come back. Nothing at the server keeps waiting for it. */
+  abandon(): void {
+    const connection = this.#own?.connection;
+    if (this.#call !== undefined) connection?.cancel(this.#call, canceled);
+    for (const request of this.#serverRequests.values()) connection?.respond(request, refusalOf(request));
+    this.#end(this.#options.key);
   }
 
   /** Forwards the client's answers to the server, and waits for the next message. */
@@ -319,7 +331,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     clearTimeout(this.#answerTimer);
     clearTimeout(this.#batchTimer);
     this.#options.parking?.unpark();
-    if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client canceled the request');
+    if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, canceled);
     if (this.#awaited !== undefined && this.#own?.connection.isOpen === true)
       this.#own.connection.request('tasks/cancel', { taskId: this.#awaited }).catch(() => {}); // it may be over
     this.#own?.giveBack(key);
@@ -327,6 +339,13 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#responder = undefined;
     this.#settle();
   }
+}
+
+/** The response for a user who dismisses a request (MCP 2025-11-25, Elicitation, Response Actions). */
+function refusalOf({ value: { method } }: Message): { result: unknown } | { error: unknown } {
+  return method === 'elicitation/create'
+    ? { result: { action: 'cancel' } }
+    : { error: { code: userRejected, message: 'the user rejected the request' } };
 }
 
 /** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */

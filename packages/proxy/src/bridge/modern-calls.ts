@@ -60,7 +60,7 @@ export class ModernCalls {
     const { requestState } = request.message.value.params ?? {};
     return requestState === undefined
       ? this.#begin(request, responder, task)
-      : this.#resume(request, requestState, responder, task);
+      : this.#resume(request, responder, task);
   }
 
   /**
@@ -98,6 +98,11 @@ export class ModernCalls {
     settled.abort();
   }
 
+  /** Cancels the call that this request would resume, if its client was asked something. */
+  abandon(request: ModernRequest): void {
+    this.#parkedCall(request, this.#contentOf(request))?.abandon();
+  }
+
   /** Ends the processes that are kept for further calls over a connection of a client. */
   forget(clientConnection: string): void {
     this.#options.pool.endKept(keysOf(clientConnection));
@@ -131,20 +136,13 @@ export class ModernCalls {
     return call;
   }
 
-  #resume(
-    request: ModernRequest,
-    requestState: unknown,
-    responder: Responder,
-    task: TaskCall | undefined,
-  ): PendingRequest {
-    const sealed = typeof requestState === 'string' ? requestState : '';
-    const content = this.#options.seal.unseal(sealed, boundTo(request));
+  #resume(request: ModernRequest, responder: Responder, task: TaskCall | undefined): PendingRequest {
+    const content = this.#contentOf(request);
     // No call is parked: the client followed the instructions and now repeats the call.
     if (content === retry)
       return this.#begin({ ...request, message: withoutAnswers(request.message) }, responder, task);
-    const [id = '', step] = content?.split(' ') ?? [];
-    const call = this.#parked.get(id);
-    if (call === undefined || String(call.step) !== step || call.principal !== request.caller.principal.id) {
+    const call = this.#parkedCall(request, content);
+    if (call === undefined) {
       const why =
         'requestState was already used, has expired, or belongs to another request. Repeat the call without requestState';
       answerError(responder, idText(request.message), errorCodes.invalidParams, why);
@@ -152,6 +150,22 @@ export class ModernCalls {
     }
     call.resume(request, responder);
     return call;
+  }
+
+  /** The content of the state in a request. Undefined if this proxy did not seal it for such a request. */
+  #contentOf(request: ModernRequest): string | undefined {
+    const { requestState } = request.message.value.params ?? {};
+    const sealed = typeof requestState === 'string' ? requestState : '';
+    return this.#options.seal.unseal(sealed, boundTo(request));
+  }
+
+  /** The call that waits for this request. */
+  #parkedCall({ caller }: ModernRequest, content: string | undefined): ModernCall | undefined {
+    const [id = '', step] = content?.split(' ') ?? [];
+    const call = this.#parked.get(id);
+    return call !== undefined && String(call.step) === step && call.principal === caller.principal.id
+      ? call
+      : undefined;
   }
 }
 

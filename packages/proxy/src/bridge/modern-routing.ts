@@ -1,3 +1,4 @@
+import { abandonKey } from '@toolhive/contract/mcp-meta';
 import type { Call, ServerConnection } from '../connection/connection.ts';
 import { answerError, answerResult, answerUnknown, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
@@ -15,6 +16,7 @@ import {
 } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import { passInput } from './input-required.ts';
+import { canceled } from './modern-call.ts';
 import type { ModernRequest, PendingRequest, TaskCall } from './modern-call.ts';
 import type { ModernCalls } from './modern-calls.ts';
 import { discoverResult, modernized, withAllVersions } from './modern-result.ts';
@@ -50,6 +52,11 @@ export class ModernRouter {
     const isLegacy = shared.generation === 'legacy';
     if (legacyOnlyMethods.has(method) || (isLegacy && isAboutTasks(method) && !this.#hasTasks(shared))) {
       answerUnknown(message, responder);
+      return nothingPending;
+    }
+    if (isAbandoned(message)) {
+      this.#options.calls.abandon(request);
+      answerError(responder, idText(message), errorCodes.serverError, canceled);
       return nothingPending;
     }
     if (method === 'subscriptions/listen') return this.#listen(request, responder, shared);
@@ -226,6 +233,9 @@ export class ModernRouter {
     };
   }
 }
+
+/** Whether the client gives up the call, rather than resume it. */
+const isAbandoned = ({ value }: Message): boolean => value.params?._meta?.[abandonKey] === true;
 
 const nothingPending: PendingRequest = { cancel() {} };
 

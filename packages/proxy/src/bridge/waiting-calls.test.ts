@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { abandonKey } from '@toolhive/contract/mcp-meta';
 import { WorkloadInput } from '../input/workload-input.ts';
 import { ownMessage } from '../jsonrpc/message.ts';
 import { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -13,6 +14,11 @@ import { defaultLimits } from './limits.ts';
 const never = new AbortController().signal;
 const quick = { interval: 5 };
 const clientInfo = { name: 'editor', version: '1' };
+
+interface CallParams {
+  name: string;
+  arguments: object;
+}
 
 async function callModern(url: string, name: string, given: object = {}): Promise<unknown> {
   const response = await postModern(url, 'tools/call', { name, arguments: given }, { clientInfo });
@@ -42,6 +48,79 @@ describe('a call of a modern client that the client cancels', () => {
     });
     expect(await callModern(proxy.url, 'recall')).toEqual([{ type: 'text', text: 'noted' }]);
     expect(server?.isRunning).toBe(true);
+  });
+});
+
+describe('a call whose modern client was asked something and gives the call up', () => {
+  const capabilities = { elicitation: { form: {} }, sampling: {} };
+  const abandon = { capabilities, clientInfo, _meta: { [abandonKey]: true } };
+  const elicitation = {
+    method: 'elicitation/create',
+    params: { message: 'Who?', requestedSchema: { type: 'object', properties: {} } },
+  };
+  const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
+
+  async function askedBy(url: string, question: object): Promise<{ params: CallParams; state: unknown }> {
+    const params = { name: 'ask', arguments: { ...question } };
+    const response = await postModern(url, 'tools/call', params, { capabilities, clientInfo });
+    return { params, state: (await answerOf(response)).result?.['requestState'] };
+  }
+
+  test.each([
+    ['elicitation', elicitation, { result: { action: 'cancel' } }],
+    ['sampling', sampling, { error: { code: -1 } }],
+  ])('is cancelled at a legacy server, which gets an answer: %s', async (_name, question, refusal) => {
+    await using proxy = await openScriptedProxy();
+    const { params, state } = await askedBy(proxy.url, question);
+    const server = proxy.servers.find((each) => each.asked > 0);
+
+    const response = await postModern(proxy.url, 'tools/call', { ...params, requestState: state }, abandon);
+
+    expect((await answerOf(response)).error?.message).toBe('the client canceled the request');
+    await expect.poll(() => server?.methods, quick).toContain('notifications/cancelled');
+    expect(server?.last('notifications/cancelled')?.params?.['requestId']).toBe(
+      server?.last('tools/call')?.id,
+    );
+    expect(server?.heard.find(({ id, method }) => id === 'q1' && method === undefined)).toMatchObject(
+      refusal,
+    );
+    const late = await postModern(
+      proxy.url,
+      'tools/call',
+      { ...params, requestState: state },
+      { capabilities, clientInfo },
+    );
+    expect((await answerOf(late)).error?.message).toContain('requestState was already used');
+  });
+
+  test('is not reached by another request', async () => {
+    await using proxy = await openScriptedProxy();
+    const { params, state } = await askedBy(proxy.url, elicitation);
+    const server = proxy.servers.find((each) => each.asked > 0);
+
+    const other = { name: 'ask', arguments: {}, requestState: state };
+    await (await postModern(proxy.url, 'tools/call', other, abandon)).text();
+
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    const resumed = { ...params, requestState: state, inputResponses };
+    const response = await postModern(proxy.url, 'tools/call', resumed, { capabilities, clientInfo });
+    expect(JSON.stringify((await answerOf(response)).result)).toContain('accept');
+    expect(server?.methods).not.toContain('notifications/cancelled');
+  });
+
+  test('is not made again at a modern server', async () => {
+    const server = new ScriptedServer('modern', {
+      'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+      'tools/list': () => ({ resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' }),
+      'tools/call': () => ({ resultType: 'input_required', inputRequests: {}, requestState: 'mine' }),
+    });
+    await using proxy = await openTestProxy();
+    await proxy.proxy.connect(server, async () => server, never);
+
+    const call = { name: 'any', requestState: 'mine' };
+    await (await postModern(proxy.url, 'tools/call', call, abandon)).text();
+
+    expect(server.methods).not.toContain('tools/call');
   });
 });
 

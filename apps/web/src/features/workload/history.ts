@@ -1,5 +1,7 @@
 /** A call that this tab has made. */
 export interface RecordedCall {
+  /** Unique in this tab. */
+  id: number;
   at: number;
   args: unknown;
   isOk: boolean;
@@ -10,6 +12,7 @@ export interface RecordedCall {
 const maxCalls = 50;
 
 const calls = new Map<string, readonly RecordedCall[]>();
+let nextId = 1;
 const listeners = new Set<() => void>();
 const none: readonly RecordedCall[] = [];
 
@@ -20,8 +23,11 @@ export function history(workload: string, item: string): readonly RecordedCall[]
   return calls.get(keyOf(workload, item)) ?? none;
 }
 
-export function recordCall(workload: string, item: string, call: RecordedCall): void {
-  calls.set(keyOf(workload, item), [call, ...history(workload, item)].slice(0, maxCalls));
+export function recordCall(workload: string, item: string, call: Omit<RecordedCall, 'id'>): void {
+  calls.set(
+    keyOf(workload, item),
+    [{ ...call, id: nextId++ }, ...history(workload, item)].slice(0, maxCalls),
+  );
   for (const listener of listeners) listener();
 }
 

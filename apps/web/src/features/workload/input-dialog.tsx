@@ -20,11 +20,12 @@ export default function InputDialog({
   answer: (responses: Values | undefined) => void;
 }): ReactNode {
   const [responses, setResponses] = useState<Values>({});
-  const open = requests.find(({ key, method }) => responses[key] === undefined && method !== 'roots/list');
+  // The server chooses the keys, also one like `constructor`.
+  const open = requests.find(({ key, method }) => !Object.hasOwn(responses, key) && method !== 'roots/list');
   const respond = (key: string, response: unknown): void => {
     const next = { ...responses, [key]: response };
     const isComplete = requests.every(
-      (request) => next[request.key] !== undefined || request.method === 'roots/list',
+      (request) => Object.hasOwn(next, request.key) || request.method === 'roots/list',
     );
     if (isComplete) answer({ ...rootsFor(requests), ...next });
     else setResponses(next);

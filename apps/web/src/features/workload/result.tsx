@@ -1,9 +1,16 @@
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { asObject, asText } from '../../api/mcp.ts';
 import type { Values } from '../../api/mcp.ts';
 import { bytes, duration } from '../../ui/format.ts';
+import { asJson } from '../../ui/json.ts';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
+
+/** How many items are shown at once. */
+const maxBlocks = 100;
+/** How deep messages and resources are shown in each other. Servers have no reason to nest them. */
+const maxDepth = 3;
 
 /** The result of a call. Everything in it comes from the server, so it is framed and named as such. */
 export default function Result({
@@ -17,6 +24,7 @@ export default function Result({
   ms: number;
   outputSchema: unknown;
 }): ReactNode {
+  const [shown, setShown] = useState(maxBlocks);
   const isError = result['isError'] === true;
   const structured = result['structuredContent'];
   const blocks = [result['content'], result['contents'], result['messages']].flatMap((list) =>
@@ -28,15 +36,20 @@ export default function Result({
         From {workload}, {duration(ms)}
         {isError && <strong className="problem"> – the tool reported an error</strong>}
       </span>
-      {blocks.map((block, index) => (
+      {blocks.slice(0, shown).map((block, index) => (
         <Block key={index} block={asObject(block)} />
       ))}
+      {blocks.length > shown && (
+        <button type="button" onClick={() => setShown(shown + maxBlocks)}>
+          Show {Math.min(maxBlocks, blocks.length - shown)} of {blocks.length - shown} more items
+        </button>
+      )}
       {structured !== undefined && (
         <>
           <h4>Structured result</h4>
           <pre>
             <code>
-              <ForeignText>{JSON.stringify(structured, null, 2)}</ForeignText>
+              <ForeignText>{asJson(structured)}</ForeignText>
             </code>
           </pre>
           {outputSchema !== undefined && <StructuredCheck schema={outputSchema} value={structured} />}
@@ -47,7 +60,7 @@ export default function Result({
         <summary>JSON</summary>
         <pre>
           <code>
-            <ForeignText>{JSON.stringify(result, null, 2)}</ForeignText>
+            <ForeignText>{asJson(result)}</ForeignText>
           </code>
         </pre>
       </details>
@@ -78,25 +91,26 @@ function StructuredCheck({ schema, value }: { schema: unknown; value: unknown })
 }
 
 /** The pictures and sounds that are shown. They become data URLs, so that nothing is loaded from the network. */
-const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
+const pictures = /^image\/(png|jpe?g|gif|webp|avif|bmp|svg\+xml)$/;
 const sounds = /^audio\/(wav|mpeg|mp3|ogg|webm|aac|flac|mp4)$/;
-const isBase64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
+const isBase64 = /^[A-Za-z0-9+/\s]*(=\s*){0,2}$/; // never reads a character of a long text twice
 
-function Block({ block }: { block: Values }): ReactNode {
+function Block({ block, depth = 0 }: { block: Values; depth?: number }): ReactNode {
   const { type, text, data, mimeType, uri, name, description, resource, role, content, blob } = block;
-  if (role !== undefined && content !== undefined) {
+  if (depth < maxDepth && role !== undefined && content !== undefined) {
     return (
       <>
         <p className="quiet">
           <ForeignText>{asText(role)}</ForeignText>
         </p>
-        {(Array.isArray(content) ? content : [content]).map((part: unknown, index) => (
-          <Block key={index} block={asObject(part)} />
+        {(Array.isArray(content) ? content : [content]).slice(0, maxBlocks).map((part: unknown, index) => (
+          <Block key={index} block={asObject(part)} depth={depth + 1} />
         ))}
       </>
     );
   }
-  if (resource !== undefined) return <Block block={asObject(resource)} />;
+  if (depth < maxDepth && resource !== undefined)
+    return <Block block={asObject(resource)} depth={depth + 1} />;
   if (type === 'resource_link' && typeof uri === 'string') {
     return (
       <p>
@@ -110,7 +124,7 @@ function Block({ block }: { block: Values }): ReactNode {
       </p>
     );
   }
-  const media = typeof mimeType === 'string' ? mimeType : '';
+  const media = typeof mimeType === 'string' ? mimeType.toLowerCase() : '';
   const encoded = data ?? blob;
   if (typeof encoded === 'string' && isBase64.test(encoded)) {
     if (pictures.test(media))
@@ -140,7 +154,7 @@ function Block({ block }: { block: Values }): ReactNode {
   }
   return (
     <pre>
-      <ForeignText>{JSON.stringify(block, null, 2)}</ForeignText>
+      <ForeignText>{asJson(block)}</ForeignText>
     </pre>
   );
 }

@@ -1,31 +1,21 @@
-import { Suspense, lazy, useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, lazy, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedPrompt, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
-import {
-  McpError,
-  asObject,
-  asText,
-  callMcp,
-  mirroredHeaders,
-  requestHeaders,
-  withMeta,
-} from '../../api/mcp.ts';
-import type { InputRequest, Values } from '../../api/mcp.ts';
+import { asObject, asText, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
+import type { Values } from '../../api/mcp.ts';
 import { workloads } from '../../api/resources.ts';
 import { failureOf, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
-import { dateTime, duration } from '../../ui/format.ts';
 import { initialValue } from '../../ui/schema.ts';
 import { JsonField, SchemaForm, isWithoutMembers } from '../../ui/schema-form.tsx';
-import { Failure, Skeleton } from '../../ui/states.tsx';
+import { Skeleton } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import type { Problems } from '../../ui/validate.ts';
 import { missing } from '../../ui/missing.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
-import type { RecordedCall } from './history.ts';
-import { Table } from '../../ui/table/table.tsx';
+import { useQuestions } from './questions.ts';
 import { TextField } from '../../ui/fields.tsx';
 
 export type Item =
@@ -49,16 +39,13 @@ interface Running {
   logs: readonly string[];
 }
 
-interface Asked {
-  requests: readonly InputRequest[];
-  answer: (responses: Values | undefined) => void;
-}
-
 type Outcome =
   { result: Values; ms: number; args: unknown; started: number } | { failure: unknown; ms: number };
 
-// This code is loaded when a server has answered: with a result, with an app, or with a question.
+// This code is loaded when a server has answered: with a result, an error, an app, or a question.
 const Result = lazy(() => import('./result.tsx'));
+const CallFailure = lazy(() => import('./call-failure.tsx'));
+const CallHistory = lazy(() => import('./call-history.tsx'));
 const AppView = lazy(() => import('../app/app-view.tsx'));
 const InputDialog = lazy(() => import('./input-dialog.tsx'));
 
@@ -76,7 +63,7 @@ export function Tester({
   const schema = schemaOf(item);
   const [value, setValue] = useState<unknown>(() => initialValue(schema, schema) ?? {});
   const [running, setRunning] = useState<Running | undefined>();
-  const [asked, setAsked] = useState<Asked | undefined>();
+  const { asked, ask } = useQuestions();
   const [outcome, setOutcome] = useState<Outcome | undefined>();
   const [authorization, setAuthorization] = useState('');
   // A field is only missing once its user has left it empty, or has called the tool without it.
@@ -90,28 +77,13 @@ export function Tester({
 
   const target = { workload, ...(authorization === '' ? {} : { authorization: `Bearer ${authorization}` }) };
 
-  /** Shows the questions of a server in the course of a call. */
-  const askUser = (
-    requests: readonly InputRequest[],
-    signal: AbortSignal,
-    cancel: () => void,
-  ): Promise<Values> => {
-    const { promise, resolve, reject } = Promise.withResolvers<Values>();
-    setAsked({
-      requests,
-      answer(responses) {
-        setAsked(undefined);
-        if (responses !== undefined) return resolve(responses);
-        cancel();
-        reject(signal.reason);
-      },
-    });
-    return promise;
-  };
+  const leaving = useLeaving();
+  const current = useRef<AbortController>(undefined);
 
   const call = async (args: unknown): Promise<void> => {
-    const controller = new AbortController();
-    const { signal } = controller;
+    if (current.current !== undefined) return; // one call at a time, whose state is shown
+    const controller = (current.current = new AbortController());
+    const signal = AbortSignal.any([controller.signal, leaving()]);
     const started = performance.now();
     const { method, params } = requestOf(item, args);
     setOutcome(undefined);
@@ -139,13 +111,14 @@ export function Tester({
                   ],
                 },
             ),
-          onInput: (requests) => askUser(requests, signal, () => controller.abort()),
+          onInput: (requests) => ask(requests, signal, () => controller.abort()),
         },
       );
       ended = { result, args, started, ms: performance.now() - started };
     } catch (failure) {
       ended = { failure, ms: performance.now() - started };
     }
+    current.current = undefined;
     setRunning(undefined);
     setOutcome(ended);
     recordCall(workload, item.key, {
@@ -154,13 +127,14 @@ export function Tester({
       isOk: 'result' in ended && ended.result['isError'] !== true,
       ms: ended.ms,
     });
-    region.current?.focus();
+    // A user who has begun to write something else in the meantime stays there.
+    if (document.activeElement?.matches('input, select, textarea') !== true) region.current?.focus();
   };
 
   /** A request of an app, which the user has allowed. */
   const sendForApp = (method: string, params: Values, ended: AbortSignal): Promise<Values> => {
     const controller = new AbortController();
-    const signal = AbortSignal.any([ended, controller.signal]);
+    const signal = AbortSignal.any([ended, controller.signal, leaving()]);
     const called = method === 'tools/call' ? tools.find(({ name }) => name === params['name']) : undefined;
     const mirrored = mirroredHeaders(called?.input_schema, params['arguments']);
     return callMcp(
@@ -170,7 +144,7 @@ export function Tester({
         signal,
         onProgress: () => {},
         onLog: () => {},
-        onInput: (requests) => askUser(requests, signal, () => controller.abort()),
+        onInput: (requests) => ask(requests, signal, () => controller.abort()),
       },
     );
   };
@@ -274,7 +248,9 @@ export function Tester({
           </Suspense>
         )}
         {outcome !== undefined && 'failure' in outcome && (
-          <CallFailure failure={outcome.failure} ms={outcome.ms} />
+          <Suspense>
+            <CallFailure failure={outcome.failure} ms={outcome.ms} />
+          </Suspense>
         )}
       </div>
       {outcome !== undefined &&
@@ -288,21 +264,43 @@ export function Tester({
             onChange={setAuthorization}
           />
         )}
-      <CallHistory
-        calls={calls}
-        onReplay={(args) => {
-          setValue(args);
-          void call(args);
-        }}
-        onLoad={setValue}
-      />
+      {calls.length > 0 && (
+        <Suspense>
+          <CallHistory
+            calls={calls}
+            isBusy={running !== undefined}
+            onReplay={(args) => {
+              setValue(args);
+              void call(args);
+            }}
+            onLoad={setValue}
+          />
+        </Suspense>
+      )}
       {asked !== undefined && (
         <Suspense>
-          <InputDialog workload={workload} {...asked} />
+          <InputDialog key={asked.id} workload={workload} {...asked} />
         </Suspense>
       )}
     </section>
   );
+}
+
+/** Returns a signal that aborts when the user leaves: the component, or the page. */
+function useLeaving(): () => AbortSignal {
+  const left = useRef(new AbortController());
+  useEffect(() => {
+    const leave = (): void => {
+      left.current.abort();
+      left.current = new AbortController(); // the browser may show the page again
+    };
+    window.addEventListener('pagehide', leave);
+    return () => {
+      window.removeEventListener('pagehide', leave);
+      leave();
+    };
+  }, []);
+  return () => left.current.signal;
 }
 
 function ProblemList({ problems }: { problems: Problems }): ReactNode {
@@ -427,89 +425,5 @@ function Progress({ running: { progress, logs } }: { running: Running }): ReactN
         </pre>
       )}
     </div>
-  );
-}
-
-function CallFailure({ failure, ms }: { failure: unknown; ms: number }): ReactNode {
-  if (failure instanceof DOMException && failure.name === 'AbortError') {
-    return <p className="quiet">Canceled after {duration(ms)}.</p>;
-  }
-  if (failure instanceof McpError) {
-    return (
-      <div className="notice failure" role="alert">
-        <strong>The server answered with error {failure.code}</strong>
-        <p>
-          <ForeignText>{failure.message}</ForeignText>
-        </p>
-        {failure.data !== undefined && (
-          <pre>
-            <ForeignText>{JSON.stringify(failure.data, null, 2)}</ForeignText>
-          </pre>
-        )}
-      </div>
-    );
-  }
-  return <Failure failure={failureOf(failure)} title="The call failed" />;
-}
-
-function CallHistory({
-  calls,
-  onReplay,
-  onLoad,
-}: {
-  calls: readonly RecordedCall[];
-  onReplay: (args: unknown) => void;
-  onLoad: (args: unknown) => void;
-}): ReactNode {
-  if (calls.length === 0) return null;
-  return (
-    <details>
-      <summary>Calls in this tab ({calls.length})</summary>
-      <Table
-        label="Calls in this tab"
-        columns={[
-          { id: 'time', head: 'Time', width: 15, order: ({ at }) => at, cell: ({ at }) => dateTime(at) },
-          {
-            id: 'arguments',
-            head: 'Arguments',
-            width: 4,
-            grow: 1,
-            rank: 1,
-            cell: ({ args }) => <code>{JSON.stringify(args).slice(0, 200)}</code>,
-          },
-          {
-            id: 'result',
-            head: 'Result',
-            width: 4,
-            cell: ({ isOk }) => <span className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</span>,
-          },
-          {
-            id: 'duration',
-            head: 'Duration',
-            kind: 'number',
-            width: 5,
-            rank: 2,
-            order: ({ ms }) => ms,
-            cell: ({ ms }) => duration(ms),
-          },
-          {
-            id: 'actions',
-            head: 'Actions',
-            kind: 'actions',
-            width: 9,
-            cell: ({ args }) => (
-              <>
-                <Action onClick={() => onReplay(args)}>Replay</Action>
-                <button type="button" onClick={() => onLoad(args)}>
-                  Edit
-                </button>
-              </>
-            ),
-          },
-        ]}
-        rows={calls}
-        keyOf={({ at }) => String(at)}
-      />
-    </details>
   );
 }

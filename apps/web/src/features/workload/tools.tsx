@@ -7,7 +7,6 @@ import { client } from '../../api/client.ts';
 import { refresh } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { isActive } from '../../ui/actions.ts';
-import { Dialog } from '../../ui/dialog.tsx';
 import { ago, count } from '../../ui/format.ts';
 import { useQuery } from '../../ui/query.ts';
 import { Notice, Shown } from '../../ui/states.tsx';
@@ -19,8 +18,6 @@ import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { PendingChanges } from './pending-changes.tsx';
 import { Tester } from './tester.tsx';
 import type { Item } from './tester.tsx';
-import { changeTools, withShown } from './tool-changes.ts';
-import { RestartNote } from './restart-note.tsx';
 
 /** The tools, prompts, and resources of a server, and a form to call each. */
 export function Tools(): ReactNode {
@@ -264,6 +261,7 @@ function SkillFacts({ skill: { files, pin } }: { skill: ListedSkill }): ReactNod
 }
 
 const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
+const OfferDialog = lazy(() => import('./offer-dialog.tsx'));
 
 /** Renames a tool, or hides it from clients. */
 function ToolActions({
@@ -277,32 +275,15 @@ function ToolActions({
 }): ReactNode {
   const [open, setOpen] = useState<'rename' | 'offer' | undefined>();
   const offer = tool.is_shown ? 'Disable this tool' : 'Enable this tool';
-  const change = async (): Promise<void> => {
-    if (await changeTools(name, () => withShown(tools, new Map([[tool.name, !tool.is_shown]]))))
-      setOpen(undefined);
-  };
+  const close = (): void => setOpen(undefined);
   return (
     <div className="buttons">
       <Action onClick={() => setOpen('rename')}>Rename</Action>
       <Action onClick={() => setOpen('offer')}>{offer}</Action>
-      {open === 'rename' && (
-        <Suspense>
-          <RenameDialog name={name} tool={tool} onClose={() => setOpen(undefined)} />
-        </Suspense>
-      )}
-      {open === 'offer' && (
-        <Dialog title={offer} onClose={() => setOpen(undefined)}>
-          <RestartNote name={name} />
-          <div className="buttons">
-            <Action className="primary" onClick={() => void change()}>
-              Save and restart
-            </Action>
-            <button type="button" onClick={() => setOpen(undefined)}>
-              Cancel
-            </button>
-          </div>
-        </Dialog>
-      )}
+      <Suspense>
+        {open === 'rename' && <RenameDialog name={name} tool={tool} onClose={close} />}
+        {open === 'offer' && <OfferDialog title={offer} {...{ name, tool, tools }} onClose={close} />}
+      </Suspense>
     </div>
   );
 }

@@ -22,6 +22,8 @@ import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 /** The most calls that the page reads. */
 const maxRows = 1_000;
+/** The pause before the calls are read again that a stream has dropped. More of them may follow. */
+const listRestMs = 2_000;
 
 /** The calls of clients as they happen. */
 export function Traffic(): ReactNode {
@@ -95,11 +97,7 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
   const failure = useLiveTraffic(name, query, {
     isPaused,
     onList: (found) => setEntries(found.toReversed()),
-    onEntries: (found) =>
-      setEntries((current) => {
-        const known = new Set(current.slice(0, found.length + 50).map(({ id }) => id));
-        return [...found.filter(({ id }) => !known.has(id)).toReversed(), ...current].slice(0, maxRows);
-      }),
+    onEntries: (found) => setEntries((current) => merged(current, found)),
   });
   const show = (entry: TrafficEntry): void =>
     void attempt('Cannot read the call', async () =>
@@ -375,6 +373,8 @@ function useLiveTraffic(
   const isVisible = useVisible();
   const { connection } = useConnection();
   const [failure, setFailure] = useState<ThvError | undefined>();
+  /** How many streams have ended while the daemon responds. */
+  const [streams, setStreams] = useState(0);
   const take = useRef({ onList, onEntries });
   take.current = { onList, onEntries };
   const listed = useRef<CallQuery>({});
@@ -383,9 +383,37 @@ function useLiveTraffic(
     const controller = new AbortController();
     let waiting: TrafficEntry[] = [];
     let frame = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const { signal } = controller;
+    const { since, ...filters } = query;
+    const failed = (thrown: unknown, again: () => void): void => {
+      if (signal.aborted) return;
+      const found = failureOf(thrown);
+      // Without a connection, the banner says so.
+      if (found.kind === 'unavailable') again();
+      else setFailure(found);
+    };
+    const later = (run: () => void): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        run();
+      }, listRestMs);
+    };
+    const followAgain = (): void => later(() => setStreams((count) => count + 1));
+    const list = async (): Promise<TrafficEntry[]> => {
+      const time = since === undefined ? {} : { since };
+      const all = { params: { name }, query: { limit: maxRows, ...filters, ...time } };
+      return (await client.listTraffic(all, { signal })).entries;
+    };
+    // The stream is read in the meantime: what waits there would be dropped, and the list read once more.
+    const fillGap = (): void =>
+      later(() => {
+        list().then(
+          (found) => take.current.onEntries(found),
+          (thrown: unknown) => failed(thrown, fillGap),
+        );
+      });
     const follow = async (): Promise<void> => {
-      const { signal } = controller;
-      const { since, ...filters } = query;
       // A daemon with too many watchers still lists the calls.
       let refusal: ThvError | undefined;
       const events = isPaused
@@ -396,17 +424,12 @@ function useLiveTraffic(
               refusal = failureOf(thrown);
               return [];
             });
-      const time = since === undefined ? {} : { since };
-      const list = async (): Promise<void> => {
-        const all = { params: { name }, query: { limit: maxRows, ...filters, ...time } };
-        take.current.onList((await client.listTraffic(all, { signal })).entries);
-      };
       // Also calls that ended before the stream was open.
-      await list();
+      take.current.onList(await list());
       listed.current = query;
       setFailure(refusal);
       for await (const { event } of events) {
-        if (event.type === 'reset') await list();
+        if (event.type === 'reset') fillGap();
         if (event.type === 'recording') refresh(traffic(name).key);
         if (event.type !== 'entry') continue;
         waiting.push(event.entry);
@@ -415,17 +438,21 @@ function useLiveTraffic(
           take.current.onEntries(waiting.splice(0));
         });
       }
+      if (!signal.aborted && !isPaused && refusal === undefined) followAgain(); // the stream has ended
     };
-    follow().catch((thrown: unknown) => {
-      // Without a connection, the banner says so, and the calls are followed again later.
-      const failed = failureOf(thrown);
-      if (!controller.signal.aborted && failed.kind !== 'unavailable') setFailure(failed);
-    });
+    follow().catch((thrown: unknown) => failed(thrown, followAgain));
     return () => {
       controller.abort();
       cancelAnimationFrame(frame);
+      clearTimeout(timer);
       waiting = [];
     };
-  }, [name, query, isPaused, isVisible, connection]);
+  }, [name, query, isPaused, isVisible, connection, streams]);
   return failure;
+}
+
+/** The latest calls of both lists, the latest first. */
+function merged(current: readonly TrafficEntry[], found: readonly TrafficEntry[]): readonly TrafficEntry[] {
+  const known = new Map([...current, ...found].map((entry) => [entry.id, entry]));
+  return [...known.values()].toSorted((a, b) => b.id - a.id).slice(0, maxRows);
 }
