@@ -373,6 +373,52 @@ describe('an answer is understood', () => {
   });
 });
 
+describe('a legacy server is used though it', () => {
+  const says =
+    (status: number, body = '', type = 'application/json') =>
+    ({ response }: Exchange) =>
+      void response.writeHead(status, { 'content-type': type }).end(body);
+  const failure = '{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"Internal error"}}';
+
+  test.each<[string, (exchange: Exchange) => void]>([
+    ['fails at an unknown request', says(500, failure)],
+    ['fails with text', says(500, 'Internal Server Error', 'text/plain')],
+    ['does not implement it', says(501)],
+    ['forbids it', says(403, 'method not allowed', 'text/plain')],
+    ['accepts it, and says nothing', says(202)],
+    ['closes the connection', ({ request }) => void request.socket.destroy()],
+    ['does not answer it', () => {}],
+    [
+      'opens a stream without an answer',
+      ({ response }) =>
+        void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': a\n\n'),
+    ],
+  ])('%s', async (_what, refuse) => {
+    await using server = await openServer((exchange) => {
+      if (exchange.message.method !== 'server/discover') return false;
+      refuse(exchange);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test('sends a notification before each answer', async () => {
+    await using server = await openServer(({ message, response, answer }) => {
+      if (message.id === undefined) return false;
+      const notification = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: ${notification}\n\ndata: ${answer}\n\n`);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+});
+
 describe('a redirect', () => {
   const redirects: [string, number, (server: { port: number }) => string][] = [
     ['to the path with a slash', 307, () => '/mcp/'],
