@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy } from './testing/test-proxy.ts';
 
@@ -370,6 +371,69 @@ describe('an answer is understood', () => {
     const failure = await (await RawSession.open(proxy.url)).call('any').catch((error: unknown) => error);
 
     expect(String(failure)).toMatch(/returned status 200 with text\/html: <h1>Sign in\\u001b\[2J<\/h1>x+…$/);
+  });
+});
+
+describe('a compressed answer', () => {
+  const codings: [string, (bytes: string) => Buffer][] = [
+    ['gzip', gzipSync],
+    ['X-GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['UTF-8', Buffer.from],
+    ['identity', Buffer.from],
+  ];
+  /** Answers requests with a coding and a media type, and notifications with an empty body that is called compressed. */
+  const answers =
+    (coding: string, type: string, compressed: (answer: string) => Buffer): Manners =>
+    ({ request, response, message, answer }) => {
+      if (request.method !== 'POST') return false;
+      response.writeHead(message.id === undefined ? 202 : 200, {
+        'content-type': type,
+        'content-encoding': coding,
+      });
+      response.end(message.id === undefined ? undefined : compressed(answer));
+      return true;
+    };
+
+  test.each(codings)(
+    'with the coding %s is read, though nobody asked for compression',
+    async (coding, compress) => {
+      await using server = await openServer(answers(coding, 'application/json', compress));
+      await using proxy = await openBehind(server.url);
+
+      expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+    },
+  );
+
+  test.each(codings)('with the coding %s is read as an event', async (coding, compress) => {
+    await using server = await openServer(
+      answers(coding, 'text/event-stream', (answer) => compress(`data: ${answer}\n\n`)),
+    );
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test.each<[string, string, Buffer, string]>([
+    ['much larger than it arrives', 'gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'too large'],
+    ['damaged', 'gzip', gzipSync('{}').subarray(0, 12), 'damaged'],
+    ['not compressed', 'br', Buffer.from('{}'), 'damaged'],
+    ['compressed twice', 'gzip, gzip', gzipSync(gzipSync('{}')), 'unknown compression gzip, gzip'],
+  ])('that is %s costs its call only, and the error says why', async (_what, coding, bytes, reason) => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call' || message.params?.name !== 'bad') return false;
+      response.writeHead(200, { ...json, 'content-encoding': coding }).end(bytes);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    await expect(session.call('bad')).rejects.toThrow(reason);
+    expect(await session.call('any')).toBe('done');
+
+    expect(proxy.excesses).toEqual([]);
   });
 });
 
