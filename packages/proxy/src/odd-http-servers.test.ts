@@ -82,14 +82,18 @@ async function openServer(manners: Manners) {
   };
 }
 
-async function openBehind(url: string, transport: 'sse' | 'streamable-http' = 'streamable-http') {
+async function openBehind(
+  url: string,
+  transport: 'sse' | 'streamable-http' = 'streamable-http',
+  headers: Record<string, string> = {},
+) {
   const deviations: string[] = [];
   const test = await openTestProxy({
     transport,
     sessions: 'own',
     onTolerance: (deviation) => deviations.push(deviation),
   });
-  const remote = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
+  const remote = { kind: 'remote', url, headers: async () => headers, refused: async () => false } as const;
   await test.proxy.connect(
     { address: remote },
     () => Promise.reject(new Error('no other')),
@@ -492,6 +496,7 @@ describe('a redirect', () => {
     ['without a scheme', 307, ({ port }) => `//127.0.0.1:${port}/mcp/`],
     ['that names the machine in IPv6', 308, ({ port }) => `http://[::1]:${port}/mcp/`],
     ['behind a proxy that ends TLS', 307, ({ port }) => `https://127.0.0.1:${port}/mcp/`],
+    ['with 303', 303, () => '/mcp/'],
     ['with 302', 302, () => 'mcp/'],
     ['with 308 to another path', 308, ({ port }) => `http://127.0.0.1:${port}/v2/mcp`],
     ['that names the address that the server listens on', 307, ({ port }) => `http://0.0.0.0:${port}/mcp/`],
@@ -527,6 +532,19 @@ describe('a redirect', () => {
     expect(other.seen).toEqual([]);
   });
 
+  test('that is not followed is named in the error', async () => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response.writeHead(307, { location: 'https://other.example/mcp' }).end();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    const called = (await RawSession.open(proxy.url)).call('any');
+
+    await expect(called).rejects.toThrow('status 307, which leads to https://other.example/mcp');
+  });
+
   test('without end is given up', async () => {
     await using server = await openServer(({ message, request, response }) => {
       if (message.method !== 'tools/call') return false;
@@ -539,9 +557,148 @@ describe('a redirect', () => {
   });
 });
 
+describe('a notification', () => {
+  test.each<[string, Manners]>([
+    [
+      'with a stream that stays open',
+      ({ response }) =>
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': accepted\n\n'),
+    ],
+    ['with nothing', () => true],
+    [
+      'with an error',
+      ({ response }) => response.writeHead(400, json).end('{"error":"unknown"}') !== undefined,
+    ],
+  ])('that a server answers %s holds no call up', async (_what, reply) => {
+    await using server = await openServer((exchange) => {
+      const { request, message } = exchange;
+      return request.method === 'POST' && message.id === undefined && reply(exchange);
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+});
+
+describe('an answer on the stream of the session', () => {
+  /** A server that answers calls on that stream, after it has replied to the request in some way. */
+  async function openServerWithStream(reply: (response: ServerResponse) => void) {
+    let stream: ServerResponse | undefined;
+    const opened = Promise.withResolvers<void>();
+    const server = await openServer(({ request, response, message, answer }) => {
+      if (request.method === 'GET') {
+        stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+        stream.write(': open\n\n');
+        opened.resolve();
+        return true;
+      }
+      if (message.method !== 'tools/call') return false;
+      reply(response);
+      if (message.params?.name === 'lost') stream?.end();
+      else stream?.write(`data: ${answer}\n\n`);
+      return true;
+    });
+    return { ...server, opened: opened.promise };
+  }
+
+  const replies: [string, (response: ServerResponse) => void][] = [
+    ['nothing', (response) => response.writeHead(202).end()],
+    ['an empty stream', (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end()],
+  ];
+
+  test.each(replies)('is found after %s', async (_what, reply) => {
+    await using server = await openServerWithStream(reply);
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await server.opened;
+    await session.send('POST'); // behind the start of the stream
+
+    expect(await session.call('any')).toBe('done');
+    expect(await session.call('any')).toBe('done');
+  });
+
+  test.each(replies)('after %s is given up with the stream', async (_what, reply) => {
+    await using server = await openServerWithStream(reply);
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await server.opened;
+    await session.send('POST');
+
+    await expect(session.call('lost')).rejects.toThrow('gave no answer');
+  });
+});
+
+describe('cookies of a load balancer', () => {
+  /** A server behind one that sets the cookies, which calls must have. */
+  async function openBalanced(set: string[]) {
+    const got: (string | undefined)[] = [];
+    const server = await openServer(({ message, request, response }) => {
+      if (message.method === 'initialize') response.setHeader('set-cookie', set);
+      if (message.method === 'tools/call') got.push(request.headers.cookie);
+      return false;
+    });
+    return { ...server, got };
+  }
+
+  test.each<[string, string[], string | undefined]>([
+    ['are sent back', ['lb=a1==; Path=/; HttpOnly', 'other=b; SameSite=None; Secure'], 'lb=a1==; other=b'],
+    [
+      'are forgotten when the server says so',
+      ['lb=a', 'lb=; Max-Age=0', 'x=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
+      undefined,
+    ],
+    [
+      'are not sent back if they are not cookies',
+      ['lb', '=a', 'a b=c', 'a="b', `a=${'x'.repeat(5000)}`],
+      'a="b',
+    ],
+  ])('%s', async (_what, set, sent) => {
+    await using server = await openBalanced(set);
+    await using proxy = await openBehind(server.url);
+
+    await (await RawSession.open(proxy.url)).call('any');
+
+    expect(server.got).toEqual([sent]);
+  });
+
+  test('belong to one conversation', async () => {
+    let count = 0;
+    const got: [string | undefined, string | undefined][] = [];
+    await using server = await openServer(({ message, request, response, session }) => {
+      if (message.method === 'initialize') response.setHeader('set-cookie', `lb=c${++count}`);
+      if (message.method === 'tools/call') got.push([request.headers.cookie, session]);
+      return false;
+    });
+    await using proxy = await openBehind(server.url);
+    const [one, two] = [await RawSession.open(proxy.url), await RawSession.open(proxy.url)];
+
+    await one.call('any');
+    await two.call('any');
+
+    expect(got).toHaveLength(2);
+    for (const [cookie, session] of got) expect(cookie?.replace('lb=c', 's')).toBe(session);
+    expect(new Set(got.map(([cookie]) => cookie)).size).toBe(2);
+  });
+
+  test('give way to those that the user has configured', async () => {
+    await using server = await openBalanced(['lb=a']);
+    await using proxy = await openBehind(server.url, 'streamable-http', { Cookie: 'mine=1' });
+
+    await (await RawSession.open(proxy.url)).call('any');
+
+    expect(server.got).toEqual(['mine=1']);
+  });
+});
+
 describe('an endpoint of HTTP+SSE', () => {
   /** A server that names its endpoint in its own way. */
-  async function openSse(endpoint: (port: number) => string) {
+  async function openSse(
+    endpoint: (port: number) => string,
+    accept = (response: ServerResponse, tell: () => void): void => {
+      response.writeHead(202).end();
+      tell();
+    },
+  ) {
     let stream: ServerResponse | undefined;
     const server = await openServer(({ request, response, answer, message }) => {
       if (request.method === 'GET') {
@@ -550,8 +707,7 @@ describe('an endpoint of HTTP+SSE', () => {
         return true;
       }
       if (!request.url?.startsWith('/messages')) return false;
-      response.writeHead(202).end();
-      if (message.id !== undefined) stream?.write(`data: ${answer}\n\n`);
+      accept(response, () => message.id !== undefined && stream?.write(`data: ${answer}\n\n`));
       return true;
     });
     return { ...server, url: `http://127.0.0.1:${server.port}/sse` };
@@ -568,6 +724,16 @@ describe('an endpoint of HTTP+SSE', () => {
     ['its relative address', () => 'messages'],
   ])('that names %s is where the server is reached', async (_what, endpoint) => {
     await using server = await openSse(endpoint);
+    await using proxy = await openBehind(server.url, 'sse');
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test('that accepts messages only after their execution holds no message up', async () => {
+    await using server = await openSse(
+      () => '/messages',
+      (_response, tell) => tell(),
+    );
     await using proxy = await openBehind(server.url, 'sse');
 
     expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');

@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { Transform } from 'node:stream';
+import { errors } from 'undici';
 import type { Dispatcher } from 'undici';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
@@ -131,9 +132,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#decoder?.destroy();
+    if (this.#stream !== undefined) this.#stream.destroy(error);
+    // A message that was accepted is accepted, also if a proxy cuts off the words that say so.
+    else if (this.#statusCode === 202 && error instanceof errors.SocketError) return this.#end();
+    else this.#listener.failed(error);
     this.#forget();
-    if (this.#stream === undefined) this.#listener.failed(error);
-    else this.#stream.destroy(error);
   }
 
   /** Puts a decoder between the response and its reader if the server has compressed the response. */
