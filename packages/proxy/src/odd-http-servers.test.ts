@@ -385,8 +385,8 @@ describe('a compressed answer', () => {
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
-    ['UTF-8', Buffer.from],
-    ['identity', Buffer.from],
+    ['UTF-8', (bytes) => Buffer.from(bytes)],
+    ['identity', (bytes) => Buffer.from(bytes)],
   ];
   /** Answers requests with a coding and a media type, and notifications with an empty body that is called compressed. */
   const answers =

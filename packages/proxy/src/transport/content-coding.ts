@@ -12,7 +12,7 @@ import type { AnswerHeaders } from './answer.ts';
 
 interface Coding {
   open: () => Transform;
-  /** How much memory a decoder uses, apart from what it has decoded. */
+  /** The memory of a decoder, apart from its output. */
   windowBytes: number;
 }
 

@@ -36,7 +36,7 @@ interface Begun {
   /** Ends the stream of the session. */
   over: AbortController;
   stream: 'none' | 'opening' | 'open';
-  /** The requests that the server may answer on the stream, and what to do if the stream ends before. */
+  /** The requests that the server may answer on the stream, each with the action if the stream ends before. */
   readonly expected: Map<RequestId, () => void>;
 }
 

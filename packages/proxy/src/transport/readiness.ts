@@ -124,7 +124,7 @@ export async function generationOfRemote(
   signal: AbortSignal,
 ): Promise<ProtocolGeneration> {
   const { status, generation } = await askRemote(endpoint, transport, signal);
-  // Legacy servers refuse an unknown request in many ways, so only `initialize` shows what the status means.
+  // Legacy servers refuse an unknown request in many ways, so only `initialize` shows the meaning of the status.
   const isUnclear = [403, 404, 405].includes(status) || status >= 500;
   if (isUnclear && transport !== 'sse' && generation === 'legacy') {
     if ((await tryInitialize(endpoint, signal)).isAccepted) return generation;
@@ -203,7 +203,7 @@ function initializedIdentity(text: string): ServerIdentity | undefined {
   }
 }
 
-/** What the response to a request that changes nothing shows about a server. */
+/** The facts about a server in the response to a request that changes nothing. */
 interface Shown {
   status: number;
   /** The generation that the response indicates. */

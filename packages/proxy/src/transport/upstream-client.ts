@@ -264,8 +264,7 @@ function withoutCookie(
 ): Record<string, string> {
   if (headers['cookie'] === undefined) return headers;
   if (!Object.keys(credentials).some((name) => name.toLowerCase() === 'cookie')) return headers;
-  const { cookie, ...others } = headers;
-  return others;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'cookie'));
 }
 
 /** Ends a response whose body is not read. */
