@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy } from './testing/test-proxy.ts';
 
@@ -81,14 +82,18 @@ async function openServer(manners: Manners) {
   };
 }
 
-async function openBehind(url: string, transport: 'sse' | 'streamable-http' = 'streamable-http') {
+async function openBehind(
+  url: string,
+  transport: 'sse' | 'streamable-http' = 'streamable-http',
+  headers: Record<string, string> = {},
+) {
   const deviations: string[] = [];
   const test = await openTestProxy({
     transport,
     sessions: 'own',
     onTolerance: (deviation) => deviations.push(deviation),
   });
-  const remote = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
+  const remote = { kind: 'remote', url, headers: async () => headers, refused: async () => false } as const;
   await test.proxy.connect(
     { address: remote },
     () => Promise.reject(new Error('no other')),
@@ -373,6 +378,115 @@ describe('an answer is understood', () => {
   });
 });
 
+describe('a compressed answer', () => {
+  const codings: [string, (bytes: string) => Buffer][] = [
+    ['gzip', gzipSync],
+    ['X-GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['UTF-8', (bytes) => Buffer.from(bytes)],
+    ['identity', (bytes) => Buffer.from(bytes)],
+  ];
+  /** Answers requests with a coding and a media type, and notifications with an empty body that is called compressed. */
+  const answers =
+    (coding: string, type: string, compressed: (answer: string) => Buffer): Manners =>
+    ({ request, response, message, answer }) => {
+      if (request.method !== 'POST') return false;
+      response.writeHead(message.id === undefined ? 202 : 200, {
+        'content-type': type,
+        'content-encoding': coding,
+      });
+      response.end(message.id === undefined ? undefined : compressed(answer));
+      return true;
+    };
+
+  test.each(codings)(
+    'with the coding %s is read, though nobody asked for compression',
+    async (coding, compress) => {
+      await using server = await openServer(answers(coding, 'application/json', compress));
+      await using proxy = await openBehind(server.url);
+
+      expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+    },
+  );
+
+  test.each(codings)('with the coding %s is read as an event', async (coding, compress) => {
+    await using server = await openServer(
+      answers(coding, 'text/event-stream', (answer) => compress(`data: ${answer}\n\n`)),
+    );
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test.each<[string, string, Buffer, string]>([
+    ['much larger than it arrives', 'gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'too large'],
+    ['damaged', 'gzip', gzipSync('{}').subarray(0, 12), 'damaged'],
+    ['not compressed', 'br', Buffer.from('{}'), 'damaged'],
+    ['compressed twice', 'gzip, gzip', gzipSync(gzipSync('{}')), 'unknown compression gzip, gzip'],
+  ])('that is %s costs its call only, and the error says why', async (_what, coding, bytes, reason) => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call' || message.params?.name !== 'bad') return false;
+      response.writeHead(200, { ...json, 'content-encoding': coding }).end(bytes);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    await expect(session.call('bad')).rejects.toThrow(reason);
+    expect(await session.call('any')).toBe('done');
+
+    expect(proxy.excesses).toEqual([]);
+  });
+});
+
+describe('a legacy server is used though it', () => {
+  const says =
+    (status: number, body = '', type = 'application/json') =>
+    ({ response }: Exchange) =>
+      void response.writeHead(status, { 'content-type': type }).end(body);
+  const failure = '{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"Internal error"}}';
+
+  test.each<[string, (exchange: Exchange) => void]>([
+    ['fails at an unknown request', says(500, failure)],
+    ['fails with text', says(500, 'Internal Server Error', 'text/plain')],
+    ['does not implement it', says(501)],
+    ['forbids it', says(403, 'method not allowed', 'text/plain')],
+    ['accepts it, and says nothing', says(202)],
+    ['closes the connection', ({ request }) => void request.socket.destroy()],
+    ['does not answer it', () => {}],
+    [
+      'opens a stream without an answer',
+      ({ response }) =>
+        void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': a\n\n'),
+    ],
+  ])('%s', async (_what, refuse) => {
+    await using server = await openServer((exchange) => {
+      if (exchange.message.method !== 'server/discover') return false;
+      refuse(exchange);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test('sends a notification before each answer', async () => {
+    await using server = await openServer(({ message, response, answer }) => {
+      if (message.id === undefined) return false;
+      const notification = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: ${notification}\n\ndata: ${answer}\n\n`);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+});
+
 describe('a redirect', () => {
   const redirects: [string, number, (server: { port: number }) => string][] = [
     ['to the path with a slash', 307, () => '/mcp/'],
@@ -382,6 +496,7 @@ describe('a redirect', () => {
     ['without a scheme', 307, ({ port }) => `//127.0.0.1:${port}/mcp/`],
     ['that names the machine in IPv6', 308, ({ port }) => `http://[::1]:${port}/mcp/`],
     ['behind a proxy that ends TLS', 307, ({ port }) => `https://127.0.0.1:${port}/mcp/`],
+    ['with 303', 303, () => '/mcp/'],
     ['with 302', 302, () => 'mcp/'],
     ['with 308 to another path', 308, ({ port }) => `http://127.0.0.1:${port}/v2/mcp`],
     ['that names the address that the server listens on', 307, ({ port }) => `http://0.0.0.0:${port}/mcp/`],
@@ -417,6 +532,19 @@ describe('a redirect', () => {
     expect(other.seen).toEqual([]);
   });
 
+  test('that is not followed is named in the error', async () => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response.writeHead(307, { location: 'https://other.example/mcp' }).end();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    const called = (await RawSession.open(proxy.url)).call('any');
+
+    await expect(called).rejects.toThrow('status 307, which leads to https://other.example/mcp');
+  });
+
   test('without end is given up', async () => {
     await using server = await openServer(({ message, request, response }) => {
       if (message.method !== 'tools/call') return false;
@@ -429,9 +557,148 @@ describe('a redirect', () => {
   });
 });
 
+describe('a notification', () => {
+  test.each<[string, Manners]>([
+    [
+      'with a stream that stays open',
+      ({ response }) =>
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': accepted\n\n'),
+    ],
+    ['with nothing', () => true],
+    [
+      'with an error',
+      ({ response }) => response.writeHead(400, json).end('{"error":"unknown"}') !== undefined,
+    ],
+  ])('that a server answers %s holds no call up', async (_what, reply) => {
+    await using server = await openServer((exchange) => {
+      const { request, message } = exchange;
+      return request.method === 'POST' && message.id === undefined && reply(exchange);
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+});
+
+describe('an answer on the stream of the session', () => {
+  /** A server that answers calls on that stream, after it has replied to the request in some way. */
+  async function openServerWithStream(reply: (response: ServerResponse) => void) {
+    let stream: ServerResponse | undefined;
+    const opened = Promise.withResolvers<void>();
+    const server = await openServer(({ request, response, message, answer }) => {
+      if (request.method === 'GET') {
+        stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+        stream.write(': open\n\n');
+        opened.resolve();
+        return true;
+      }
+      if (message.method !== 'tools/call') return false;
+      reply(response);
+      if (message.params?.name === 'lost') stream?.end();
+      else stream?.write(`data: ${answer}\n\n`);
+      return true;
+    });
+    return { ...server, opened: opened.promise };
+  }
+
+  const replies: [string, (response: ServerResponse) => void][] = [
+    ['nothing', (response) => response.writeHead(202).end()],
+    ['an empty stream', (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end()],
+  ];
+
+  test.each(replies)('is found after %s', async (_what, reply) => {
+    await using server = await openServerWithStream(reply);
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await server.opened;
+    await session.send('POST'); // behind the start of the stream
+
+    expect(await session.call('any')).toBe('done');
+    expect(await session.call('any')).toBe('done');
+  });
+
+  test.each(replies)('after %s is given up with the stream', async (_what, reply) => {
+    await using server = await openServerWithStream(reply);
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await server.opened;
+    await session.send('POST');
+
+    await expect(session.call('lost')).rejects.toThrow('gave no answer');
+  });
+});
+
+describe('cookies of a load balancer', () => {
+  /** A server behind one that sets the cookies, which calls must have. */
+  async function openBalanced(set: string[]) {
+    const got: (string | undefined)[] = [];
+    const server = await openServer(({ message, request, response }) => {
+      if (message.method === 'initialize') response.setHeader('set-cookie', set);
+      if (message.method === 'tools/call') got.push(request.headers.cookie);
+      return false;
+    });
+    return { ...server, got };
+  }
+
+  test.each<[string, string[], string | undefined]>([
+    ['are sent back', ['lb=a1==; Path=/; HttpOnly', 'other=b; SameSite=None; Secure'], 'lb=a1==; other=b'],
+    [
+      'are forgotten when the server says so',
+      ['lb=a', 'lb=; Max-Age=0', 'x=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
+      undefined,
+    ],
+    [
+      'are not sent back if they are not cookies',
+      ['lb', '=a', 'a b=c', 'a="b', `a=${'x'.repeat(5000)}`],
+      'a="b',
+    ],
+  ])('%s', async (_what, set, sent) => {
+    await using server = await openBalanced(set);
+    await using proxy = await openBehind(server.url);
+
+    await (await RawSession.open(proxy.url)).call('any');
+
+    expect(server.got).toEqual([sent]);
+  });
+
+  test('belong to one conversation', async () => {
+    let count = 0;
+    const got: [string | undefined, string | undefined][] = [];
+    await using server = await openServer(({ message, request, response, session }) => {
+      if (message.method === 'initialize') response.setHeader('set-cookie', `lb=c${++count}`);
+      if (message.method === 'tools/call') got.push([request.headers.cookie, session]);
+      return false;
+    });
+    await using proxy = await openBehind(server.url);
+    const [one, two] = [await RawSession.open(proxy.url), await RawSession.open(proxy.url)];
+
+    await one.call('any');
+    await two.call('any');
+
+    expect(got).toHaveLength(2);
+    for (const [cookie, session] of got) expect(cookie?.replace('lb=c', 's')).toBe(session);
+    expect(new Set(got.map(([cookie]) => cookie)).size).toBe(2);
+  });
+
+  test('give way to those that the user has configured', async () => {
+    await using server = await openBalanced(['lb=a']);
+    await using proxy = await openBehind(server.url, 'streamable-http', { Cookie: 'mine=1' });
+
+    await (await RawSession.open(proxy.url)).call('any');
+
+    expect(server.got).toEqual(['mine=1']);
+  });
+});
+
 describe('an endpoint of HTTP+SSE', () => {
   /** A server that names its endpoint in its own way. */
-  async function openSse(endpoint: (port: number) => string) {
+  async function openSse(
+    endpoint: (port: number) => string,
+    accept = (response: ServerResponse, tell: () => void): void => {
+      response.writeHead(202).end();
+      tell();
+    },
+  ) {
     let stream: ServerResponse | undefined;
     const server = await openServer(({ request, response, answer, message }) => {
       if (request.method === 'GET') {
@@ -440,8 +707,7 @@ describe('an endpoint of HTTP+SSE', () => {
         return true;
       }
       if (!request.url?.startsWith('/messages')) return false;
-      response.writeHead(202).end();
-      if (message.id !== undefined) stream?.write(`data: ${answer}\n\n`);
+      accept(response, () => message.id !== undefined && stream?.write(`data: ${answer}\n\n`));
       return true;
     });
     return { ...server, url: `http://127.0.0.1:${server.port}/sse` };
@@ -458,6 +724,16 @@ describe('an endpoint of HTTP+SSE', () => {
     ['its relative address', () => 'messages'],
   ])('that names %s is where the server is reached', async (_what, endpoint) => {
     await using server = await openSse(endpoint);
+    await using proxy = await openBehind(server.url, 'sse');
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');
+  });
+
+  test('that accepts messages only after their execution holds no message up', async () => {
+    await using server = await openSse(
+      () => '/messages',
+      (_response, tell) => tell(),
+    );
     await using proxy = await openBehind(server.url, 'sse');
 
     expect(await (await RawSession.open(proxy.url)).call('any')).toBe('done');

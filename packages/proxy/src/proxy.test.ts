@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -476,3 +476,22 @@ async function openBefore(answer: RequestListener): Promise<AsyncDisposable & { 
   const everything = opened.move();
   return { url, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
+
+test('a client that offers HTTP/2 is answered over HTTP/1.1', async () => {
+  await using test = await openTestProxy();
+  await test.connect();
+  const headers = {
+    connection: 'Upgrade, HTTP2-Settings',
+    upgrade: 'h2c',
+    'http2-settings': 'AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA',
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const asked = httpRequest(`${test.url}/mcp`, { method: 'POST', headers });
+  asked.end('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}');
+
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+
+  expect(response.statusCode).toBe(200);
+  response.destroy();
+});

@@ -205,6 +205,8 @@ export class WorkloadProxy implements AsyncDisposable {
     const counted = { connections: clients, together: files.count(clients) };
     const connections = (this.#connections = { ...timeLimits, ...counted, ...options.connections });
     this.#server = createServer({
+      // Java clients offer HTTP/2 with every first request, and servers may ignore that (RFC 9110, section 7.8).
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() !== 'h2c',
       headersTimeout: connections.headersMs,
       requestTimeout: connections.requestMs,
       connectionsCheckingInterval: Math.min(connections.headersMs, connections.requestMs, checkingMs),

@@ -70,32 +70,62 @@ function typeNameOf(type: unknown): string {
 /** Returns the schema with a type, and without the forms of its other members that clients refuse. */
 function withObjectParts(schema: Record<string, unknown>, type: unknown): Record<string, unknown> {
   const { $schema } = schema;
+  const { properties, required } = propertiesAndRequired(schema);
   const parts: Record<string, unknown> = {
     type,
-    properties: propertiesOf(schema['properties']),
-    required: requiredOf(schema['required']),
+    properties,
+    required,
     $schema: typeof $schema === 'string' ? $schema : undefined,
   };
   const changed = Object.entries(parts).filter(([name, after]) => after !== schema[name]);
   return changed.length === 0 ? schema : withChanges(schema, new Map(changed));
 }
 
-/** A schema that is not an object is refused by clients, so `true` becomes the empty schema, which means the same. */
-function propertiesOf(properties: unknown): unknown {
-  if (!isObject(properties)) return undefined;
-  let areObjects = true;
-  for (const name in properties) if (!isObjectLike(properties[name])) areObjects = false;
-  if (areObjects) return properties;
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      isObjectLike(schema) ? schema : schema === false ? { not: {} } : {},
-    ]),
+interface Parts {
+  properties: unknown;
+  required: unknown;
+}
+
+/** Clients and models refuse properties whose schemas are not objects, so these are written in another way or left out. */
+function propertiesAndRequired(schema: Record<string, unknown>): Parts {
+  const { properties } = schema;
+  const required = requiredOf(schema['required']);
+  if (!isObject(properties)) return { properties: undefined, required };
+  let areFine = true;
+  for (const name in properties) if (!isFine(properties[name])) areFine = false;
+  return areFine ? { properties, required } : corrected(properties, required);
+}
+
+function corrected(properties: Record<string, unknown>, required: unknown): Parts {
+  const isOutside = isMisplaced(properties);
+  const names: string[] = isOutside ? (properties['required'] as string[]) : [];
+  const schemas = Object.entries(properties).filter(([name]) => !isOutside || name !== 'required');
+  const kept = schemas.map(([name, schema]) => {
+    if (isObject(schema) && typeof schema['required'] === 'boolean') {
+      if (schema['required']) names.push(name); // as in draft 3 of JSON Schema
+      return [name, withChanges(schema, new Map([['required', undefined]]))] as const;
+    }
+    return [name, isObject(schema) ? schema : schema === false ? { not: {} } : {}] as const;
+  });
+  const all: unknown[] = Array.isArray(required) ? required : [];
+  const added = [...new Set(names)].filter((name) => !all.includes(name));
+  return {
+    properties: Object.fromEntries(kept),
+    required: added.length === 0 ? required : [...all, ...added],
+  };
+}
+
+/** Whether the list of required properties stands among the properties instead of beside them. */
+function isMisplaced(properties: Record<string, unknown>): boolean {
+  const { required } = properties;
+  return (
+    Array.isArray(required) &&
+    required.every((name) => typeof name === 'string' && Object.hasOwn(properties, name))
   );
 }
 
-function isObjectLike(schema: unknown): boolean {
-  return typeof schema === 'object' && schema !== null;
+function isFine(schema: unknown): boolean {
+  return isObject(schema) && typeof schema['required'] !== 'boolean';
 }
 
 function requiredOf(required: unknown): unknown {

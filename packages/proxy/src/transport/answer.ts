@@ -1,9 +1,12 @@
 import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
+import type { Transform } from 'node:stream';
+import { errors } from 'undici';
 import type { Dispatcher } from 'undici';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
+import { decodedHeaders, decoderFor } from './content-coding.ts';
 import { eventStreamType, mediaTypeOf } from './media-type.ts';
 
 /** The headers of a response. A header that appears several times has several values. */
@@ -63,18 +66,23 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #method: string;
   readonly #aborter: Aborter;
   readonly #chunks: Chunks;
+  readonly #budget: ByteBudget;
   readonly #listener: AnswerListener;
   /** Prevents that the request is aborted. */
   #keep: (() => void) | undefined;
   #statusCode = 0;
   #headers: AnswerHeaders = {};
   #stream: Readable | undefined;
+  /** Absent if the response is not compressed. */
+  #decoder: Transform | undefined;
+  /** Whether the whole response has arrived. */
   #isOver = false;
 
   constructor(method: string, { aborter, budget }: AnswerOptions, listener: AnswerListener) {
     this.#method = method;
     this.#aborter = aborter;
     this.#chunks = new Chunks(budget);
+    this.#budget = budget;
     this.#listener = listener;
   }
 
@@ -89,32 +97,74 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   ): void {
     this.#statusCode = statusCode;
     this.#headers = headers;
+    if (headers['content-encoding'] !== undefined) {
+      try {
+        this.#decode(controller);
+      } catch (error) {
+        return controller.abort(error as Error); // `decoderFor` throws nothing else
+      }
+    }
     const isEvents = statusCode < 300 && mediaTypeOf(headers) === eventStreamType;
     // Only streams use GET, whatever their media type.
     if (!isEvents && !(statusCode === 200 && this.#method === 'GET')) return;
     const body = new Readable({
-      read: () => controller.resume(),
+      read: () => (this.#decoder ?? controller).resume(),
       destroy: (error, done) => {
+        this.#decoder?.destroy();
         if (!this.#isOver) controller.abort(error ?? new Error('the answer has no reader'));
         done(error);
       },
     });
     this.#stream = body;
-    this.#listener.answered({ statusCode, headers, body });
+    this.#listener.answered({ statusCode, headers: this.#headers, body });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#stream !== undefined) {
-      if (!this.#stream.destroyed && !this.#stream.push(chunk)) controller.pause();
-      return;
-    }
-    const excess = this.#chunks.add(chunk);
-    if (excess === 'too large') controller.abort(new Error('the server sends a message that is too large'));
-    else if (excess === 'no room') controller.abort(new ExceededBudget());
+    if (this.#decoder === undefined) this.#add(controller, controller, chunk);
+    else if (!this.#decoder.write(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
     this.#isOver = true;
+    if (this.#decoder === undefined) this.#end();
+    else this.#decoder.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#decoder?.destroy();
+    if (this.#stream !== undefined) this.#stream.destroy(error);
+    // A message that was accepted is accepted, also if a proxy cuts off the words that say so.
+    else if (this.#statusCode === 202 && error instanceof errors.SocketError) return this.#end();
+    else this.#listener.failed(error);
+    this.#forget();
+  }
+
+  /** Puts a decoder between the response and its reader if the server has compressed the response. */
+  #decode(controller: Dispatcher.DispatchController): void {
+    const decoder = decoderFor(this.#headers, this.#budget);
+    if (decoder === undefined) return;
+    this.#decoder = decoder;
+    this.#headers = decodedHeaders(this.#headers);
+    decoder.on('data', (chunk: Buffer) => this.#add(controller, decoder, chunk));
+    decoder.on('drain', () => controller.resume());
+    decoder.on('end', () => this.#end());
+    decoder.on('error', (cause) =>
+      this.#abort(controller, new Error('the compressed response of the server is damaged', { cause })),
+    );
+  }
+
+  #add(controller: Dispatcher.DispatchController, source: { pause(): void }, chunk: Buffer): void {
+    if (this.#stream !== undefined) {
+      if (!this.#stream.destroyed && !this.#stream.push(chunk)) source.pause();
+      return;
+    }
+    const excess = this.#chunks.add(chunk);
+    if (excess === 'too large')
+      this.#abort(controller, new Error('the server sends a message that is too large'));
+    else if (excess === 'no room') this.#abort(controller, new ExceededBudget());
+  }
+
+  #end(): void {
     const body = this.#chunks.joined();
     this.#forget();
     if (this.#stream !== undefined) {
@@ -124,10 +174,10 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#listener.answered({ statusCode: this.#statusCode, headers: this.#headers, body: textOf(body) });
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#forget();
-    if (this.#stream === undefined) this.#listener.failed(error);
-    else this.#stream.destroy(error);
+  /** A response that has arrived cannot be aborted any more, but its decoder may still run. */
+  #abort(controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) this.onResponseError(controller, error);
+    else controller.abort(error);
   }
 
   /** What can abort may outlive many requests. */

@@ -5,6 +5,7 @@ import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Answer, AnswerHeaders } from './answer.ts';
 import { readEvents } from './events.ts';
+import { eventStreamType, mediaTypeOf } from './media-type.ts';
 import { isAnswer, readAll, readBody, requestIdOf } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import { sessionState } from './session-end.ts';
@@ -13,6 +14,9 @@ import type { EarlierSession, TransportListener } from './transport.ts';
 /** How long to wait before a stream that has ended is opened again. */
 export const firstRetryMs = 500;
 export const maxRetryMs = 30_000;
+
+/** How many answers are expected on the stream of a session at once. */
+const maxExpected = 1000;
 
 export interface HttpSessionOptions {
   input: WorkloadInput;
@@ -31,6 +35,13 @@ interface Begun {
   greeting: Message;
   /** Ends the stream of the session. */
   over: AbortController;
+  stream: 'none' | 'opening' | 'open';
+  /** The requests that the server may answer on the stream, each with the action if the stream ends before. */
+  readonly expected: Map<RequestId, () => void>;
+}
+
+function begun(id: string | undefined, greeting: Message): Begun {
+  return { id, greeting, over: new AbortController(), stream: 'none', expected: new Map() };
 }
 
 /** The session with a legacy server: its stream, and another session if the server has forgotten this one. */
@@ -60,13 +71,13 @@ export class HttpSession {
 
   /** Continues a session of an earlier connection. */
   resume({ id, greeting }: EarlierSession): void {
-    this.#current = { id, greeting, over: new AbortController() };
+    this.#current = begun(id, greeting);
   }
 
   /** Takes the answer to `initialize`. */
   begin(greeting: Message, headers: AnswerHeaders): void {
     const id = headers['mcp-session-id'];
-    this.#current = { id: typeof id === 'string' ? id : undefined, greeting, over: new AbortController() };
+    this.#current = begun(typeof id === 'string' ? id : undefined, greeting);
   }
 
   /**
@@ -106,6 +117,19 @@ export class HttpSession {
   }
 
   /**
+   * Expects the answer to a request on the stream of the session, where some servers send all answers. `fail` is called if
+   * the stream ends before. Returns false if no stream is open. A server that has accepted the request (`isAccepted`) keeps the
+   * answer until the stream opens.
+   */
+  expect(id: RequestId, { isAccepted, fail }: { isAccepted: boolean; fail: () => void }): boolean {
+    const session = this.#current;
+    const isPossible = session?.stream === 'open' || (isAccepted && session?.stream === 'opening');
+    if (session === undefined || !isPossible || session.expected.size >= maxExpected) return false;
+    session.expected.set(id, fail);
+    return true;
+  }
+
+  /**
    * Keeps the stream open on which a legacy server sends messages that belong to no request, if the server has such a
    * stream.
    */
@@ -118,19 +142,32 @@ export class HttpSession {
     for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
       const resumed: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
       try {
-        const { body } = await openStream({ accept: 'text/event-stream', ...resumed }, signal);
+        session.stream = 'opening';
+        const { headers, body } = await openStream({ accept: 'text/event-stream', ...resumed }, signal);
         if (typeof body === 'string') return; // 405: the server has no such stream
+        session.stream = 'open';
+        let isStream = mediaTypeOf(headers) === eventStreamType;
         for await (const event of readEvents(body, input)) {
+          isStream = true;
           retryMs = firstRetryMs;
           lastId = event.id ?? lastId;
+          if (session.expected.size > 0) this.#settle(session, event.data);
           if (event.data !== '') listener()?.message(event.data);
         }
+        if (!isStream) return; // such as a page for people
       } catch (error) {
         if (error instanceof ExceededBudget) return listener()?.exceeded(error.message);
         // The stream is reopened, and the event ID requests the missed events.
+      } finally {
+        endStream(session);
       }
       await delay(retryMs, undefined, { signal });
     }
+  }
+
+  #settle({ expected }: Begun, data: string): void {
+    for (const said of readAll(data, this.#tolerate))
+      for (const id of expected.keys()) if (isAnswer(said, id)) expected.delete(id);
   }
 
   /** Whether the server refuses a harmless request in a session too. */
@@ -183,4 +220,11 @@ export class HttpSession {
     }
     return undefined;
   }
+}
+
+function endStream(session: Begun): void {
+  session.stream = 'none';
+  const expected = [...session.expected.values()];
+  session.expected.clear();
+  for (const fail of expected) fail();
 }

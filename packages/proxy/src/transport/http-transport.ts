@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
 import { encoded, nameParameter } from '../protocol/header-values.ts';
@@ -12,9 +13,10 @@ import { modernVersion } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
+import { Cookies } from './cookies.ts';
 import { HttpSession, firstRetryMs, maxRetryMs } from './http-session.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { describeBody, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
+import { describeAnswer, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { EarlierSession, Transport, TransportListener } from './transport.ts';
@@ -31,6 +33,9 @@ export interface HttpTransportOptions {
 /** How often a stream is resumed before its answer is given up. */
 const maxResumptions = 20;
 
+/** How long a server may leave a notification without a response before the next message is sent. */
+const acceptMs = 3_000;
+
 /** Reaches a server over streamable HTTP, of either generation: every message is a POST. */
 export class HttpTransport implements Transport {
   /** Each message has its own HTTP request, so no message waits here. */
@@ -44,6 +49,7 @@ export class HttpTransport implements Transport {
   #version: string | undefined;
   readonly #session: HttpSession;
   readonly #tolerate: OnTolerance = (tolerance) => this.#options.endpoint.input.tolerate(tolerance);
+  readonly #cookies = new Cookies();
   /** A legacy server must get `notifications/initialized` before anything else. */
   #initialized: Promise<void> | undefined;
 
@@ -86,10 +92,16 @@ export class HttpTransport implements Transport {
         if (sent.value.id === requestId) post.abort(new Error('cancelled'));
       return;
     }
-    const sent = this.#post(message).catch((error: unknown) => this.#failed(message, messageOf(error)));
+    const accepted = Promise.withResolvers<void>();
+    this.#post(message, { accepted: accepted.resolve })
+      .catch((error: unknown) => this.#failed(message, messageOf(error)))
+      .finally(accepted.resolve)
+      .catch(raiseFault);
     if (method !== 'notifications/initialized') return;
-    this.#initialized = sent;
-    void sent.then(() => this.#session.listen()).catch(() => {});
+    // Some servers keep the response open as a stream, or never respond.
+    const silence = delay(acceptMs, undefined, { signal: this.#over.signal, ref: false });
+    this.#initialized = Promise.race([accepted.promise, silence]).catch(() => {});
+    void this.#initialized.then(() => this.#session.listen()).catch(() => {});
   }
 
   async close({ keepsSession = false }: { keepsSession?: boolean } = {}): Promise<void> {
@@ -103,7 +115,8 @@ export class HttpTransport implements Transport {
     await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // the server may be gone
   }
 
-  async #post(message: Message, isRepeated = false): Promise<void> {
+  /** `accepted` is called as soon as the server begins to respond. */
+  async #post(message: Message, { accepted, isRepeated = false }: PostOptions): Promise<void> {
     const over = new AbortController();
     const { signal } = over;
     this.#posts.set(message, over);
@@ -112,9 +125,11 @@ export class HttpTransport implements Transport {
     try {
       if (message.value.method !== 'notifications/initialized') await this.#initialized;
       const answer = await this.#send(message, signal);
+      accepted();
       if ((await this.#receive(message, answer, signal)) !== 'session ended') return;
       // The server has not executed the request, so it can be repeated once in a new session.
-      if (!isRepeated && (await this.#session.renew(session))) return await this.#post(message, true);
+      if (!isRepeated && (await this.#session.renew(session)))
+        return await this.#post(message, { accepted, isRepeated: true });
       this.#listener?.closed('the server ended the session');
     } catch (error) {
       if (error instanceof ExceededBudget) this.#listener?.exceeded(error.message);
@@ -148,7 +163,10 @@ export class HttpTransport implements Transport {
       return 'session ended';
     for (const other of said.others) this.#hear(other, id);
     if (said.answer === undefined) {
-      this.#failed(message, describeBody(statusCode, mediaTypeOf(headers), body));
+      const why = describeAnswer(answer, body);
+      const fail = (): void => this.#failed(message, why);
+      const mayFollow = statusCode === 202 && body.trim() === '';
+      if (!mayFollow || !this.#session.expect(id, { isAccepted: true, fail })) fail();
       return undefined;
     }
     if (!mediaTypeOf(headers).endsWith('json')) this.#tolerate('mediaType');
@@ -192,7 +210,10 @@ export class HttpTransport implements Transport {
       if (typeof response.body === 'string') break;
       body = response.body;
     }
-    this.#failed(message, 'its stream ended before the answer');
+    if (id === undefined) return undefined;
+    const why = 'its stream ended before the answer';
+    const fail = (): void => this.#failed(message, why);
+    if (this.#isModern || !this.#session.expect(id, { isAccepted: false, fail })) fail();
     return undefined;
   }
 
@@ -204,12 +225,14 @@ export class HttpTransport implements Transport {
       ...(this.#session.id === undefined ? {} : { 'mcp-session-id': this.#session.id }),
       ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
     };
-    return this.#options.endpoint.request({
+    const answer = await this.#options.endpoint.request({
       method,
       body,
       signal,
-      headers: { ...headers, ...described },
+      headers: { ...headers, ...described, ...this.#cookies.headers },
     });
+    this.#cookies.take(answer.headers);
+    return answer;
   }
 
   /** Returns the headers that repeat parts of a modern message (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
@@ -253,3 +276,8 @@ export class HttpTransport implements Transport {
 }
 
 type Received = 'session ended' | undefined;
+
+interface PostOptions {
+  accepted: () => void;
+  isRepeated?: boolean;
+}

@@ -59,6 +59,32 @@ test('a legacy server that answers only initialize is ready', async () => {
   expect(found).toEqual({ generation: 'legacy' });
 });
 
+test.each<[string, (asked: Asked) => void]>([
+  ['fails at', ({ answer }) => answer(500, { error: { code: -32603, message: 'Internal error' } })],
+  ['closes the connection at', ({ request }) => void request.socket.destroy()],
+])('a legacy server that %s server/discover is ready', async (_what, refuse) => {
+  const { found } = await examine((asked) =>
+    asked.method === 'initialize' ? asked.answer(200, { result: identity }) : refuse(asked),
+  );
+
+  expect(found).toEqual({ generation: 'legacy' });
+});
+
+test('a server is known by its answer, not by the notification before it', async () => {
+  const { found } = await examine(({ method, answer }) => {
+    const isModern = method === 'server/discover';
+    const result = isModern ? { supportedVersions: ['2026-07-28'], capabilities: {} } : identity;
+    const notification = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
+    const events = [notification, JSON.stringify({ jsonrpc: '2.0', id: 0, result })];
+    answer(200, events.map((event) => `data: ${event}\n\n`).join(''), {
+      'content-type': 'text/event-stream',
+      'mcp-session-id': 's',
+    });
+  });
+
+  expect(found).toEqual({ generation: 'modern', legacy: identity });
+});
+
 test('a server is ready as soon as it answers as an MCP server, and not before', async () => {
   let asked = 0;
   const { found } = await examine(({ answer }) =>

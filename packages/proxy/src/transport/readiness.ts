@@ -20,6 +20,9 @@ const retryMs = 50;
 /** How long a server may answer with something else than MCP. Some listen before they know all their paths. */
 const otherAnswersMs = 5_000;
 
+/** How long a server may not answer `server/discover` before it is asked to begin a session too. */
+const silentMs = 3_000;
+
 /** The transports of servers that speak HTTP. */
 export type HttpTransportKind = 'sse' | 'streamable-http';
 
@@ -68,11 +71,7 @@ async function waitUntilAnswering(
       if (accepted !== undefined) return accepted;
       if (isMcp) return await examined(endpoint, generation, signal);
       // Some legacy servers answer only `initialize` as the protocol wants.
-      if (
-        status < 500 &&
-        transport !== 'sse' &&
-        (await tryInitialize(endpoint, signal)).identity !== undefined
-      )
+      if (transport !== 'sse' && (await tryInitialize(endpoint, signal)).identity !== undefined)
         return { generation: 'legacy' };
       strangeSinceMs ??= performance.now();
       if (status < 500 && performance.now() - strangeSinceMs > otherAnswersMs) throw notMcp(endpoint, status);
@@ -125,6 +124,11 @@ export async function generationOfRemote(
   signal: AbortSignal,
 ): Promise<ProtocolGeneration> {
   const { status, generation } = await askRemote(endpoint, transport, signal);
+  // Legacy servers refuse an unknown request in many ways, so only `initialize` shows the meaning of the status.
+  const isUnclear = [403, 404, 405].includes(status) || status >= 500;
+  if (isUnclear && transport !== 'sse' && generation === 'legacy') {
+    if ((await tryInitialize(endpoint, signal)).isAccepted) return generation;
+  }
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} refused access with status ${status}`, {
       hint: 'run thv run or thv restart to sign in for a workload. Otherwise check the headers',
@@ -133,11 +137,7 @@ export async function generationOfRemote(
   if (status >= 500 || (transport === 'sse' && status !== 200)) {
     throw unavailable(`${endpoint.origin} returned status ${status}`);
   }
-  if (
-    (status === 404 || status === 405) &&
-    generation === 'legacy' &&
-    !(await tryInitialize(endpoint, signal)).isAccepted
-  ) {
+  if ((status === 404 || status === 405) && generation === 'legacy') {
     throw unavailable(`no MCP endpoint found at ${endpoint.origin}${endpoint.path}`, {
       hint: 'check the URL. A server that uses HTTP+SSE needs --transport sse',
     });
@@ -203,15 +203,52 @@ function initializedIdentity(text: string): ServerIdentity | undefined {
   }
 }
 
+/** The facts about a server in the response to a request that changes nothing. */
+interface Shown {
+  status: number;
+  /** The generation that the response indicates. */
+  generation: ProtocolGeneration;
+  isMcp: boolean;
+}
+
 /**
- * Sends a request that changes nothing in the server. Returns the status and the generation that the response
- * indicates.
+ * Sends a request that changes nothing in the server. Some legacy servers do not answer the unknown request, or close the
+ * connection, so they are asked to begin a session too (MCP 2026-07-28, Versioning, Backward Compatibility).
  */
 export async function ask(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<{ status: number; generation: ProtocolGeneration; isMcp: boolean }> {
+): Promise<Shown> {
+  if (transport === 'sse') return askOnce(endpoint, transport, signal);
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const asked = askOnce(endpoint, transport, either);
+  const silence = delay(silentMs, undefined, { signal: either });
+  try {
+    const first = await Promise.race([asked, silence]).catch((error: unknown) => {
+      if (!isClosed(error)) throw error;
+      return undefined;
+    });
+    if (first !== undefined) return first;
+    return await Promise.any([asked, legacyShown(endpoint, either)]).catch(() => asked);
+  } finally {
+    over.abort(new Error('it was answered'));
+    for (const aborted of [asked, silence]) aborted.catch(() => {});
+  }
+}
+
+async function legacyShown(endpoint: UpstreamClient, signal: AbortSignal): Promise<Shown> {
+  const { identity } = await tryInitialize(endpoint, signal);
+  if (identity === undefined) throw new Error('the server does not begin a session');
+  return { status: 200, generation: 'legacy', isMcp: true };
+}
+
+async function askOnce(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
+  signal: AbortSignal,
+): Promise<Shown> {
   // Ends the request after the answer, because an event stream has no end.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
@@ -233,8 +270,21 @@ export async function ask(
 /** Returns the JSON of a response, which may be an event. */
 async function readAnswer({ body }: Answer, { input }: UpstreamClient): Promise<string> {
   if (typeof body === 'string') return body;
-  for await (const { data } of readEvents(body, input)) if (data !== '') return data;
-  return '';
+  let last = '';
+  for await (const { data } of readEvents(body, input)) {
+    if (data !== '') last = data;
+    if (isResponse(last)) break; // notifications may come first
+  }
+  return last;
+}
+
+function isResponse(text: string): boolean {
+  try {
+    const { result, error } = JSON.parse(text) as { [key: string]: unknown };
+    return result !== undefined || error !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Legacy servers refuse the unknown request in many ways, but as JSON-RPC. */
@@ -256,7 +306,13 @@ function asksForSession(answer: { statusCode: number; text: string }): boolean {
 
 function isNotListening(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
-  return ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '');
+  return isClosed(error) || code === 'ECONNREFUSED' || code === 'ENOENT';
+}
+
+/** Whether the server accepted the connection and closed it without an answer. */
+function isClosed(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '');
 }
 
 type Question = Omit<UpstreamRequest, 'signal'>;

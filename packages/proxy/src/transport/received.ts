@@ -4,6 +4,8 @@ import { isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import type { Tolerance } from '../jsonrpc/tolerances.ts';
+import type { Answer } from './answer.ts';
+import { mediaTypeOf } from './media-type.ts';
 
 export type RequestId = string | number;
 
@@ -79,7 +81,12 @@ function anonymous(text: string, id: RequestId): string | undefined {
 const maxShown = 200;
 
 /** Describes a response without an answer, for an error. */
-export function describeBody(statusCode: number, mediaType: string, text: string): string {
+export function describeAnswer({ statusCode, headers }: Answer, text: string): string {
+  const { location } = headers;
+  const isRedirect = statusCode >= 300 && statusCode < 400 && typeof location === 'string';
+  if (isRedirect)
+    return `the server returned status ${statusCode}, which leads to ${escaped(location.slice(0, maxShown))}`;
+  const mediaType = mediaTypeOf(headers);
   const type = mediaType === '' || mediaType === 'application/json' ? '' : ` with ${escaped(mediaType)}`;
   const said = text.trim();
   const shown = said.length > maxShown ? `${said.slice(0, maxShown)}…` : said;

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { raiseFault } from '@toolhive/contract/fault';
 import { messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { ExceededBudget } from '../input/byte-budget.ts';
@@ -5,12 +7,15 @@ import { errorCodes, errorMessage, noAnswer } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { escaped } from '@toolhive/contract/printable';
 import { ownPath } from './own-address.ts';
-import { mediaTypeOf } from './media-type.ts';
-import { describeBody } from './received.ts';
+import { Cookies } from './cookies.ts';
+import { describeAnswer } from './received.ts';
 import { sessionState } from './session-end.ts';
 import { readEvents } from './events.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
+
+/** How long a message waits for the response to the one before. */
+const acceptMs = 1_000;
 
 /**
  * Reaches a server over HTTP+SSE (MCP 2024-11-05, Transports): the server sends on one stream and receives POST
@@ -25,6 +30,7 @@ export class SseTransport implements Transport {
   #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
   readonly #sent = new SerialQueue();
+  readonly #cookies = new Cookies();
   /** The server has accepted a message. */
   #hasWorked = false;
 
@@ -47,9 +53,7 @@ export class SseTransport implements Transport {
   agree(): void {}
 
   send(message: Message): void {
-    this.#sent
-      .run(() => this.#post(message.text))
-      .catch((error: unknown) => this.#failed(message, messageOf(error)));
+    this.#sent.run(() => this.#postInOrder(message)).catch(raiseFault);
   }
 
   async close(): Promise<void> {
@@ -58,11 +62,12 @@ export class SseTransport implements Transport {
   }
 
   async #listen(): Promise<void> {
-    const { statusCode, body } = await this.#endpoint.request({
+    const { statusCode, headers, body } = await this.#endpoint.request({
       method: 'GET',
       headers: { accept: 'text/event-stream' },
       signal: this.#over.signal,
     });
+    this.#cookies.take(headers);
     if (typeof body === 'string') throw new Error(`the server returned status ${statusCode}`);
     for await (const { event, data } of readEvents(body, this.#endpoint.input)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
@@ -84,21 +89,36 @@ export class SseTransport implements Transport {
     return own;
   }
 
+  /**
+   * Sends a message, and returns when the server has accepted it. Some servers do so only after they have answered on the
+   * stream, and meanwhile wait for other messages, so the next one is not held up for long.
+   */
+  async #postInOrder(message: Message): Promise<void> {
+    const over = new AbortController();
+    const posted = this.#post(message.text)
+      .catch((error: unknown) => this.#failed(message, messageOf(error)))
+      .finally(() => over.abort());
+    const signal = AbortSignal.any([over.signal, this.#over.signal]);
+    await Promise.race([posted, delay(acceptMs, undefined, { signal }).catch(() => {})]);
+  }
+
   async #post(text: string): Promise<void> {
-    const { statusCode, headers, body } = await this.#endpoint.request({
+    const answer = await this.#endpoint.request({
       method: 'POST',
       path: await this.#path.promise,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...this.#cookies.headers },
       body: text,
       signal: this.#over.signal,
     });
+    const { statusCode, body } = answer;
+    this.#cookies.take(answer.headers);
     if (typeof body !== 'string') {
       body.destroy(); // the answer comes on the other stream
     } else if (statusCode < 300) {
       this.#hasWorked = true;
     } else if (this.#hasWorked && sessionState({ statusCode, text: body }, false) === 'ended') {
       this.#end('the server ended the session'); // the next message opens another stream, with another session
-    } else throw new Error(describeBody(statusCode, mediaTypeOf(headers), body));
+    } else throw new Error(describeAnswer(answer, body));
   }
 
   #failed({ kind, value }: Message, why: string): void {

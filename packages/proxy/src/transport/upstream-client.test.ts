@@ -54,3 +54,19 @@ test.each([
   expect(server.sent).toEqual(status === 200 ? tokens : ['one', 'other']);
   expect(refusals).toBe(1);
 });
+
+test('a message that was accepted is accepted, though the words that say so are cut off', async () => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(202, { 'content-length': '8' }).write('Acc', () => request.socket.destroySoon());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  await using client = new UpstreamClient({ kind: 'tcp', host: '127.0.0.1', port }, '/messages');
+  const { signal } = new AbortController();
+
+  const answer = await client.request({ method: 'POST', headers: {}, body: '{}', signal });
+
+  expect(answer).toMatchObject({ statusCode: 202, body: 'Acc' });
+  server.close();
+});

@@ -113,7 +113,7 @@ export interface UpstreamClientOptions {
 /** How many redirects of one request are followed. */
 const maxRedirects = 3;
 /** Redirects that keep the method. Servers also send the older ones for an address with or without a slash. */
-const redirects: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Sends requests to one HTTP server with the server's credentials and without client headers. Follows redirects on the same
@@ -243,7 +243,11 @@ export class UpstreamClient implements AsyncDisposable {
       origin: this.#origin,
       path,
       method,
-      headers: { ...headers, ...credentials, ...(this.#host === undefined ? {} : { host: this.#host }) },
+      headers: {
+        ...withoutCookie(headers, credentials),
+        ...credentials,
+        ...(this.#host === undefined ? {} : { host: this.#host }),
+      },
       body,
       // Calls have no time limit, and a stream may be quiet for hours.
       headersTimeout: 0,
@@ -251,6 +255,16 @@ export class UpstreamClient implements AsyncDisposable {
     };
     return answerTo(this.#dispatcher, request, { aborter: abortedBy(signal), budget: this.input.output });
   }
+}
+
+/** The cookies that the user has configured replace those of the conversation. */
+function withoutCookie(
+  headers: Record<string, string>,
+  credentials: Record<string, string>,
+): Record<string, string> {
+  if (headers['cookie'] === undefined) return headers;
+  if (!Object.keys(credentials).some((name) => name.toLowerCase() === 'cookie')) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'cookie'));
 }
 
 /** Ends a response whose body is not read. */

@@ -1,0 +1,25 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { WorkloadInput } from '../input/workload-input.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import { HttpSession } from './http-session.ts';
+
+test('a page at the endpoint is not a stream of the session, and is not asked for again', async () => {
+  const asked: object[] = [];
+  const session = new HttpSession({
+    input: new WorkloadInput(),
+    post: () => Promise.reject(new Error('nothing is sent')),
+    openStream: async (headers) => {
+      asked.push(headers);
+      const body = Readable.from([Buffer.from('<h1>Welcome</h1>')]);
+      return { statusCode: 200, headers: { 'content-type': 'text/html' }, body };
+    },
+    listener: () => undefined,
+    signal: new AbortController().signal,
+  });
+  session.begin(ownMessage({ id: 0, method: 'initialize' }), {});
+
+  await session.listen();
+
+  expect(asked).toEqual([{ accept: 'text/event-stream' }]);
+});
