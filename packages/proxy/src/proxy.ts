@@ -135,6 +135,9 @@ const timeLimits: Omit<ConnectionLimits, 'connections'> = {
   requestMs: 60_000,
   stalledMs: 60_000,
 };
+/** Java clients offer HTTP/2 with every first request, and servers may ignore that (RFC 9110, section 7.8). */
+const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() !== 'h2c';
 /** How often slow connections are looked for. */
 const checkingMs = 5_000;
 
@@ -205,17 +208,15 @@ export class WorkloadProxy implements AsyncDisposable {
     const counted = { connections: clients, together: files.count(clients) };
     const connections = (this.#connections = { ...timeLimits, ...counted, ...options.connections });
     this.#server = createServer({
-      // Java clients offer HTTP/2 with every first request, and servers may ignore that (RFC 9110, section 7.8).
-      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() !== 'h2c',
+      shouldUpgradeCallback,
       headersTimeout: connections.headersMs,
       requestTimeout: connections.requestMs,
       connectionsCheckingInterval: Math.min(connections.headersMs, connections.requestMs, checkingMs),
       keepAliveTimeout: 65_000,
     });
     keepContext(this.#server);
-    serveConnections(this.#server, connections, {
-      answer: (request, response) => this.#answer(request, response),
-    });
+    const answer = this.#answer.bind(this);
+    serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades
   }
 

@@ -90,7 +90,7 @@ export async function callMcp(
   throw new McpError(0, `the server asked for input more than ${maxRounds} times`, undefined);
 }
 
-/** The responses of the user. Rejects as soon as the call is canceled, whoever shows the requests. */
+/** The responses of the user. Rejects as soon as the call is canceled, even if the requests are still shown. */
 function answered({ signal, onInput }: CallEvents, requests: readonly InputRequest[]): Promise<Values> {
   const { promise, resolve, reject } = Promise.withResolvers<Values>();
   const cancel = (): void => reject(signal.reason as Error);

@@ -273,14 +273,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
       () => this.end('the client has not answered in time'),
       this.#options.clientAnswerMs,
     ).unref();
-    const inputRequests = Object.fromEntries(
-      this.#serverRequests.entries().map(([key, { value }]) => [
-        key,
-        { method: value.method, params: value.params ?? {} }, // a widely used SDK requires the member
-      ]),
-    );
-    const result = { resultType: 'input_required', inputRequests, requestState };
-    answerResult(responder, idText(this.#request), result);
+    answerResult(responder, idText(this.#request), inputRequired(this.#serverRequests, requestState));
   }
 
   /** Continues with the task that the server has begun, if any. Returns whether there is one. */
@@ -317,11 +310,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     if (responder === undefined) return;
     if (elicitations === undefined || parking === undefined)
       return responder.answer(modernized(response, method, connection.identity));
-    const inputRequests = Object.fromEntries(
-      elicitations.map((params, n) => [`q${n}`, { method: 'elicitation/create', params }]),
-    );
-    const result = { resultType: 'input_required', inputRequests, requestState: parking.retryState() };
-    answerResult(responder, idText(this.#request), result);
+    answerResult(responder, idText(this.#request), visitsRequired(elicitations, parking.retryState()));
   }
 
   /** With a `key`, the connection can be reused. Without a key, the server may still be working on the call. */
@@ -346,6 +335,25 @@ function refusalOf({ value: { method } }: Message): { result: unknown } | { erro
   return method === 'elicitation/create'
     ? { result: { action: 'cancel' } }
     : { error: { code: userRejected, message: 'the user rejected the request' } };
+}
+
+/** The result that asks a client for answers to requests of the server, by their keys. */
+function inputRequired(requests: ReadonlyMap<string, Message>, requestState: string): object {
+  const inputRequests = Object.fromEntries(
+    requests.entries().map(([key, { value }]) => [
+      key,
+      { method: value.method, params: value.params ?? {} }, // a widely used SDK requires the member
+    ]),
+  );
+  return { resultType: 'input_required', inputRequests, requestState };
+}
+
+/** The same for pages that the client must visit. */
+function visitsRequired(elicitations: readonly unknown[], requestState: string): object {
+  const inputRequests = Object.fromEntries(
+    elicitations.map((params, n) => [`q${n}`, { method: 'elicitation/create', params }]),
+  );
+  return { resultType: 'input_required', inputRequests, requestState };
 }
 
 /** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
