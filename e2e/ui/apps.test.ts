@@ -258,7 +258,7 @@ test('the keyboard reaches the app and leaves it', async () => {
 
   await page.getByRole('link', { name: 'as text' }).focus();
   await page.keyboard.press('Tab');
-  // The frame has a process of its own, which gets the focus, and with it the next key, a little later.
+  // The frame has its own process, which gets the focus, and with it the next key, a little later.
   const focused = app.locator('button:focus');
   await expect.poll(() => focused.innerText()).toBe('greet');
   await page.keyboard.press('Enter');

@@ -402,7 +402,7 @@ describe('a compressed answer', () => {
     };
 
   test.each(codings)(
-    'with the coding %s is read, though nobody asked for compression',
+    'with the coding %s is read, though the request did not ask for it',
     async (coding, compress) => {
       await using server = await openServer(answers(coding, 'application/json', compress));
       await using proxy = await openBehind(server.url);

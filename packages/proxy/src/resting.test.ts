@@ -40,7 +40,7 @@ describe('the process that all clients share', () => {
     expect([test.excesses, test.faults]).toEqual([[], []]);
   });
 
-  test('runs again when the only process of a session has ended by itself', async () => {
+  test('runs again when the only process of a session has ended unexpectedly', async () => {
     await using test = await open();
     const { session, own } = await openResting(test);
 
@@ -208,7 +208,7 @@ describe('if that process cannot start again', () => {
   });
 });
 
-test('the workload fails if the process has ended by itself after it started again', async () => {
+test('the workload fails if the process has ended unexpectedly after it started again', async () => {
   await using test = await open();
   const { session } = await openResting(test);
   await (await session.end()).text();

@@ -152,7 +152,7 @@ export async function startLocalServer(
   };
 }
 
-/** The server goes on in other processes. */
+/** The server continues in other processes. */
 function neverEnding(): Promise<never> {
   return new Promise(() => {});
 }

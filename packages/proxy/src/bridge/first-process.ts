@@ -33,7 +33,7 @@ export interface FirstServer {
 }
 
 /**
- * The process that all clients share. It rests while clients have processes of their own, which show that the server
+ * The process that all clients share. It rests while clients have their own processes, which show that the server
  * works. Without them, it runs. See decision 97.
  */
 export class FirstProcess {
@@ -124,7 +124,7 @@ export class FirstProcess {
     this.#closing.add(closed);
   }
 
-  /** If no process could be started, clients with processes of their own go on. */
+  /** If no process could be started, clients that have their own processes continue. */
   #failed(connection: ServerConnection, reason: string): void {
     if (this.#opened === connection && (!connection.isOpen || this.#options.pool.isEmpty))
       this.#options.onExcess(reason);

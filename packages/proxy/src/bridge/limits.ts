@@ -16,7 +16,7 @@ interface FixedLimits {
   decideMs: number;
   /** How long a process without calls is kept that sessions share because nothing is lost if it ends. */
   sharedIdleMs: number;
-  /** How long the process that all clients share stays without a request while clients have processes of their own. */
+  /** How long the process that all clients share stays without a request while clients have their own processes. */
   restMs: number;
   /** How long a server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;

@@ -18,7 +18,7 @@ export interface RestingOptions {
   /** What a later process is told about its client. */
   client: ClientIdentity;
   input: WorkloadInput;
-  /** Told that another process could not be started or has ended by itself. The reason continues "the server". */
+  /** Told that another process could not be started or has ended unexpectedly. The reason continues "the server". */
   onFailed: (reason: string) => void;
   onFault: (error: unknown) => void;
 }
