@@ -411,15 +411,59 @@ describe('an authorization server', () => {
     expect(await world.ask()).toBe(200);
   });
 
-  test('that says it is another is not used', async () => {
+  test('that says it is another is not used, unless the other one confirms it', async () => {
+    await using honest = await serveRoutes(() => ({}));
     await using world = await openWorld({
-      authority: { metadata: (metadata) => ({ ...metadata, issuer: 'https://honest.example' }) },
+      authority: { metadata: (metadata) => ({ ...metadata, issuer: honest.origin }) },
     });
 
     expect(await failureOf(world)).toMatchObject({
       message: expect.stringMatching(/cannot be used: .*"issuer" property does not match/),
     });
-    expect(world.authority.seen).toEqual(['GET /.well-known/oauth-authorization-server']);
+    const documents = [
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/openid-configuration',
+    ];
+    expect(world.authority.seen).toEqual(documents);
+    expect(honest.seen).toEqual(documents);
+  });
+
+  test('that names another is replaced by what the other one says about itself', async () => {
+    await using world = await openWorld({
+      server: {
+        metadata: (metadata) => ({ ...metadata, authorization_servers: [alias.origin] }),
+      },
+    });
+    await using alias = await serveRoutes((origin) => ({
+      'GET /.well-known/oauth-authorization-server': ({ reply }) =>
+        reply(200, {
+          issuer: world.authority.issuer,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          code_challenge_methods_supported: ['S256'],
+        }),
+    }));
+
+    await world.auth.authorize();
+
+    expect(alias.seen).toEqual([
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/openid-configuration',
+    ]);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('may have a slash at the end that its metadata does not have', async () => {
+    await using world = await openWorld({
+      authority: { path: '/tenant' },
+      server: {
+        metadata: (metadata) => ({ ...metadata, authorization_servers: [`${world.authority.issuer}/`] }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(await world.ask()).toBe(200);
   });
 
   test.each([

@@ -228,10 +228,26 @@ async function provenOwnServer(
 }
 
 /** Returns an authorization server's metadata. Returns undefined if it has none. */
-async function lookUpServer(
+async function lookUpServer(options: DiscoveryOptions, url: URL): Promise<AuthorizationServer | undefined> {
+  const { server, others } = await readMetadata(options, url);
+  if (server !== undefined) return server;
+  const [other] = others;
+  if (other === undefined) return undefined;
+  return (await confirmed(options, other.issuer)) ?? Promise.reject(other.error as Error);
+}
+
+/** Metadata that names another issuer than the one whose metadata it should be. */
+interface OtherIssuer {
+  issuer: string;
+  error: unknown;
+}
+
+/** Reads the well-known documents of an issuer until one is its own. */
+async function readMetadata(
   { requests, signal }: DiscoveryOptions,
   url: URL,
-): Promise<AuthorizationServer | undefined> {
+): Promise<{ server?: AuthorizationServer; others: OtherIssuer[] }> {
+  const others: OtherIssuer[] = [];
   for (const address of serverAddresses(url)) {
     const response = await requests.metadata(address, 'the metadata of the authorization server', signal);
     if (response === undefined) continue;
@@ -239,13 +255,32 @@ async function lookUpServer(
     try {
       await processDiscoveryResponse(url, response);
     } catch (error) {
-      throw explain(error, `the metadata at ${nameOf(new URL(address))} cannot be used`);
+      const explained = explain(error, `the metadata at ${nameOf(new URL(address))} cannot be used`);
+      if (URL.parse(server.issuer)?.href === url.href) throw explained;
+      others.push({ issuer: server.issuer, error: explained });
+      continue;
     }
     requests.check(server.authorization_endpoint, 'the authorization endpoint');
     requests.check(server.token_endpoint, 'the token endpoint');
-    return server;
+    return { server, others };
   }
-  return undefined;
+  return { others };
+}
+
+/**
+ * The metadata of an issuer that another server's metadata names, as behind a custom domain or with a slash at the end. Only
+ * the issuer's own metadata counts, so no server can pass itself off as another one (RFC 8414, section 6.2).
+ */
+async function confirmed(
+  options: DiscoveryOptions,
+  issuer: string,
+): Promise<AuthorizationServer | undefined> {
+  try {
+    return (await readMetadata(options, options.requests.check(issuer, 'the authorization server'))).server;
+  } catch {
+    options.signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 const configureIssuer = 'configure the issuer, or its authorize_url and token_url';

@@ -1,7 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { Transform } from 'node:stream';
-import { errors } from 'undici';
 import type { Dispatcher } from 'undici';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
@@ -134,7 +133,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#decoder?.destroy();
     if (this.#stream !== undefined) this.#stream.destroy(error);
     // A message that was accepted is accepted, also if a proxy cuts off the words that say so.
-    else if (this.#statusCode === 202 && error instanceof errors.SocketError) return this.#end();
+    else if (this.#statusCode === 202 && isCutOff(error)) return this.#end();
     else this.#listener.failed(error);
     this.#forget();
   }
@@ -204,4 +203,9 @@ const decoder = new TextDecoder();
 /** Decodes a body. Most are ASCII, and a `TextDecoder` makes strings with two bytes a character, which are slow to use. */
 function textOf(body: Buffer): string {
   return isAscii(body) ? body.toString('latin1') : decoder.decode(body);
+}
+
+/** Whether the server closed the connection before the end of its response. */
+function isCutOff(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
 }
