@@ -233,7 +233,7 @@ async function lookUpServer(options: DiscoveryOptions, url: URL): Promise<Author
   if (server !== undefined) return server;
   const [other] = others;
   if (other === undefined) return undefined;
-  return (await confirmed(options, other.issuer)) ?? Promise.reject(other.error as Error);
+  return (await confirmed(options, other.issuer)) ?? Promise.reject(other.error);
 }
 
 /** Metadata that names another issuer than the one whose metadata it should be. */
