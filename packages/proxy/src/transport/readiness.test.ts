@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { UpstreamClient } from './upstream-client.ts';
-import { waitUntilServing } from './readiness.ts';
+import { generationOfRemote, waitUntilServing } from './readiness.ts';
 
 const identity = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } };
 
@@ -115,3 +116,36 @@ test.each([
     expect(found).toEqual({ generation: 'modern', legacy });
   },
 );
+
+test('a server that lets anyone begin a session is not known before a slow user has signed in', async () => {
+  const methods: unknown[] = [];
+  await using server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      methods.push(method);
+      const isAllowed = method === 'initialize' || request.headers.authorization === 'Bearer good';
+      const answer = isAllowed ? { result: identity } : { error: { code: -32001, message: 'sign in' } };
+      response
+        .writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  let authorization = '';
+  const remote = {
+    kind: 'remote',
+    url: `http://127.0.0.1:${port}/mcp`,
+    headers: async () => ({ authorization }),
+    async refused() {
+      await delay(4_000); // longer than a server may be silent
+      authorization = 'Bearer good';
+      return true;
+    },
+  } as const;
+  await using endpoint = new UpstreamClient(remote, '/mcp');
+
+  const found = await generationOfRemote(endpoint, 'streamable-http', AbortSignal.timeout(30_000));
+
+  expect([found, methods]).toEqual(['legacy', ['server/discover', 'server/discover']]);
+});

@@ -223,8 +223,12 @@ export async function ask(
   if (transport === 'sse') return askOnce(endpoint, transport, signal);
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const asked = askOnce(endpoint, transport, either);
-  const silence = delay(silentMs, undefined, { signal: either });
+  let waitsForUser = false;
+  const asked = askOnce(endpoint, transport, either, () => (waitsForUser = true));
+  // A sign-in takes longer, and some servers let anyone begin a session.
+  const silence = delay(silentMs, undefined, { signal: either }).then(() =>
+    waitsForUser ? asked : undefined,
+  );
   try {
     const first = await Promise.race([asked, silence]).catch((error: unknown) => {
       if (!isClosed(error)) throw error;
@@ -248,11 +252,13 @@ async function askOnce(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
+  onRefused?: () => void,
 ): Promise<Shown> {
   // Ends the request after the answer, because an event stream has no end.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
-  const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
+  const either = AbortSignal.any([signal, over.signal]);
+  const response = await endpoint.request({ ...question, signal: either, ...(onRefused && { onRefused }) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // the caller destroys the stream
   try {
     const { statusCode } = response;

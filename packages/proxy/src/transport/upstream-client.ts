@@ -50,6 +50,8 @@ export interface UpstreamRequest {
   signal: AbortSignal;
   /** Another path than that of the endpoint. */
   path?: string;
+  /** Called if the server asks for a sign-in, for which the request may wait. */
+  onRefused?: () => void;
 }
 
 /**
@@ -219,6 +221,7 @@ export class UpstreamClient implements AsyncDisposable {
     const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
     const body = typeof answer.body === 'string' ? answer.body : undefined;
     const refusal = { status: answer.statusCode, wwwAuthenticate, body, sent: own['authorization'] };
+    request.onRefused?.();
     if (!(await remote.refused(refusal))) return answer;
     discard(answer);
     const later = await remote.headers();
