@@ -125,7 +125,7 @@ test('a server that lets anyone begin a session is not known before a slow user 
       methods.push(method);
       const isAllowed = method === 'initialize' || request.headers.authorization === 'Bearer good';
       const answer = isAllowed ? { result: identity } : { error: { code: -32001, message: 'sign in' } };
-      response
+      return response
         .writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' })
         .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
     });
