@@ -66,7 +66,7 @@ export async function openReader(user: User, page: Page): Promise<Reader> {
         });
         shell.child.stdin?.write(typed);
       }
-      const code = await shell.ended;
+      const code = await Promise.race([shell.ended, ...background.map(failureOf)]);
       if ((code !== 0) !== marks.includes('fails'))
         throw new Error(`${where} ended with ${code}: ${shell.output()}`);
       return compare();
@@ -88,6 +88,13 @@ async function installThv({ home }: User): Promise<string> {
   const words = ['-c', 'printf %s "$1" >"$2" && chmod 755 "$2"', 'sh', text, join(folder, 'thv')];
   await promisify(execFile)('/bin/sh', words);
   return folder;
+}
+
+/** Rejects when a program in the background fails: what a later block waits for would never come. */
+async function failureOf({ output, ended }: Shell): Promise<never> {
+  const code = await ended;
+  if (code !== 0) throw new Error(`a program in the background ended with ${code}: ${output()}`);
+  return new Promise(() => {});
 }
 
 interface Shell {

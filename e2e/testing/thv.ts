@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -52,8 +52,20 @@ export const testPackage = 'toolhive-test-servers';
 /** How a test asks for the test servers. Without a version, each new workload starts npm to look for the newest one. */
 export const testServer = `npx://${testPackage}@1.0.0`;
 
-/** A folder that npm fills once for all tests; the servers in it never change. */
-const sharedCache = join(root, '.cache/npm');
+/** What npm has downloaded, for all tests: packages by their content. */
+const sharedDownloads = join(root, '.cache/npm/_cacache');
+
+/**
+ * A cache of npm with the downloads of all tests. What npx has installed is not shared: an installation that was stopped
+ * would fail in every later test.
+ */
+async function openNpmCache(home: string): Promise<string> {
+  const cache = join(home, '.npm');
+  await mkdir(sharedDownloads, { recursive: true });
+  await mkdir(cache);
+  await symlink(sharedDownloads, join(cache, '_cacache'));
+  return cache;
+}
 
 /** The settings that reach the public registries from this machine, for the few tests that are about those. */
 export function publicRegistries(): NodeJS.ProcessEnv {
@@ -85,7 +97,7 @@ export async function makeUser({
     TOOLHIVE_RUNTIME: 'process',
     TOOLHIVE_UI_PORT: '0', // other tests need the usual one
     npm_config_registry: registry.url,
-    npm_config_cache: sharedCache,
+    npm_config_cache: await openNpmCache(home),
     NO_COLOR: '1',
     ...changes,
   };
