@@ -91,7 +91,7 @@ function isSection(key: string, path: readonly string[]): boolean {
 function entriesIn(document: unknown): Found[] {
   const found = sectionsIn(document, []);
   if (found.length > 0) return found;
-  if (isEntry(document)) return [{ name: '', path: [], entry: document }];
+  if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   return toEntries(document, []);
 }
 
@@ -127,11 +127,23 @@ function namedItem(item: unknown): (readonly [string, unknown])[] {
 }
 
 function nameOf(item: unknown): string {
-  const { name, id } = isObject(item) ? item : {};
-  return typeof name === 'string' ? name : typeof id === 'string' ? id : '';
+  const { name, id, server_label } = isObject(item) ? item : {};
+  return [name, id, server_label].find((text) => typeof text === 'string') ?? '';
 }
 
-const entryKeys = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri'];
+/** The names for the URL of a remote server. */
+export const urlKeys = [
+  'url',
+  'serverUrl',
+  'httpUrl',
+  'uri',
+  'server_url',
+  'baseUrl',
+  'endpoint',
+  'sse_url',
+] as const;
+/** The others mean many things outside of a section for servers. */
+const entryKeys = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri', 'server_url'];
 /** Some clients put the command or the URL one level deeper. */
 export const innerKeys = ['command', 'transport', 'config', 'server'];
 

@@ -19,6 +19,7 @@ async function requestOf(words: readonly string[]): Promise<object | undefined> 
 describe('a command with the JSON of a server', () => {
   test.each([
     ['claude mcp add-json', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry)]],
+    ['another client', ['openclaw', 'mcp', 'set', 'one', JSON.stringify(entry)]],
     ['a scope before the name', ['claude', 'mcp', 'add-json', '-s', 'user', 'one', JSON.stringify(entry)]],
     ['a scope at the end', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry), '--scope=user']],
     ['code --add-mcp', ['code', '--add-mcp', JSON.stringify({ name: 'one', ...entry })]],

@@ -50,8 +50,8 @@ const isServer = (value: Record<string, unknown>): boolean =>
 
 const nameOf = ({ name }: Record<string, unknown>): string => (typeof name === 'string' ? name : 'server');
 
-const editors = /^(?:code|code-insiders|codium|vscodium|cursor|windsurf|positron|kiro|trae)$/;
-const jsonClients = /^(?:claude|openclaw|mcporter)$/;
+const editors = /^(?:code|vscode|code-insiders|codium|vscodium|cursor|windsurf|positron|kiro|trae)$/;
+const jsonClients = /^(?:claude|openclaw|mcporter|auggie)$/;
 
 function commandIn(program: string, rest: readonly string[]): (Parts & { what: string }) | undefined {
   const base = program.replace(/^.*[\\/]/, '').replace(/\.(?:cmd|exe)$/i, '');
@@ -62,7 +62,8 @@ function commandIn(program: string, rest: readonly string[]): (Parts & { what: s
     const entry = word.includes('=') ? word.slice(word.indexOf('=') + 1) : rest[at + 1];
     return { what: 'the value of --add-mcp', entry: required(entry, `${base} --add-mcp`) };
   }
-  if (!jsonClients.test(base) || rest[0] !== 'mcp' || rest[1] !== 'add-json') return undefined;
+  if (!jsonClients.test(base) || rest[0] !== 'mcp' || !/^(?:add-json|set)$/.test(rest[1] ?? ''))
+    return undefined;
   const plain = rest.slice(2).filter((word, index, all) => {
     const before = all[index - 1] ?? '';
     return !word.startsWith('-') && !/^(?:-s|--scope)$/.test(before);

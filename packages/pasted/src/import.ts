@@ -88,7 +88,9 @@ function nameOf(request: Preview['request']): string {
   const host = hostname && distinctHost(hostname);
   const plain = image
     .replace(/^[a-z]+:\/\//, '')
+    .replace(/^git\+\w+:\/\/(?:[^/@]*@)?[^/]*\//, '')
     .replace(/^@/, '')
-    .replace(/[@#:].*$/, '');
+    .replace(/[@#:].*$/, '')
+    .replace(/\.git$/, '');
   return name ?? host ?? plain.split('/').filter(Boolean).slice(-2).join('-');
 }
