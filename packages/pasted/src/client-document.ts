@@ -114,9 +114,19 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
       : [];
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
   const isStrict = /^(?:.*\.)?mcp[-_]?servers$/i.test(path.at(-1) ?? '');
-  return all.flatMap(([name, entry]) =>
-    isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [],
-  );
+  return all.flatMap(([name, given]) => {
+    const entry = isStrict && !Array.isArray(value) ? asEntry(given) : given;
+    return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
+  });
+}
+
+/** A command or a URL as a text: `"fetch": "uvx mcp-server-fetch"`, `"fetch": ["uvx", "mcp-server-fetch"]`. */
+function asEntry(value: unknown): unknown {
+  if (Array.isArray(value) && value.length > 1 && value.every((word) => typeof word === 'string'))
+    return { command: value };
+  if (typeof value !== 'string') return value;
+  if (/^https?:\/\/\S+$/i.test(value)) return { url: value };
+  return /\S\s+\S/.test(value) ? { command: value } : value;
 }
 
 /** An item with its name in it, or `{NAME: ITEM}`. */

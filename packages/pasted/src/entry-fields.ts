@@ -222,7 +222,8 @@ export function readEntry(name: string, raw: Readonly<Record<string, unknown>>):
 }
 
 /** Inner objects' fields, such as `"command": {"path": …}` and `"transport": {"url": …}`, beside the others. */
-function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function flattened(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const raw = withLowerCase(written);
   const inner = innerKeys.filter((key) => isObject(raw[key]));
   if (inner.length === 0) return { ...raw };
   const outer = Object.fromEntries(Object.entries(raw).filter(([key]) => !inner.includes(key)));
@@ -234,4 +235,14 @@ function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unkno
   });
   const defined = Object.entries(outer).filter(([, value]) => value !== null && value !== undefined);
   return Object.assign({}, ...parts, Object.fromEntries(defined)) as Record<string, unknown>;
+}
+
+/** Some programs write `Command` and `Args`. */
+function withLowerCase(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(raw).map(([key, value]) => {
+      const lower = key.toLowerCase();
+      return [/^[A-Z]/.test(key) && !Object.hasOwn(raw, lower) ? lower : key, value];
+    }),
+  );
 }
