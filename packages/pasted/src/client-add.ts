@@ -14,7 +14,7 @@ const list = (text: string): string[] => text.trim().split(/\s+/);
 
 /** The commands that add a server to a client. */
 export const addingPrograms: readonly string[] = list(
-  `claude codex gemini qwen copilot amp droid kimi q kiro-cli auggie opencode openclaw hermes vibe iflow cursor-agent`,
+  `claude codex gemini goose qwen copilot amp droid kimi q kiro-cli auggie opencode openclaw hermes vibe iflow cursor-agent`,
 );
 
 const transports = ['-t', '--transport', '--type'];

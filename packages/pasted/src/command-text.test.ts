@@ -130,6 +130,17 @@ describe('a pasted text', () => {
     expect(await preview(text)).toMatchObject([{ problem: expect.stringMatching(problem) }]);
   });
 
+  test('can be the commands of several clients for the same servers', async () => {
+    const servers = await preview(
+      '# Claude Code\nclaude mcp add one -- npx -y server\n# Codex\ncodex mcp add one -- npx -y server\ngoose mcp add one -- npx -y other\n',
+    );
+
+    expect(servers.map(({ request }) => [request?.name, request?.image])).toEqual([
+      ['one', 'npx://server'],
+      ['one-2', 'npx://other'],
+    ]);
+  });
+
   test('has placeholders and variables that the user fills', async () => {
     const [docker] = await preview('docker run -i -e GITHUB_TOKEN -e MODE=fast ghcr.io/a/b');
     const [npx] = await preview('npx server --token ${API_TOKEN}');

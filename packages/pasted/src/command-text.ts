@@ -28,7 +28,19 @@ export function readCommandText(text: string): RawEntry[] | undefined {
     else if (found !== undefined) entries.push(...found);
     else if (!isOutput) return undefined;
   }
-  return entries.length === 0 ? undefined : entries;
+  return entries.length === 0 ? undefined : distinct(entries);
+}
+
+/** A page shows the same server for several clients. Different servers with the same name get different ones. */
+function distinct(entries: readonly RawEntry[]): RawEntry[] {
+  const different = new Map(entries.map((each) => [JSON.stringify([each.name, each.entry]), each]));
+  const all = [...different.values()];
+  const named = all.filter(({ name }) => name !== '');
+  const names = uniqueNames(named.map(({ name, entry }) => ({ name, path: [], entry })));
+  return all.map((each) => {
+    const { workload, notes } = names[named.indexOf(each)] ?? each;
+    return { ...each, workload, notes };
+  });
 }
 
 /** In front of a command, in the shells that people use. */
@@ -43,7 +55,7 @@ const shortDash = /(?<=^|\s)[\u2013\u2014\u2212](?=[A-Za-z](?:\s|$))/g;
 
 interface Line {
   line: string;
-  /** Whether the line can be what a command printed, because only others have a prompt. */
+  /** Whether the line can be output of a command, because only others have a prompt. */
   isOutput: boolean;
 }
 
@@ -94,7 +106,7 @@ function refused(line: string, lines: number): RawEntry[] | undefined {
     : undefined;
 }
 
-/** What `claude mcp add` and similar commands add. Undefined for others, and for one whose reader says what is wrong. */
+/** The server of `claude mcp add` and similar commands. Undefined for others, and for one with a mistake. */
 function addedIn(words: readonly string[]): Found | undefined {
   const program = programOf(words);
   if (!addingPrograms.includes(program) || words[1] !== 'mcp' || words[2] !== 'add') return undefined;

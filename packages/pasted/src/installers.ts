@@ -19,7 +19,7 @@ const flags = {
   ...switches('-y', '--yes', '-g', '--global', '--all', '--local', '--gitignore'),
 };
 
-/** What a command installs, so that ToolHive runs that. Undefined for other commands. */
+/** The server that a command installs. Undefined for other commands. */
 export function behindInstaller(words: readonly string[]): Installed | undefined {
   const at = words.findIndex((word) => !starting.test(word));
   const [name = '', ...rest] = at < 1 ? [] : words.slice(at);

@@ -1,6 +1,6 @@
 const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** By the quote that opens: what closes. JSON5, Python, and word processors have other quotes than JSON. */
+/** By the quote that opens: the quotes that close. JSON5, Python, and word processors have other quotes than JSON. */
 const quotes: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -29,7 +29,7 @@ interface Scan {
 
 /**
  * The objects and lists in a text that is almost JSON, as JSON with comments: JSON5, Python, typographic quotes, `...`
- * for what a page leaves out, missing commas between members, a missing or surplus bracket at the end, several objects
+ * for the parts that a page leaves out, missing commas between members, a missing or surplus bracket at the end, several objects
  * one after another, and text around them. Undefined if the brackets do not match, or if the end is missing.
  */
 export function repairedJson(text: string): string[] | undefined {

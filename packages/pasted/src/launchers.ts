@@ -92,7 +92,7 @@ function launcher(read: Launcher['read'], accepts?: Launcher['accepts']): (words
 /** Whether words are a command line that starts a server with another program. */
 export function isCommandLine(words: readonly string[]): boolean {
   const command = wholeCommandIn(words);
-  if (command === undefined) return true; // what is wrong with it, its reader says
+  if (command === undefined) return true; // its reader explains the mistake
   if (command.words.length === 0) return launcherOf(words) !== undefined; // incomplete, as its reader says
   return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }

@@ -95,7 +95,7 @@ function parse(quoted: string, what: string): unknown {
   throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
 }
 
-/** What a text that is almost JSON says: one value, or a list of several. Undefined if it is not clear. */
+/** The value of a text that is almost JSON, or a list of several. Undefined if it is not clear. */
 function repair(text: string): unknown {
   const values = repairedJson(text)?.map((part) => {
     const errors: ParseError[] = [];

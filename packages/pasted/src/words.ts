@@ -1,9 +1,9 @@
-/** What only a shell can do, at the beginning of a word. `<TOKEN>` is a value that its author did not quote. */
+/** The work of a shell, at the beginning of a word. `<TOKEN>` is a value that its author did not quote. */
 const operator = /^(?:\||&|;|<(?!\w)|\d?>)/;
 /** The same behind a word: `npx one; npx two`, but not `https://example.com/?a&b`. */
 const operatorBehind = /^(?:;(?:\s|$)|&&)/;
 
-/** What an operator begins with. */
+/** The first characters of operators. */
 const marks: ReadonlySet<string> = new Set('|&;<>0123456789');
 
 /** By the quote that opens: the quotes that close. Word processors and web pages replace the straight ones. */
