@@ -26,6 +26,10 @@ describe('a pasted text', () => {
       { image: 'npx://server' },
     ],
     ['https://mcp.example.com/mcp', 'example.com', { url: 'https://mcp.example.com/mcp' }],
+    ['https://www.npmjs.com/package/@scope/server', 'scope-server', { image: 'npx://@scope/server' }],
+    ['https://www.npmjs.com/package/server/v/1.2.3', 'server', { image: 'npx://server@1.2.3' }],
+    ['https://pypi.org/project/server/1.0/', 'server', { image: 'uvx://server@1.0' }],
+    ['https://hub.docker.com/r/mcp/time', 'mcp-time', { image: 'mcp/time' }],
     ['npx mcp-remote https://mcp.example.com/mcp', 'example.com', { url: 'https://mcp.example.com/mcp' }],
     ['C:\\Users\\me> npx server', 'server', { image: 'npx://server' }],
     ['ada@host:~/work$ npx server', 'server', { image: 'npx://server' }],
@@ -138,6 +142,18 @@ describe('a pasted text', () => {
     expect(servers.map(({ request }) => [request?.name, request?.image])).toEqual([
       ['one', 'npx://server'],
       ['one-2', 'npx://other'],
+    ]);
+  });
+
+  test.each([
+    'git clone https://github.com/a/b.git\ncd b\nnpm install\nclaude mcp add server -- npx -y server',
+    'npm install -g server\nclaude mcp add server -- npx -y server\nclaude mcp list\n\n# Start\nclaude',
+    '$ pip install server\nSuccessfully installed\n$ npx -y server',
+  ])('can have commands that prepare the machine: %j', async (text) => {
+    const servers = await preview(text);
+
+    expect(servers).toMatchObject([
+      { name: 'server', request: { image: 'npx://server' }, notes: [expect.stringContaining('left out')] },
     ]);
   });
 

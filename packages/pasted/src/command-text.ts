@@ -5,6 +5,7 @@ import { isContainerProgram } from './docker-run.ts';
 import { addedEntry, addingPrograms } from './client-add.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isCommandLine } from './launchers.ts';
+import { commandOfPage } from './package-pages.ts';
 import { programOf } from './wrappers.ts';
 import { readAssignments } from './shell-command.ts';
 import { wordsIn } from './words.ts';
@@ -21,15 +22,35 @@ export function readCommandText(text: string): RawEntry[] | undefined {
   if (lines.length === 0) return undefined;
   const entries: RawEntry[] = [];
   const env: Record<string, string> = {};
+  let isPrepared = false;
   for (const { line, isOutput } of lines) {
+    if (lines.length > 1 && preparation.test(line)) {
+      isPrepared = true;
+      continue;
+    }
     const assigned = readAssignments(line);
     const found = assigned === undefined ? (entriesIn(line, env) ?? refused(line, lines.length)) : [];
     if (assigned !== undefined) Object.assign(env, assigned);
     else if (found !== undefined) entries.push(...found);
     else if (!isOutput) return undefined;
   }
-  return entries.length === 0 ? undefined : distinct(entries);
+  if (entries.length === 0) return undefined;
+  const notes = isPrepared ? ['the commands that prepare the machine are left out'] : [];
+  return distinct(entries).map((entry) => ({ ...entry, notes: [...entry.notes, ...notes] }));
 }
+
+/** Commands beside that of a server. ToolHive installs servers itself, and a session of a client shows nothing here. */
+const preparation = new RegExp(
+  `^(?:${[
+    String.raw`(?:cd|mkdir|touch|source|brew|winget|choco|apt|apt-get|curl)\s`,
+    String.raw`git clone\s`,
+    String.raw`(?:npm|pnpm|yarn|bun)(?:\s+(?:i|ci|add|install|link|build|run build)\b.*)?$`,
+    String.raw`(?:python3? -m )?pip3? install\s`,
+    String.raw`python3? -m venv\s`,
+    String.raw`(?:uv (?:sync|venv|pip|add|tool install)|pipx install|docker (?:pull|login|build))\b`,
+    String.raw`(?:claude|codex|gemini|amp|droid|goose)(?:\s+mcp\s+(?:list|get|remove|login|reset)\b.*)?$`,
+  ].join('|')})`,
+);
 
 /** A page shows the same server for several clients. Different servers with the same name get different ones. */
 function distinct(entries: readonly RawEntry[]): RawEntry[] {
@@ -78,7 +99,10 @@ function linesOf(text: string): Line[] {
 }
 
 function entriesIn(line: string, env: Readonly<Record<string, string>>): readonly RawEntry[] | undefined {
-  if (/^https?:\/\/\S+$/i.test(line)) return [unnamed({ url: line })];
+  if (/^https?:\/\/\S+$/i.test(line)) {
+    const command = commandOfPage(line);
+    return [unnamed(command === undefined ? { url: line } : { command })];
+  }
   const words = wordsIn(line);
   // Only a shell reads it: `cd DIR && npx one`.
   if (words === undefined) {
