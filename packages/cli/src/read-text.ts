@@ -7,10 +7,17 @@ import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 /** Reads the file that the user named in a flag or argument. Errors contain `flag` as the user typed it. */
 export async function readText(path: string, flag: string): Promise<string> {
   try {
-    return await readFile(expanded(path), 'utf8');
+    return decoded(await readFile(expanded(path)));
   } catch (cause) {
     throw unreadable(path, flag, cause);
   }
+}
+
+/** PowerShell and editors of Windows write UTF-16, with a mark at the beginning. */
+function decoded(bytes: Buffer): string {
+  const [first, second] = bytes;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return isUtf16 ? new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes) : bytes.toString();
 }
 
 /** A path in quotes, or from another program, has passed no shell. */

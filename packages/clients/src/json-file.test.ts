@@ -41,6 +41,22 @@ describe('a JSON file', () => {
     expect(remove(remove(changed, 'fetch'), 'github')).toBe(text);
   });
 
+  test.each([
+    ['null\n', '{\n  "mcpServers": {\n    "fetch": "…"\n  }\n}\n'],
+    ['{"mcpServers": null, "z": null} // z', '{"mcpServers": {"fetch":"…"}, "z": null} // z'],
+    [
+      '{\r\n\t"mcpServers": null // none\r\n}',
+      '{\r\n\t"mcpServers": {\r\n\t\t"fetch": "…"\r\n\t} // none\r\n}',
+    ],
+  ])('can have null instead of servers: %j', (text, expected) => {
+    const changed = put(text, 'fetch');
+
+    expect(readEntries({ path: '/f', text: changed }, cursor)).toEqual(new Map([['fetch', value('fetch')]]));
+    expect(changed.replace(/"fetch": ?\{[^}]*\}/, (entry) => entry.replace(/\{[^}]*\}/, '"…"'))).toBe(
+      expected,
+    );
+  });
+
   test('keeps the comments around an entry that goes', () => {
     const text = '{"mcpServers": {\n  "a": 1, // about a\n  // before\n  "fetch": {}, // after\n  "b": 2\n}}';
 
@@ -81,7 +97,6 @@ describe('a JSON file', () => {
     ['goes on', '{} {}', 'line 1, column 4: this is not JSON: end of file expected'],
     ['is a list', '[]', 'line 1, column 1: not an object'],
     ['has a list of servers', '{\n"mcpServers": []}', 'line 2, column 15: mcpServers is not an object'],
-    ['has no servers but null', '{"mcpServers": null}', 'line 1, column 16: mcpServers is not an object'],
     [
       'has servers twice',
       '{"mcpServers": {}, "mcp\\u0053ervers": {}}',

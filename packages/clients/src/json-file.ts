@@ -9,9 +9,11 @@ const comments = new Comments(/\/\/[^\r\n]*|\/\*[\s\S]*?\*\//, '//');
 
 /** Reads JSON with comments and trailing commas. Nothing but white space and comments counts as an empty object. */
 export const openJson: OpenFormat = (given, { pointer: usual, laterPointer }) => {
-  const source = withRoot(given);
+  const rooted = withRoot(given);
+  const isLater = laterPointer !== undefined && hasSection(parse(rooted), laterPointer);
+  const pointer = isLater ? laterPointer : usual;
+  const source = withSection(rooted, pointer);
   const root = parse(source);
-  const pointer = laterPointer !== undefined && hasSection(root, laterPointer) ? laterPointer : usual;
   const { node, missing } = follow(source, root, pointer);
   const members = missing.length === 0 ? propertiesOf(node) : [];
   return {
@@ -27,10 +29,23 @@ export const openJson: OpenFormat = (given, { pointer: usual, laterPointer }) =>
 };
 
 function withRoot(source: Source): Source {
+  const [whole = '', before = '', after = ''] = /^(\s*)null(\s*)$/.exec(source.text) ?? [];
+  if (whole !== '') return { path: source.path, text: `${before}{}${after}` };
   if (comments.triviaAt(source.text, 0).length < source.text.length) return source;
   const end = lineEnd(source.text);
   const kept = source.text.trim() === '' ? '' : source.text.trimEnd() + end;
   return { path: source.path, text: `${kept}{}${end}` };
+}
+
+/** The file with an empty object in the place of null, with which clients write that they have no servers. */
+function withSection(source: Source, pointer: readonly string[]): Source {
+  const root = parse(source);
+  const nothing = pointer
+    .map((_key, depth) => findNodeAtLocation(root, pointer.slice(0, depth + 1)))
+    .find((node) => node?.type === 'null');
+  if (nothing === undefined) return source;
+  const { offset, length } = nothing;
+  return { ...source, text: `${source.text.slice(0, offset)}{}${source.text.slice(offset + length)}` };
 }
 
 function parse(source: Source): Node {

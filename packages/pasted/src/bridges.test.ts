@@ -33,7 +33,7 @@ describe('a command of mcp-remote', () => {
   });
 
   test.each([
-    'npx mcp-remote https://mcp.example.com/mcp --static-oauth-client-info {"client_id":"x"}',
+    'npx mcp-remote https://mcp.example.com/mcp --static-oauth-client-info {"client_id":"x","client_secret":"y"}',
     'npx mcp-remote https://mcp.example.com/mcp --ignore-tool delete',
     'npx mcp-remote https://mcp.example.com/mcp and more',
     'npx mcp-remote',

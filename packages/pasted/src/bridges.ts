@@ -1,3 +1,5 @@
+import * as z from 'zod';
+import { behindInstaller } from './installers.ts';
 import { programOf } from './wrappers.ts';
 import { wordsIn } from './words.ts';
 
@@ -7,6 +9,7 @@ export interface BridgedServer {
   headers: Record<string, string>;
   /** The transport, if the command allows one only. */
   type?: 'sse' | 'http';
+  oauth?: { clientId?: string; scopes?: string[] };
   note: string;
 }
 
@@ -28,6 +31,8 @@ export function behindBridge(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Behind | undefined {
+  const installed = behindInstaller(words);
+  if (installed !== undefined) return installed;
   const isInstalled = programOf(words) === 'mcp-proxy'; // maybe with its path
   const at = isInstalled
     ? 0
@@ -111,6 +116,7 @@ function behindGateway(rest: readonly string[]): Behind | undefined {
 function behindRemote(rest: readonly string[]): BridgedServer | undefined {
   const headers: Record<string, string> = {};
   let type: BridgedServer['type'];
+  const oauth: NonNullable<BridgedServer['oauth']> = {};
   const others: string[] = [];
   for (let index = 0; index < rest.length; index += 1) {
     const word = rest[index] ?? '';
@@ -124,11 +130,36 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
     const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
     if (word === '--header' && name !== undefined && content !== undefined) headers[name] = content;
     else if (word === '--transport') type = typeOf(value);
-    else if (!ignored.has(word)) return undefined;
+    else if (/^--static-oauth-client-(?:info|metadata)$/.test(word)) {
+      const read = clientIn(value);
+      if (read === undefined) return undefined;
+      Object.assign(oauth, read);
+    } else if (!ignored.has(word)) return undefined;
   }
   const [url, port, ...more] = others;
   if (url === undefined || more.length > 0 || (port !== undefined && !/^\d+$/.test(port))) return undefined;
-  return { url, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-remote') };
+  return {
+    url,
+    headers,
+    ...(type === undefined ? {} : { type }),
+    ...(Object.keys(oauth).length === 0 ? {} : { oauth }),
+    note: remoteNote('mcp-remote'),
+  };
+}
+
+const Client = z.strictObject({ client_id: z.string().optional(), scope: z.string().optional() });
+
+/** The client in a JSON text. Undefined for a file, and for a client with more, such as a secret. */
+function clientIn(text: string): BridgedServer['oauth'] | undefined {
+  try {
+    const { client_id: clientId, scope } = Client.parse(JSON.parse(text));
+    return {
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(scope === undefined ? {} : { scopes: scope.split(/\s+/) }),
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 function typeOf(transport: string): BridgedServer['type'] {

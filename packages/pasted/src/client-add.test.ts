@@ -33,6 +33,21 @@ describe('a command that adds a server to a client', () => {
     ],
     ['codex mcp add one --url https://mcp.example.com/mcp', { url: 'https://mcp.example.com/mcp' }],
     ['gemini mcp add -s user one npx -y server', { name: 'one', image: 'npx://server' }],
+    ['claude mcp add one npx server --scope user', { image: 'npx://server', cmd_arguments: [] }],
+    ['claude mcp add one npx server -e KEY=a', { cmd_arguments: [], env_vars: { KEY: 'a' } }],
+    ['claude mcp add one docker run -e KEY=a example/server', { env_vars: { KEY: 'a' }, cmd_arguments: [] }],
+    ['claude mcp add one --env KEY=a B=c -- npx server', { env_vars: { KEY: 'a', B: 'c' } }],
+    ['claude mcp add one -- npx server --scope user', { cmd_arguments: ['--scope', 'user'] }],
+    ['gemini mcp add --trust --timeout 9 one npx server -- --flag', { cmd_arguments: ['--flag'] }],
+    ['droid mcp add one https://mcp.example.com/mcp --type http', { url: 'https://mcp.example.com/mcp' }],
+    [
+      'kiro-cli mcp add --name one --command npx --args -y,server --env KEY=a --scope global',
+      { name: 'one', image: 'npx://server', env_vars: { KEY: 'a' } },
+    ],
+    [
+      'codex mcp add one --url https://mcp.example.com/mcp --bearer-token-env-var KEY',
+      { headers: [{ name: 'Authorization', default: 'Bearer ${KEY}' }] },
+    ],
     ['claude mcp add one -- docker run -i -e KEY example/server', { name: 'one', image: 'example/server' }],
   ])('runs the server: %s', async (text, expected) => {
     const words = text.split(' ');
@@ -67,6 +82,16 @@ describe('a command that adds a server to a client', () => {
 
     const headers = [{ name: 'Authorization', default: 'Bearer not-a-real-token' }];
     expect([request.headers, before.headers]).toMatchObject([headers, headers]);
+  });
+
+  test.each([
+    [['droid', 'mcp', 'add', 'one', 'npx -y server', '--env', 'KEY=a']],
+    [['auggie', 'mcp', 'add', 'one', '--command', 'npx', '--args', '-y server', '-e', 'KEY=a']],
+    [['q', 'mcp', 'add', '--name', 'one', '--command', 'npx', '--args', '["-y","server"]', '--env', 'KEY=a']],
+  ])('can have several words in one: %j', async (words) => {
+    const { request } = await read(words);
+
+    expect(request).toMatchObject({ name: 'one', image: 'npx://server', env_vars: { KEY: 'a' } });
   });
 
   test('gives docker the variables of the entry', async () => {

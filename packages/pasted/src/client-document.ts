@@ -91,7 +91,7 @@ function isSection(key: string, path: readonly string[]): boolean {
 function entriesIn(document: unknown): Found[] {
   const found = sectionsIn(document, []);
   if (found.length > 0) return found;
-  if (isEntry(document)) return [{ name: '', path: [], entry: document }];
+  if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   return toEntries(document, []);
 }
 
@@ -114,9 +114,19 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
       : [];
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
   const isStrict = /^(?:.*\.)?mcp[-_]?servers$/i.test(path.at(-1) ?? '');
-  return all.flatMap(([name, entry]) =>
-    isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [],
-  );
+  return all.flatMap(([name, given]) => {
+    const entry = isStrict && !Array.isArray(value) ? asEntry(given) : given;
+    return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
+  });
+}
+
+/** A command or a URL as a text: `"fetch": "uvx mcp-server-fetch"`, `"fetch": ["uvx", "mcp-server-fetch"]`. */
+function asEntry(value: unknown): unknown {
+  if (Array.isArray(value) && value.length > 1 && value.every((word) => typeof word === 'string'))
+    return { command: value };
+  if (typeof value !== 'string') return value;
+  if (/^https?:\/\/\S+$/i.test(value)) return { url: value };
+  return /\S\s+\S/.test(value) ? { command: value } : value;
 }
 
 /** An item with its name in it, or `{NAME: ITEM}`. */
@@ -127,11 +137,23 @@ function namedItem(item: unknown): (readonly [string, unknown])[] {
 }
 
 function nameOf(item: unknown): string {
-  const { name, id } = isObject(item) ? item : {};
-  return typeof name === 'string' ? name : typeof id === 'string' ? id : '';
+  const { name, id, server_label } = isObject(item) ? item : {};
+  return [name, id, server_label].find((text) => typeof text === 'string') ?? '';
 }
 
-const entryKeys = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri'];
+/** The names for the URL of a remote server. */
+export const urlKeys = [
+  'url',
+  'serverUrl',
+  'httpUrl',
+  'uri',
+  'server_url',
+  'baseUrl',
+  'endpoint',
+  'sse_url',
+] as const;
+/** The others mean many things outside of a section for servers. */
+const entryKeys = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri', 'server_url'];
 /** Some clients put the command or the URL one level deeper. */
 export const innerKeys = ['command', 'transport', 'config', 'server'];
 

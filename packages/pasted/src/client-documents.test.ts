@@ -265,3 +265,77 @@ describe('another document that describes a server is refused with a hint', () =
     });
   });
 });
+
+describe('a configuration that is almost JSON', () => {
+  test.each([
+    ['JSON5', "{ // mine\n mcpServers: { a: { command: 'npx', args: ['-y', 'one'], }, }, }"],
+    ['Python', "{'mcpServers': {'a': {'command': 'npx', 'args': ['-y', 'one'], 'env': None, 'on': True}}}"],
+    ['typographic quotes', '{ ‘mcpServers’: { “a”: { “command”: “npx”, “args”: [“-y”, “one”] } } }'],
+    [
+      'a comment of a shell',
+      '{\n  # mine\n  "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }',
+    ],
+    ['a part left out', '{ "mcpServers": { ..., "a": { "command": "npx", "args": ["-y", "one"] }, ... } }'],
+    ['a missing comma', '{ "mcpServers": { "a": { "command": "npx"\n "args": ["-y" "one"] } } }'],
+    ['a bracket too many', '"mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } }\n}'],
+    ['a bracket too few', '{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } }'],
+    [
+      'text before it',
+      'Add to mcp.json:\n\n{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }',
+    ],
+    ['the end of a fence', '{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"] } } }\n```'],
+    [
+      'the escapes of a program',
+      String.raw`{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\",\"one\"]}}}`,
+    ],
+    ['a string', JSON.stringify(JSON.stringify({ mcpServers: { a: one } }))],
+    ['HTML', JSON.stringify({ mcpServers: { a: one } }).replaceAll('"', '&quot;')],
+    ['a command as a text', '{ "mcpServers": { "a": "npx -y one" } }'],
+    ['a command as a list', '{ "mcpServers": { "a": ["npx", "-y", "one"] } }'],
+    ['keys in capitals', '{ "mcpServers": { "a": { "Command": "npx", "Args": ["-y", "one"] } } }'],
+  ])('is read: %s', async (_title, text) => {
+    const { servers } = await previewImport(text);
+
+    expect(servers).toMatchObject([{ name: 'a', request: { image: 'npx://one', cmd_arguments: [] } }]);
+  });
+
+  test('can be several objects', async () => {
+    const documents = [{ mcpServers: { a: one } }, { mcpServers: { b: two } }];
+
+    const { servers } = await previewImport(documents.map((each) => JSON.stringify(each)).join('\n'));
+
+    expect(servers.map(({ name, request }) => [name, request?.image])).toEqual([
+      ['a', 'npx://one'],
+      ['b', 'npx://two'],
+    ]);
+  });
+
+  test.each([
+    ['brackets that do not match', '{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one" } } }'],
+    ['most of the end missing', '{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "one"'],
+    [
+      'a string without an end',
+      '{ "mcpServers": { "a": { "command": "npx", "args": ["-y", "not-a-real-token] } } }',
+    ],
+  ])('is refused without its values: %s', async (_title, text) => {
+    const read = previewImport(text);
+
+    await expect(read).rejects.toThrow(/is not JSON: syntax error in line 1/);
+    await expect(read).rejects.not.toThrow('not-a-real-token');
+  });
+
+  test.each([
+    ['spaces', ' '.repeat(300_000)],
+    ['escapes', String.raw`{\"`.repeat(100_000)],
+    ['brackets at the end', `{"a": '${'} '.repeat(100_000)}`],
+    ['objects', '{} '.repeat(100_000)],
+    ['dots', `{ ${'... '.repeat(100_000)}`],
+    ['words', `{ ${'word '.repeat(60_000)}`],
+    ['quotes', `{ ${"'".repeat(100_000)}`],
+    ['comments', `{ ${'/*'.repeat(100_000)}`],
+  ])('is read in time with many %s', async (_title, text) => {
+    await previewImport(text).catch(() => {});
+
+    expect(text.length).toBeGreaterThanOrEqual(200_000 / 2);
+  });
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readClientDocument } from './client-document.ts';
 import { readClientEntry } from './client-entry.ts';
+import { previewOf } from './testing/read-document.ts';
 
 const readFile = async (): Promise<string> => '';
 
@@ -167,4 +168,71 @@ describe('an entry', () => {
 
     expect(needs.map(({ name }) => name)).toEqual(names);
   });
+});
+
+describe('the sign-in of a remote server', () => {
+  const url = 'https://mcp.example.com/mcp';
+
+  test.each<[object, object]>([
+    [
+      { url, oauth: { clientId: 'a.b', callbackPort: 3118 } },
+      { client_id: 'a.b', callback_port: 3118 },
+    ],
+    [
+      { url, oauth: { clientId: 'a', scope: 'read write' } },
+      { client_id: 'a', scopes: ['read', 'write'] },
+    ],
+    [
+      { url, auth: { CLIENT_ID: 'a', scopes: ['read'] } },
+      { client_id: 'a', scopes: ['read'] },
+    ],
+    [{ url, oauthClientId: 'a' }, { client_id: 'a' }],
+    [
+      {
+        command: 'npx',
+        args: [
+          'mcp-remote',
+          url,
+          '--static-oauth-client-info',
+          '{"client_id":"a"}',
+          '--static-oauth-client-metadata',
+          '{"scope":"read"}',
+        ],
+      },
+      { client_id: 'a', scopes: ['read'] },
+    ],
+  ])('uses the registered client: %j', async (server, expected) => {
+    const [read] = await previewOf({ mcpServers: { server } });
+
+    expect(read?.request?.oauth_config).toEqual(expected);
+  });
+
+  test('needs a client ID that the configuration leaves open, and a client secret', async () => {
+    const oauth = { clientId: '${CLIENT}', clientSecret: 'not-a-real-secret' };
+
+    const [read] = await previewOf({ mcpServers: { server: { url, oauth } } });
+
+    expect(read?.request?.oauth_config).toBeUndefined();
+    expect(read?.notes).toMatchObject([
+      expect.stringContaining('--remote-auth-client-id'),
+      expect.stringContaining('--remote-auth-client-secret'),
+    ]);
+    expect(JSON.stringify(read)).not.toContain('not-a-real-secret');
+  });
+
+  test.each([
+    [{ url, authorization_token: 'YOUR_TOKEN' }, 'Authorization'],
+    [{ url, api_key_env: 'KEY' }, 'Authorization'],
+    [{ url, api_key_env: 'KEY', api_key_header: 'X-Key', api_key_format: '{token}' }, 'X-Key'],
+  ])('can be a token that the user knows: %j', async (server, header) => {
+    const [read] = await previewOf({ mcp_servers: [{ name: 'server', ...server }] });
+
+    expect(read?.needs).toMatchObject([{ kind: 'header', name: header }]);
+  });
+});
+
+test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the name %s', async (key) => {
+  const [read] = await previewOf({ mcpServers: { server: { [key]: 'https://mcp.example.com/sse' } } });
+
+  expect(read?.request).toMatchObject({ url: 'https://mcp.example.com/sse', transport: 'sse' });
 });

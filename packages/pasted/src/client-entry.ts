@@ -76,10 +76,11 @@ function hasCommand({ command }: EntryFields): boolean {
 function readBridged(
   name: string,
   entry: EntryFields,
-  { url, headers, type, note }: BridgedServer,
+  { url, headers, type, note, oauth }: BridgedServer,
   from: EntryFrom,
 ): ClientServer {
-  const server = readReached(name, { ...entry, url, headers, type }, from);
+  const signIn = oauth && { ...oauth, hasSecret: false };
+  const server = readReached(name, { ...entry, url, headers, type, oauth: signIn }, from);
   return { ...server, notes: [...server.notes, note] };
 }
 
@@ -229,12 +230,36 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
     secret: false,
     default: value,
   }));
+  const signIn = signInOf(entry.oauth, known);
   const request: CreateWorkload = {
     url,
     ...(isSse ? { transport: 'sse' } : {}),
     ...(headers.length > 0 ? { headers } : {}),
+    ...signIn.settings,
   };
-  return { request, notes: [], needs: [...needs, ...[...open, ...braces].map(needOf)], doubts };
+  return { request, notes: signIn.notes, needs: [...needs, ...[...open, ...braces].map(needOf)], doubts };
+}
+
+/** The client with which the user signs in. Its secret belongs to the secrets, which a configuration does not name. */
+function signInOf(
+  oauth: EntryFields['oauth'],
+  scope: Scope,
+): { settings: Pick<CreateWorkload, 'oauth_config'>; notes: string[] } {
+  const { clientId: written = '', callbackPort, scopes = [], hasSecret = false } = oauth ?? {};
+  const { text: clientId, open } = substitute(written, scope);
+  const isKnown = clientId !== '' && open.length === 0;
+  const oauth_config = {
+    ...(isKnown ? { client_id: clientId } : {}),
+    ...(callbackPort === undefined ? {} : { callback_port: callbackPort }),
+    ...(scopes.length > 0 ? { scopes } : {}),
+  };
+  return {
+    settings: Object.keys(oauth_config).length === 0 ? {} : { oauth_config },
+    notes: [
+      ...(open.length > 0 ? ['the OAuth client ID is not known. Add --remote-auth-client-id'] : []),
+      ...(hasSecret ? ['the OAuth client secret is not imported. Add --remote-auth-client-secret'] : []),
+    ],
+  };
 }
 
 /** Throws for anything but an http URL, without quoting it: a URL can contain credentials. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readClientEntry } from './client-entry.ts';
+import { previewImport } from './import.ts';
 import { readInstallation } from './client-install.ts';
 
 const from = { env: {}, directory: '/', readFile: async () => '' };
@@ -19,6 +20,7 @@ async function requestOf(words: readonly string[]): Promise<object | undefined> 
 describe('a command with the JSON of a server', () => {
   test.each([
     ['claude mcp add-json', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry)]],
+    ['another client', ['openclaw', 'mcp', 'set', 'one', JSON.stringify(entry)]],
     ['a scope before the name', ['claude', 'mcp', 'add-json', '-s', 'user', 'one', JSON.stringify(entry)]],
     ['a scope at the end', ['claude', 'mcp', 'add-json', 'one', JSON.stringify(entry), '--scope=user']],
     ['code --add-mcp', ['code', '--add-mcp', JSON.stringify({ name: 'one', ...entry })]],
@@ -61,6 +63,16 @@ describe('an installation link', () => {
     `https://insiders.vscode.dev/redirect/mcp/install?name=one&config=${json}`,
     `https://vscode.dev/redirect?url=${encodeURIComponent(`vscode:mcp/install?${named}`)}`,
     `lmstudio://add_mcp?name=one&config=${base64}`,
+    `https://lmstudio.ai/install-mcp?name=one&config=${base64}`,
+    `https://cursor.com/link/mcp/install?name=one&config=${base64}`,
+    `https://www.cursor.com/link/mcp%2Finstall?name=one&config=${base64}`,
+    `cursor://anysphere.cursor-deeplink/mcp/install?name=one&amp;config=${base64}`,
+    `kiro://kiro.mcp/add?name=one&config=${json}`,
+    `https://kiro.dev/launch/mcp/add/?name=one&config=${json}`,
+    `trae://trae.ai-ide/mcp-import?type=stdio&name=one&config=${base64}`,
+    `raycast://mcp/install?${named}`,
+    `com.raycast:/mcp/install?${named}`,
+    `cherrystudio://mcp/install?servers=${Buffer.from(JSON.stringify({ mcpServers: { one: entry } })).toString('base64')}`,
   ])('is read: %s', async (link) => {
     const request = await requestOf([link]);
 
@@ -86,11 +98,32 @@ describe('an installation link', () => {
 
     const [only] = readInstallation([link])?.entries ?? [];
 
-    expect(only).toMatchObject({ name: 'one', entry: { command: 'npx', env: { KEY: '' } } });
+    expect(only).toMatchObject({ name: 'one', entry: { command: 'npx', env: { KEY: '${KEY}' } } });
+  });
+
+  test('keeps the headers of Goose', () => {
+    const link =
+      'goose://extension?type=streamable_http&url=https%3A%2F%2Fa.example%2Fmcp&id=one&header=X-Key%3Da%3Db';
+
+    const [only] = readInstallation([link])?.entries ?? [];
+
+    expect(only?.entry).toMatchObject({ url: 'https://a.example/mcp', headers: { 'X-Key': 'a=b' } });
+  });
+
+  test.each([
+    `[![Install](https://cursor.com/deeplink/dark.svg)](https://cursor.com/install-mcp?name=one&config=${base64})`,
+    `<a href="cursor://anysphere.cursor-deeplink/mcp/install?name=one&amp;config=${base64}">\n<img src="x.svg"></a>`,
+  ])('can be a badge: %s', async (text) => {
+    const { servers } = await previewImport(text);
+
+    expect(servers).toMatchObject([{ name: 'one', request: { image: 'npx://server' } }]);
   });
 
   test.each([
     ['https://mcp.example.com/mcp'],
+    ['https://kiro.dev.example/launch/mcp/add?config=e30'],
+    ['foo://mcp.example.com/mcp'],
+    ['http://cursor.com/install-mcp?config=e30'],
     ['https://cursor.com.example/install-mcp?config=e30'],
     ['https://vscode.dev/redirect?url=https%3A%2F%2Fmcp.example.com'],
     ['npx'],

@@ -50,8 +50,8 @@ const isServer = (value: Record<string, unknown>): boolean =>
 
 const nameOf = ({ name }: Record<string, unknown>): string => (typeof name === 'string' ? name : 'server');
 
-const editors = /^(?:code|code-insiders|codium|vscodium|cursor|windsurf|positron|kiro|trae)$/;
-const jsonClients = /^(?:claude|openclaw|mcporter)$/;
+const editors = /^(?:code|vscode|code-insiders|codium|vscodium|cursor|windsurf|positron|kiro|trae)$/;
+const jsonClients = /^(?:claude|openclaw|mcporter|auggie)$/;
 
 function commandIn(program: string, rest: readonly string[]): (Parts & { what: string }) | undefined {
   const base = program.replace(/^.*[\\/]/, '').replace(/\.(?:cmd|exe)$/i, '');
@@ -62,7 +62,8 @@ function commandIn(program: string, rest: readonly string[]): (Parts & { what: s
     const entry = word.includes('=') ? word.slice(word.indexOf('=') + 1) : rest[at + 1];
     return { what: 'the value of --add-mcp', entry: required(entry, `${base} --add-mcp`) };
   }
-  if (!jsonClients.test(base) || rest[0] !== 'mcp' || rest[1] !== 'add-json') return undefined;
+  if (!jsonClients.test(base) || rest[0] !== 'mcp' || !/^(?:add-json|set)$/.test(rest[1] ?? ''))
+    return undefined;
   const plain = rest.slice(2).filter((word, index, all) => {
     const before = all[index - 1] ?? '';
     return !word.startsWith('-') && !/^(?:-s|--scope)$/.test(before);
@@ -78,27 +79,46 @@ function required(entry: string | undefined, command: string): string {
   });
 }
 
+/** The links in Markdown and HTML, as a README has them around the picture of a badge. */
+const inMarkup = /\]\(\s*<?([^()\s<>]+)>?[^()]*\)|\bhref\s*=\s*["']([^"']+)["']/g;
+
+/** The installation link in the few lines of a badge. The text itself if there is none. */
+export function withoutMarkup(text: string): string {
+  if (text.length > 50_000 || text.split('\n', 6).length > 5) return text;
+  const links = [...text.matchAll(inMarkup)].map(([, markdown, html]) => (markdown ?? html ?? '').trim());
+  return links.find((link) => linkIn(link) !== undefined) ?? text;
+}
+
 /** The schemes and pages of clients' installation links. */
-function linkIn(text: string): Parts | undefined {
+function linkIn(written: string): Parts | undefined {
+  const text = written.replaceAll('&amp;', '&');
   const url = URL.parse(text);
   if (url === null) return undefined;
-  const { protocol, searchParams: query, pathname } = url;
-  if (
-    /^vscode(?:-insiders)?:$/.test(protocol) &&
-    /^\/*mcp\/install$/.test(`${url.host}${pathname}`.replace(/^\/+/, ''))
-  )
-    return { entry: decoded(url.search.slice(1)) };
-  if (/^cursor:$/.test(protocol) && pathname.endsWith('/mcp/install')) return fromQuery(query);
-  if (/^lmstudio:$/.test(protocol) && `${url.host}${pathname}`.startsWith('add_mcp')) return fromQuery(query);
-  if (/^goose:$/.test(protocol) && `${url.host}${pathname}`.startsWith('extension')) return fromGoose(query);
-  if (protocol !== 'https:') return undefined;
-  if (/^(?:www\.)?cursor\.com$/.test(url.host) && pathname.endsWith('/install-mcp')) return fromQuery(query);
-  if (/^(?:insiders\.)?vscode\.dev$/.test(url.host)) {
-    if (pathname.endsWith('/redirect/mcp/install')) return fromQuery(query);
+  const { protocol, searchParams: query, host } = url;
+  const place = decoded(`${host}${url.pathname}`).replace(/^\/+|\/+$/g, '');
+  if (protocol === 'goose:' && place.startsWith('extension')) return fromGoose(query);
+  if (protocol !== 'https:') return protocol === 'http:' ? undefined : inScheme(url, place);
+  if (/^(?:www\.)?cursor\.com$/.test(host))
+    return /\/(?:install-mcp|mcp\/install)$/.test(place) ? fromQuery(query) : undefined;
+  if (/^(?:lmstudio\.ai\/install-mcp|kiro\.dev\/launch\/mcp\/add)$/.test(place)) return fromQuery(query);
+  if (place === 'block.github.io/goose/extension') return fromGoose(query);
+  if (/^(?:insiders\.)?vscode\.dev$/.test(host)) {
+    if (place.endsWith('/redirect/mcp/install')) return fromQuery(query);
     const inner = query.get('url');
-    return pathname.endsWith('/redirect') && inner !== null ? linkIn(inner) : undefined;
+    return place.endsWith('/redirect') && inner !== null ? linkIn(inner) : undefined;
   }
   return undefined;
+}
+
+/** `cursor://…/mcp/install?config=…`, `vscode:mcp/install?{…}`, `kiro://kiro.mcp/add?…`: only programs have these schemes. */
+function inScheme(url: URL, place: string): Parts | undefined {
+  if (!/(?:^|[/._-])(?:add[_-])?mcp(?:[/._-](?:install|add|import))?$/.test(place)) return undefined;
+  const servers = url.searchParams.get('servers');
+  if (servers !== null) return { entry: unpacked(servers) };
+  if (url.searchParams.has('config')) return fromQuery(url.searchParams);
+  const isJson = /^\?(?:\{|%7B)/i.test(url.search);
+  if (isJson || /^vscode(?:-insiders)?:$/.test(url.protocol)) return { entry: decoded(url.search.slice(1)) };
+  return /^(?:cursor|lmstudio|kiro):$/.test(url.protocol) ? fromQuery(url.searchParams) : undefined;
 }
 
 function fromQuery(query: URLSearchParams): Parts {
@@ -106,19 +126,29 @@ function fromQuery(query: URLSearchParams): Parts {
   if (config === '') throw invalid('the link contains no server', { hint: 'copy the complete link' });
   return {
     name: query.get('name') ?? undefined,
-    // JSON as it is, or in Base64 (of the JSON as it is, or encoded once more for a URL).
-    entry: /^\s*[{%]/.test(config) ? decoded(config) : decoded(Buffer.from(config, 'base64').toString()),
+    entry: unpacked(config),
     inputs: query.get('inputs') ?? undefined,
   };
 }
 
+/** JSON as it is, or in Base64 (of the JSON as it is, or encoded once more for a URL). */
+function unpacked(config: string): string {
+  return /^\s*[{%]/.test(config) ? decoded(config) : decoded(Buffer.from(config, 'base64').toString());
+}
+
 function fromGoose(query: URLSearchParams): Parts {
   const [url, command] = [query.get('url'), query.get('cmd')];
-  const env = query.getAll('env').map((text) => [text.split('=', 1)[0] ?? '', ''] as const);
+  // The value is a description for the user.
+  const env = query.getAll('env').map((text) => text.split('=', 1)[0] ?? '');
+  const headers = query.getAll('header').map((text) => {
+    const [name = ''] = text.split('=', 1);
+    return [name, text.slice(name.length + 1)] as const;
+  });
+  const variables = env.map((name) => [name, `\${${name}}`] as const);
   const entry =
     url !== null
-      ? { url, type: query.get('type') ?? undefined }
-      : { command, args: query.getAll('arg'), env: Object.fromEntries(env) };
+      ? { url, type: query.get('type') ?? undefined, headers: Object.fromEntries(headers) }
+      : { command, args: query.getAll('arg'), env: Object.fromEntries(variables) };
   return { name: query.get('id') ?? query.get('name') ?? undefined, entry: JSON.stringify(entry) };
 }
 

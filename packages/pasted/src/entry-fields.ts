@@ -1,6 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { innerKeys } from './client-document.ts';
+import { innerKeys, urlKeys } from './client-document.ts';
 import { isObject } from './parse-document.ts';
 import { wordsIn } from './words.ts';
 
@@ -14,10 +14,19 @@ export interface EntryFields {
   url?: string | undefined;
   headers: Record<string, string>;
   type?: string | undefined;
+  oauth?: OAuthFields | undefined;
   /** The tools that the client uses. */
   tools?: string[] | undefined;
   /** The tools that the client does not use, although it uses all others. */
   withoutTools?: string[] | undefined;
+}
+
+/** The client that is registered where the user signs in. */
+export interface OAuthFields {
+  clientId?: string | undefined;
+  callbackPort?: number | undefined;
+  scopes?: string[] | undefined;
+  hasSecret: boolean;
 }
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
@@ -70,6 +79,35 @@ const Texts = z
     Object.fromEntries((pairs ?? []).flatMap((pair) => (pair && pair[0] !== '' ? [pair] : []))),
   );
 
+const Scopes = z
+  .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
+  .optional()
+  .catch(undefined);
+const Port = z.coerce.number().int().min(1).max(65_535).optional().catch(undefined);
+
+/** `false` turns the sign-in off, which a server without one does not need. */
+const OAuth = z
+  .object({
+    clientId: Text,
+    client_id: Text,
+    CLIENT_ID: Text,
+    callbackPort: Port,
+    callback_port: Port,
+    scopes: Scopes,
+    scope: Scopes,
+    clientSecret: Text,
+    client_secret: Text,
+    CLIENT_SECRET: Text,
+  })
+  .transform((oauth) => ({
+    clientId: [oauth.clientId, oauth.client_id, oauth.CLIENT_ID].find(Boolean),
+    callbackPort: oauth.callbackPort ?? oauth.callback_port,
+    scopes: oauth.scopes ?? oauth.scope,
+    hasSecret: [oauth.clientSecret, oauth.client_secret, oauth.CLIENT_SECRET].some(Boolean),
+  }))
+  .optional()
+  .catch(undefined);
+
 /** An entry in the clients' formats, which use different names for the same fields. */
 const Entry = z
   .object({
@@ -90,6 +128,17 @@ const Entry = z
     serverUrl: Text,
     httpUrl: Text,
     uri: Text,
+    baseUrl: Text,
+    endpoint: Text,
+    server_url: Text,
+    sse_url: Text,
+    authorization_token: Text,
+    api_key_env: Text,
+    api_key_header: Text,
+    api_key_format: Text,
+    oauth: OAuth,
+    auth: OAuth,
+    oauthClientId: Text,
     headers: Texts,
     http_headers: Texts,
     requestInit: z.object({ headers: Texts }).nullish().catch(undefined),
@@ -121,10 +170,13 @@ const Entry = z
     },
     envFile: entry.envFile ?? entry.env_file,
     cwd: entry.cwd ?? entry.workingDirectory,
-    url: [entry.url, entry.serverUrl, entry.httpUrl, entry.uri].find(
-      (url) => url !== undefined && url !== '',
-    ),
+    url: urlKeys.map((key) => entry[key]).find((url) => url !== undefined && url !== ''),
+    oauth: entry.oauth ?? entry.auth ?? { clientId: entry.oauthClientId, hasSecret: false },
     headers: {
+      ...(entry.authorization_token === undefined
+        ? {}
+        : { Authorization: `Bearer ${entry.authorization_token}` }),
+      ...keyOf(entry),
       ...(entry.bearer_token_env_var === undefined
         ? {}
         : { Authorization: `Bearer \${${entry.bearer_token_env_var}}` }),
@@ -150,6 +202,17 @@ const Entry = z
       (Array.isArray(entry.tools) ? undefined : entry.tools?.exclude),
   }));
 
+/** The key in a variable, and its place: `Authorization`, `Bearer {token}`. */
+function keyOf(entry: {
+  api_key_env?: string | undefined;
+  api_key_header?: string | undefined;
+  api_key_format?: string | undefined;
+}): Record<string, string> {
+  if (entry.api_key_env === undefined) return {};
+  const { api_key_header: header = 'Authorization', api_key_format: format = 'Bearer {token}' } = entry;
+  return { [header]: format.replaceAll('{token}', () => `\${${entry.api_key_env}}`) };
+}
+
 /** Reads the fields of an entry. Throws `invalid` without the values. */
 export function readEntry(name: string, raw: Readonly<Record<string, unknown>>): EntryFields {
   const parsed = Entry.safeParse(flattened(raw));
@@ -159,7 +222,8 @@ export function readEntry(name: string, raw: Readonly<Record<string, unknown>>):
 }
 
 /** Inner objects' fields, such as `"command": {"path": …}` and `"transport": {"url": …}`, beside the others. */
-function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function flattened(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const raw = withLowerCase(written);
   const inner = innerKeys.filter((key) => isObject(raw[key]));
   if (inner.length === 0) return { ...raw };
   const outer = Object.fromEntries(Object.entries(raw).filter(([key]) => !inner.includes(key)));
@@ -171,4 +235,14 @@ function flattened(raw: Readonly<Record<string, unknown>>): Record<string, unkno
   });
   const defined = Object.entries(outer).filter(([, value]) => value !== null && value !== undefined);
   return Object.assign({}, ...parts, Object.fromEntries(defined)) as Record<string, unknown>;
+}
+
+/** Some programs write `Command` and `Args`. */
+function withLowerCase(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(raw).map(([key, value]) => {
+      const lower = key.toLowerCase();
+      return [/^[A-Z]/.test(key) && !Object.hasOwn(raw, lower) ? lower : key, value];
+    }),
+  );
 }

@@ -3,7 +3,7 @@ import { distinctHost } from '@toolhive/contract/names';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import { readClientDocument } from './client-document.ts';
 import type { ClientDocument, RawEntry } from './client-document.ts';
-import { readInstallation } from './client-install.ts';
+import { readInstallation, withoutMarkup } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
 import { readCommandText } from './command-text.ts';
 import { uniqueNames } from './entry-names.ts';
@@ -24,7 +24,7 @@ const from: PastedFrom = {
  */
 export async function previewImport(document: string): Promise<ImportPreview> {
   const { entries, inputs } =
-    readInstallation([document.trim()]) ??
+    readInstallation([withoutMarkup(document.trim())]) ??
     commandsIn(document) ??
     readClientDocument(document, 'the document');
   const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs)));
@@ -88,7 +88,9 @@ function nameOf(request: Preview['request']): string {
   const host = hostname && distinctHost(hostname);
   const plain = image
     .replace(/^[a-z]+:\/\//, '')
+    .replace(/^git\+\w+:\/\/(?:[^/@]*@)?[^/]*\//, '')
     .replace(/^@/, '')
-    .replace(/[@#:].*$/, '');
+    .replace(/[@#:].*$/, '')
+    .replace(/\.git$/, '');
   return name ?? host ?? plain.split('/').filter(Boolean).slice(-2).join('-');
 }

@@ -1,7 +1,8 @@
-import { invalid } from '@toolhive/contract/failure';
+import { ThvError, invalid } from '@toolhive/contract/failure';
 import { containerPrograms, isContainerProgram, readDockerRun } from './docker-run.ts';
 import { isPath, readLocalPath, scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { registryFlags, registryNotes } from './package-registries.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import { behindBridge } from './bridges.ts';
@@ -11,7 +12,7 @@ import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
 import { readBun, readDeno, readEnvFiles, readNode, readPython, readTypeScript } from './script-launchers.ts';
 import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
-import { readAdded } from './client-add.ts';
+import { addingPrograms, readAdded } from './client-add.ts';
 import { readShellText, severalPrograms } from './shell-command.ts';
 import { programOf, storeSecrets, unwrap } from './wrappers.ts';
 import type { Unwrapped } from './wrappers.ts';
@@ -81,9 +82,7 @@ const launchers: readonly Launcher[] = [
   ...['npm', 'pnpm', 'yarn'].map(
     launcher(readScriptOf, (words) => words.some((word) => word === 'run' || word === 'start')),
   ),
-  ...['claude', 'codex', 'gemini', 'qwen', 'copilot', 'amp', 'droid', 'kimi'].map((program) =>
-    launcher(readClientAdd(program))(`${program} mcp add`),
-  ),
+  ...addingPrograms.map((program) => launcher(readClientAdd(program))(`${program} mcp add`)),
 ];
 
 function launcher(read: Launcher['read'], accepts?: Launcher['accepts']): (words: string) => Launcher {
@@ -92,7 +91,8 @@ function launcher(read: Launcher['read'], accepts?: Launcher['accepts']): (words
 
 /** Whether words are a command line that starts a server with another program. */
 export function isCommandLine(words: readonly string[]): boolean {
-  const command = commandIn(words);
+  const command = wholeCommandIn(words);
+  if (command === undefined) return true; // its reader explains the mistake
   if (command.words.length === 0) return launcherOf(words) !== undefined; // incomplete, as its reader says
   return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }
@@ -125,7 +125,7 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   };
 }
 
-function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
+function remoteOf({ url, headers, type, note, oauth: { clientId, scopes } = {} }: BridgedServer): Pasted {
   const given = Object.entries(headers).map(([name, value]) => ({
     name,
     description: '',
@@ -134,8 +134,13 @@ function remoteOf({ url, headers, type, note }: BridgedServer): Pasted {
     default: value,
   }));
   const isSse = type === 'sse' || URL.parse(url)?.pathname.endsWith('/sse') === true;
+  const oauth_config = {
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(scopes === undefined ? {} : { scopes }),
+  };
   const request = {
     url,
+    ...(Object.keys(oauth_config).length === 0 ? {} : { oauth_config }),
     ...(isSse ? { transport: 'sse' as const } : {}),
     ...(given.length > 0 ? { headers: given } : {}),
   };
@@ -158,6 +163,15 @@ function refuseEncrypted(values: Readonly<Record<string, string>>, files: readon
   const names = Object.keys(values).filter((name) => values[name]?.startsWith('encrypted:') === true);
   if (names.length === 0) return;
   throw invalid(`${files.join(', ')} has encrypted values: ${names.join(', ')}`, { hint: storeSecrets });
+}
+
+function wholeCommandIn(words: readonly string[]): Unwrapped | undefined {
+  try {
+    return commandIn(words);
+  } catch (thrown) {
+    if (thrown instanceof ThvError) return undefined;
+    throw thrown;
+  }
 }
 
 /** The command that starts the server itself. */
@@ -227,7 +241,7 @@ function launcherOf(all: readonly string[]): Launcher | undefined {
 }
 
 function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
-  const { given, words } = readOtherFlags('npx', all, {
+  const { given, words: others } = readOtherFlags('npx', all, {
     ...switches(
       '-y',
       '--y',
@@ -241,8 +255,10 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
       '--bun',
     ),
     ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
-    ...withValues('-p', '--package', '--loglevel', '--cache'),
+    ...withValues('-p', '--package', '--loglevel', '--cache', '-c', '--call', ...registryFlags),
   });
+  const call = valuesOf(given, '-c', '--call').at(-1);
+  const words = call === undefined ? others : (wordsIn(call) ?? [call, ...others]);
   const [program = '', ...script] = words;
   // A loader for a script of this machine, which Node.js can read without it.
   const isLoader = /^(?:tsx|ts-node|ts-node-esm)(?:@[^/]*)?$/.test(program);
@@ -251,7 +267,7 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
   const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
   if (packages.length > 1)
     throw invalid('npx --package is supported only once', { hint: "name the server's package" });
-  return readPackage('npx', { from, words, named: packages[0] });
+  return readPackage('npx', { from, words, named: packages[0], notes: registryNotes(given) });
 }
 
 function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
@@ -280,10 +296,16 @@ function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
       '--cache-dir',
       '--link-mode',
     ),
-    ...withValues('--python-preference', '--refresh-package'),
+    ...withValues('--python-preference', '--refresh-package', '--index-strategy', ...registryFlags),
   });
   const named = valuesOf(given, '--from', '--spec').at(-1);
-  return readPackage('uvx', { from, words, named, settings: pythonSettings(given) });
+  return readPackage('uvx', {
+    from,
+    words,
+    named,
+    settings: pythonSettings(given),
+    notes: registryNotes(given),
+  });
 }
 
 interface PackageCommand {
@@ -291,12 +313,13 @@ interface PackageCommand {
   words: readonly string[];
   named: string | undefined;
   settings?: PythonSettings;
+  notes: string[];
 }
 
 /** The first word is the package, or the program of the package that a flag names. */
 function readPackage(
   scheme: 'npx' | 'uvx',
-  { from, words, named, settings }: PackageCommand,
+  { from, words, named, settings, notes }: PackageCommand,
 ): Pasted | Promise<Pasted> {
   const [first, ...args] = words;
   const spec = named ?? first;
@@ -309,7 +332,7 @@ function readPackage(
   const program = named === undefined ? undefined : first;
   return {
     request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
-    notes: [],
+    notes,
   };
 }
 

@@ -2,10 +2,11 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from 'json
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import { repairedJson } from './json-repair.ts';
 
 /** Parses the text of a configuration, or all blocks in the fences and before the text of a Markdown page. */
 export function parseDocuments(text: string, what: string): unknown[] {
-  const plain = text.replace(/^\uFEFF/, '');
+  const plain = text.replace(/^\uFEFF/, '').replace(/^([ \t]*[{["].*)\n[ \t]*(?:`{3,}|~{3,})\s*$/s, '$1');
   const blocks = [...frontMatter(plain), ...fencedBlocks(plain)];
   if (blocks.length === 0) return [parseDocument(plain, what)];
   const parsed: unknown[] = [];
@@ -42,7 +43,7 @@ function fencedBlocks(text: string): string[] {
     } else open.lines.push(line);
   }
   if (open !== undefined) blocks.push(open.lines.join('\n'));
-  return blocks;
+  return blocks.filter((block) => block.trim() !== '');
 }
 
 function parseDocument(text: string, what: string): unknown {
@@ -58,6 +59,8 @@ function parse(quoted: string, what: string): unknown {
   // As a word for a shell: '{"mcpServers": …}'.
   const [, inner] = /^\s*'(\s*[{[].*[}\]]\s*)'\s*$/s.exec(quoted) ?? [];
   const text = inner?.replaceAll(String.raw`'\''`, "'") ?? quoted;
+  const unescaped = withoutEscapes(text);
+  if (unescaped !== undefined) return parse(unescaped, what);
   // A README may show a part of a file: "name": {…}.
   const json = /^\s*"[^"]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, '')}}` : text;
   if (/^\s*([{[]|\/[/*])/.test(json)) {
@@ -65,8 +68,8 @@ function parse(quoted: string, what: string): unknown {
     const tree = parseTree(json, errors, { allowTrailingComma: true });
     const [error] = errors;
     if (error === undefined) return tree === undefined ? undefined : valueOf(tree);
-    // Word processors and web pages replace the quotes.
-    if (/[“”]/.test(json)) return parse(json.replaceAll(/[“”]/g, '"'), what);
+    const repaired = repair(json);
+    if (repaired !== undefined) return repaired;
     if (!/^\s*\[/.test(json)) {
       const before = json.slice(0, error.offset).split('\n');
       const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
@@ -87,7 +90,44 @@ function parse(quoted: string, what: string): unknown {
       // The other format may fit.
     }
   }
+  const inside = /[{[]\s*\S/.test(text) ? repair(text) : undefined;
+  if (inside !== undefined) return inside;
   throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
+}
+
+/** The value of a text that is almost JSON, or a list of several. Undefined if it is not clear. */
+function repair(text: string): unknown {
+  const values = repairedJson(text)?.map((part) => {
+    const errors: ParseError[] = [];
+    const tree = parseTree(part, errors, { allowTrailingComma: true });
+    return errors.length === 0 && tree !== undefined ? valueOf(tree) : undefined;
+  });
+  if (values === undefined || values.includes(undefined)) return undefined;
+  return values.length > 1 ? values : values[0];
+}
+
+const entities: Readonly<Record<string, string>> = {
+  quot: '"',
+  '#34': '"',
+  '#39': "'",
+  apos: "'",
+  lt: '<',
+  gt: '>',
+  amp: '&',
+};
+
+/** The JSON in a text of another language: `{\"mcpServers\": …}` in a program, `{&quot;mcpServers&quot;: …}` in HTML. */
+function withoutEscapes(text: string): string | undefined {
+  if (/^\s*[{[]\s*&(?:quot|#34);/.test(text))
+    return text.replaceAll(/&([a-z]+|#\d+);/g, (entity, name: string) => entities[name] ?? entity);
+  const whole = text.trim();
+  const inner = whole.startsWith('"') && whole.endsWith('"') ? whole.slice(1, -1).trim() : whole;
+  if (!/^[{[]\s*\\"/.test(inner)) return undefined;
+  try {
+    return String(JSON.parse(`"${inner.replaceAll(/\r?\n/g, String.raw`\n`)}"`));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Separates a repeated key of a JSON object from its number. */

@@ -27,11 +27,9 @@ export function readShellText(text: string, from: Pick<PastedFrom, 'directory'>)
   for (const part of parts.slice(0, -1)) {
     const words = wordsIn(part) ?? [];
     const [program, first = ''] = words;
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(first) ?? [];
+    const assigned = readAssignments(part);
     if (program === 'cd' && words.length === 2) directory = absolutePath(first, { directory });
-    // `set` is the `export` of Windows.
-    else if (/^(?:export|set)$/.test(program ?? '') && name !== undefined && value !== undefined)
-      env[name] = value;
+    else if (assigned !== undefined) Object.assign(env, assigned);
     else if (/^(?:source|\.)$/.test(program ?? '') && isDotenv.test(first))
       files.push(absolutePath(first, { directory }));
     else if (!preparation.test(part)) throw severalPrograms();
@@ -40,6 +38,32 @@ export function readShellText(text: string, from: Pick<PastedFrom, 'directory'>)
   if (words === undefined || words.length === 0) throw severalPrograms();
   return { words, env, files, directory };
 }
+
+/**
+ * The variables that a command only sets: `export NAME=value`, `set` and `setx` of Windows, `$env:NAME = "value"` of
+ * PowerShell, and `NAME=value` alone. A value that only a shell knows becomes a placeholder. Undefined for other commands.
+ */
+export function readAssignments(command: string): Record<string, string> | undefined {
+  const text = command
+    .trim()
+    .replace(/^\$env:(\w+)\s*=\s*/i, 'export $1=')
+    .replace(/^setx\s+([A-Za-z_]\w*)\s+/i, 'export $1=')
+    .replace(/^set\s+-gx\s+([A-Za-z_]\w*)\s+/, 'export $1=')
+    .replace(/^set\s+"?([A-Za-z_]\w*)=([^&|<>"]*)"?$/i, 'export "$1=$2"');
+  const words = wordsIn(text) ?? [];
+  const given = words[0] === 'export' ? words.slice(1) : words;
+  const pairs = given.map((word) => /^([A-Za-z_]\w*)=(.*)$/s.exec(word));
+  if (pairs.length === 0 || pairs.includes(null)) return undefined;
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, name = '', value = ''] = pair ?? [];
+      return [name, isForShell(value) ? `\${${name}}` : value];
+    }),
+  );
+}
+
+/** `$(gh auth token)`, `` `pass show x` ``, and `$TOKEN`. */
+const isForShell = (value: string): boolean => /^(?:\$\(.*\)|`.*`|\$(?:env:)?\w+)$/s.test(value);
 
 export function severalPrograms(): Error {
   return invalid('a shell command that is more than one program cannot be run in isolation', {
