@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
+import { SharedTurn, useOwnTurn } from './turn.ts';
 
 /** A modal dialog. It closes with Escape, and the focus returns to where it was. */
 export function Dialog({
@@ -15,6 +16,7 @@ export function Dialog({
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const turn = useOwnTurn();
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
@@ -28,10 +30,12 @@ export function Dialog({
         if (event.target === event.currentTarget) event.currentTarget.close(); // the backdrop
       }}
     >
-      <div className="dialog-content">
-        <h2 id={id}>{title}</h2>
-        {children}
-      </div>
+      <SharedTurn value={turn}>
+        <div className="dialog-content">
+          <h2 id={id}>{title}</h2>
+          {children}
+        </div>
+      </SharedTurn>
     </dialog>
   );
 }

@@ -15,7 +15,7 @@ import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
-import { TextField } from '../../ui/fields.tsx';
+import { Form, TextField } from '../../ui/fields.tsx';
 
 /** The workloads of a group and the clients that see them. */
 export function GroupScreen(): ReactNode {
@@ -232,12 +232,7 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
       if (name !== group.name) onRenamed(name);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <Form onSubmit={save}>
       <h2>Settings</h2>
       {!isDefault && (
         <TextField
@@ -253,6 +248,6 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
       <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
         Save
       </Action>
-    </form>
+    </Form>
   );
 }

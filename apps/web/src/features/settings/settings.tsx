@@ -7,6 +7,7 @@ import { refresh, useResource } from '../../api/store.ts';
 import { notificationState, switchNotifications } from '../../notifications/notifications.ts';
 import type { NotificationState } from '../../notifications/notifications.ts';
 import { Action } from '../../ui/action.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
@@ -131,13 +132,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
     });
   return (
     <li>
-      <form
-        className="setting"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save(text === '' ? null : text);
-        }}
-      >
+      <Form className="setting" onSubmit={() => save(text === '' ? null : text)}>
         <div>
           <label htmlFor={`setting-${name}`}>{title}</label> <code className="quiet">{name}</code>
           <p className="quiet">{sentence(summary)}</p>
@@ -174,7 +169,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
             Save
           </Action>
         </div>
-      </form>
+      </Form>
     </li>
   );
 }

@@ -186,7 +186,7 @@ function ToolDoor({ name }: { name: string }): ReactNode {
           </ul>
           <RestartNote name={name} />
           <div className="buttons">
-            <Action className="primary" onClick={() => void apply()}>
+            <Action className="primary" onClick={() => apply()}>
               Save and restart
             </Action>
             <button type="button" onClick={() => setWanted(new Map())}>

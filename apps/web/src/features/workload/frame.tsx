@@ -60,10 +60,10 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
           <>
             <Status status={workload.status} />
             <SignIn workload={workload} />
-            <Action onClick={() => void (active ? stopWorkloads([name]) : startWorkloads([name]))}>
+            <Action onClick={() => (active ? stopWorkloads([name]) : startWorkloads([name]))}>
               {active ? 'Stop' : 'Start'}
             </Action>
-            <Action onClick={() => void restartWorkloads([name])}>Restart</Action>
+            <Action onClick={() => restartWorkloads([name])}>Restart</Action>
             <MenuButton
               label={`More actions for ${name}`}
               items={[

@@ -27,7 +27,7 @@ export default function OfferDialog({
     <Dialog title={title} onClose={onClose}>
       <RestartNote name={name} />
       <div className="buttons">
-        <Action className="primary" onClick={() => void change()}>
+        <Action className="primary" onClick={() => change()}>
           Save and restart
         </Action>
         <button type="button" onClick={onClose}>

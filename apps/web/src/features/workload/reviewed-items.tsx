@@ -50,16 +50,14 @@ export default function ReviewedItems({ name }: { name: string }): ReactNode {
             {item.diff !== undefined && <Diff text={item.diff} />}
             {item.pending_hash !== undefined && (
               <div className="buttons">
-                <Action onClick={() => void decide([item], 'approve')}>Approve</Action>
-                <Action onClick={() => void decide([item], 'dismiss')}>Dismiss</Action>
+                <Action onClick={() => decide([item], 'approve')}>Approve</Action>
+                <Action onClick={() => decide([item], 'dismiss')}>Dismiss</Action>
               </div>
             )}
           </details>
         ))}
         {waiting.length > 1 && (
-          <Action onClick={() => void decide(waiting, 'approve')}>
-            Approve all {waiting.length} changes
-          </Action>
+          <Action onClick={() => decide(waiting, 'approve')}>Approve all {waiting.length} changes</Action>
         )}
       </section>
     </>
