@@ -1,3 +1,5 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { userEvent } from 'vitest/browser';
 import { expect, test } from 'vitest';
 import { render } from 'vitest-browser-react';
@@ -84,4 +86,29 @@ test('while an action of a dialog runs, the other ones do nothing', async () => 
   runs[0]?.();
   await screen.getByRole('button', { name: 'Keep' }).click();
   expect(others).toBe(1);
+});
+
+test('the focus returns to the button that opened a dialog, also when the page closes the dialog', async () => {
+  function Screen(): ReactNode {
+    const [isOpen, setOpen] = useState(false);
+    return (
+      <>
+        <Action onClick={() => setOpen(true)}>Rename</Action>
+        {isOpen && (
+          <Dialog title={`Rename a\u202Eb`} onClose={() => setOpen(false)}>
+            <button type="button" onClick={() => setOpen(false)}>
+              Cancel
+            </button>
+          </Dialog>
+        )}
+      </>
+    );
+  }
+  const screen = await render(<Screen />);
+
+  await screen.getByRole('button', { name: 'Rename' }).click();
+  await expect.element(screen.getByRole('heading', { name: 'Rename aU+202Eb' })).toBeVisible();
+  await screen.getByRole('button', { name: 'Cancel' }).click();
+
+  await expect.element(screen.getByRole('button', { name: 'Rename' })).toHaveFocus();
 });

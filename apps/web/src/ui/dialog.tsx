@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
+import { ForeignText } from './text.tsx';
 import { SharedTurn, useOwnTurn } from './turn.ts';
 
 /** A modal dialog. It closes with Escape, and the focus returns to where it was. */
@@ -18,7 +19,15 @@ export function Dialog({
   const id = useId();
   const turn = useOwnTurn();
   useEffect(() => {
+    const before = document.activeElement;
     dialog.current?.showModal();
+    return () => {
+      // The browser only restores the focus of a dialog that is closed before its element is removed.
+      if (document.activeElement !== document.body) return;
+      const isLeft = before instanceof HTMLElement && before !== document.body && before.isConnected;
+      const next = isLeft ? before : document.querySelector<HTMLElement>('main h1');
+      next?.focus();
+    };
   }, []);
   return (
     <dialog
@@ -32,7 +41,9 @@ export function Dialog({
     >
       <SharedTurn value={turn}>
         <div className="dialog-content">
-          <h2 id={id}>{title}</h2>
+          <h2 id={id}>
+            <ForeignText>{title}</ForeignText>
+          </h2>
           {children}
         </div>
       </SharedTurn>

@@ -8,6 +8,7 @@ import { notificationState, switchNotifications } from '../../notifications/noti
 import type { NotificationState } from '../../notifications/notifications.ts';
 import { Action } from '../../ui/action.tsx';
 import { Form } from '../../ui/fields.tsx';
+import { useFollowed } from '../../ui/followed.ts';
 import { dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
@@ -61,7 +62,7 @@ export function Settings(): ReactNode {
         {(list) => (
           <ul className="rows">
             {list.map((setting) => (
-              <SettingRow key={`${setting.name} ${JSON.stringify(setting.value)}`} setting={setting} />
+              <SettingRow key={setting.name} setting={setting} />
             ))}
           </ul>
         )}
@@ -122,7 +123,7 @@ const labels: Record<Theme, string> = { system: 'Same as the system', light: 'Li
 function SettingRow({ setting }: { setting: Setting }): ReactNode {
   const { name, title, choices, summary, value, problem } = setting;
   const stored = value === null ? '' : Array.isArray(value) ? value.join(',') : String(value);
-  const [text, setText] = useState(stored);
+  const [text, setText] = useFollowed(stored);
   const save = (next: string | null): Promise<boolean> =>
     attempt(`Cannot change ${title}`, async () => {
       await (next === null

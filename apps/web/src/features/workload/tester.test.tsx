@@ -73,7 +73,7 @@ async function open(name: string) {
     );
   }
   const screen = await render(<Screen />);
-  const press = (button: string) => screen.getByRole('button', { name: button, exact: true });
+  const press = (button: string) => screen.getByRole('button', { name: new RegExp(`^${button}`) });
   return { screen, press };
 }
 
