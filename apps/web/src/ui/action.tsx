@@ -32,7 +32,7 @@ export function Action({
         if (event.repeat && event.key === 'Enter') event.preventDefault();
       }}
       onClick={(event) => {
-        // The second click of a double click must not act on what the first one has made of the button.
+        // The second click of a double click must not act on a button that the first one has changed.
         if (isOff || event.detail > 1) event.preventDefault();
         else turn.run(id, () => onClick?.(event));
       }}

@@ -94,7 +94,7 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
     >
       {isGone && (
         <div className="notice warning" role="alert">
-          <p>This server was removed elsewhere. This page keeps what you entered.</p>
+          <p>This server was removed elsewhere. This page keeps your input.</p>
           <Link className="button" href="/">
             All servers
           </Link>

@@ -206,5 +206,5 @@ function modelOf({ hints, ...priorities }: Values): string {
 function readable(value: unknown): string {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return value.map((each) => JSON.stringify(each)).join(', ');
-  return typeof value === 'object' ? asJson(value) : String(value);
+  return typeof value === 'object' ? asJson(value) : asText(value);
 }
