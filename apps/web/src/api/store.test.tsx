@@ -113,3 +113,57 @@ test('a tab that is not seen does not poll, and is current as soon as it is seen
     vi.useRealTimers();
   }
 });
+
+/** A screen with data that each event changes. */
+async function openChanging(key: string) {
+  startStore();
+  const [daemon] = vi.mocked(followEvents).mock.calls.at(-1) ?? [];
+  const loads: number[] = [];
+  const load = async (): Promise<number> => loads.push(Date.now());
+  function Screen(): ReactNode {
+    return <p>{useResource({ key, load, isChangedBy: () => true }).data}</p>;
+  }
+  await render(<Screen />);
+  await expect.poll(() => loads).toHaveLength(1);
+  const event = (): void =>
+    daemon?.onEvent({ type: 'workload.removed', at: new Date().toISOString(), name: 'odd' });
+  return { loads, event };
+}
+
+test('a flood of events loads data twice a second, at once after the first event, and once after the last', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  try {
+    const { loads, event } = await openChanging('flooded');
+    await vi.advanceTimersByTimeAsync(5_000);
+    event();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(loads).toHaveLength(2);
+
+    for (let sent = 0; sent < 300; sent++) {
+      await vi.advanceTimersByTimeAsync(10);
+      event();
+    }
+    const last = Date.now();
+    await vi.advanceTimersByTimeAsync(10_000);
+
+    expect(loads.length).toBeLessThanOrEqual(2 + 7);
+    expect(loads.at(-1)).toBeGreaterThanOrEqual(last);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('an action of the user loads data soon, also in a flood of events', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  try {
+    const { loads, event } = await openChanging('acted');
+    event();
+    refresh('acted');
+    event();
+    await vi.advanceTimersByTimeAsync(100);
+
+    expect(loads).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -33,7 +33,13 @@ interface Entry {
   loading: AbortController | undefined;
   /** The data has changed since it was loaded, or during the loading. */
   isOutdated: boolean;
+  /** When the last attempt to load ended, also one that failed. */
+  endedAt: number;
+  /** How long the load that is due after the current one waits. */
+  pauseMs: number;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the timer ends. */
+  dueAt: number;
   /** The timer that removes data after the last component with the data is unmounted. */
   forget: ReturnType<typeof setTimeout> | undefined;
 }
@@ -43,8 +49,10 @@ const nothing: Loaded<never> = { data: undefined, at: undefined, error: undefine
 
 /** How long data is kept that no screen shows, so that going back shows it at once. */
 const keptMs = 60_000;
-/** The shortest time between two loads of the same data. */
+/** The shortest time between two loads of the same data after actions of the user. */
 const restMs = 100;
+/** The same for events, which can come in floods. The first event after a rest loads the data at once. */
+const eventRestMs = 500;
 
 /** Returns the data of a resource and keeps it current while the component is mounted. */
 export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
@@ -98,7 +106,10 @@ function entryOf(resource: Resource<unknown>): Entry {
     listeners: new Set(),
     loading: undefined,
     isOutdated: false,
+    endedAt: -Infinity,
+    pauseMs: eventRestMs,
     timer: undefined,
+    dueAt: Infinity,
     forget: undefined,
   };
   entries.set(resource.key, entry);
@@ -116,6 +127,7 @@ async function load(entry: Entry): Promise<void> {
   const controller = new AbortController();
   entry.loading = controller;
   entry.isOutdated = false;
+  entry.pauseMs = eventRestMs;
   set(entry, { ...entry.state, isLoading: true });
   try {
     const data = await entry.resource.load(controller.signal);
@@ -124,13 +136,15 @@ async function load(entry: Entry): Promise<void> {
     set(entry, { ...entry.state, error: failureOf(thrown), isLoading: false });
   }
   entry.loading = undefined;
-  if (entry.isOutdated) schedule(entry, restMs);
+  entry.endedAt = Date.now();
+  if (entry.isOutdated) schedule(entry, entry.pauseMs);
   else if (entry.resource.everyMs !== undefined && entry.listeners.size > 0)
     schedule(entry, entry.resource.everyMs);
 }
 
 function schedule(entry: Entry, ms: number): void {
   clearTimeout(entry.timer);
+  entry.dueAt = Date.now() + ms;
   entry.timer = setTimeout(() => {
     entry.timer = undefined;
     // A tab that is not seen does not poll, and loads when it is seen again.
@@ -145,10 +159,16 @@ function loadOutdated(): void {
     if (entry.isOutdated && entry.listeners.size > 0 && entry.loading === undefined) void load(entry);
 }
 
-function invalidate(entry: Entry): void {
-  if (entry.loading !== undefined) entry.isOutdated = true;
-  else if (entry.listeners.size === 0) drop(entry);
-  else schedule(entry, entry.state.at !== undefined && Date.now() - entry.state.at < restMs ? restMs : 0);
+/** Loads the data soon. Neither a flood of events nor an event after an action of the user delays a load that is due. */
+function invalidate(entry: Entry, pauseMs = restMs): void {
+  if (entry.loading !== undefined) {
+    entry.isOutdated = true;
+    entry.pauseMs = Math.min(entry.pauseMs, pauseMs);
+    return;
+  }
+  if (entry.listeners.size === 0) return drop(entry);
+  const dueAt = Math.max(Date.now(), entry.endedAt + pauseMs);
+  if (entry.timer === undefined || dueAt < entry.dueAt) schedule(entry, dueAt - Date.now());
 }
 
 function set(entry: Entry, state: Loaded<unknown>): void {
@@ -177,7 +197,7 @@ export function startStore(): void {
           const data = resource.apply(state.data, event);
           if (data !== state.data) set(entry, { ...state, data });
         }
-        if (event.type === 'reset' || resource.isChangedBy?.(event) === true) invalidate(entry);
+        if (event.type === 'reset' || resource.isChangedBy?.(event) === true) invalidate(entry, eventRestMs);
       }
       for (const listener of eventListeners) listener(event);
     },

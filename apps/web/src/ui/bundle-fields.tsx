@@ -52,7 +52,7 @@ export function BundleFields({ draft, onChange, isRead = false }: Props): ReactN
     <fieldset>
       <legend>Bundle</legend>
       {failure !== undefined && <Failure failure={failure} title="Cannot read the bundle" />}
-      {!isCurrent && <Action onClick={() => void read()}>Read the bundle</Action>}
+      {!isCurrent && <Action onClick={read}>Read the bundle</Action>}
       {isCurrent && (
         <p>
           <strong>

@@ -1,5 +1,7 @@
 import { useEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
+import { ForeignText } from './text.tsx';
+import { SharedTurn, useOwnTurn } from './turn.ts';
 
 /** A modal dialog. It closes with Escape, and the focus returns to where it was. */
 export function Dialog({
@@ -15,8 +17,17 @@ export function Dialog({
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const turn = useOwnTurn();
   useEffect(() => {
+    const before = document.activeElement;
     dialog.current?.showModal();
+    return () => {
+      // The browser only restores the focus of a dialog that is closed before its element is removed.
+      if (document.activeElement !== document.body) return;
+      const isLeft = before instanceof HTMLElement && before !== document.body && before.isConnected;
+      const next = isLeft ? before : document.querySelector<HTMLElement>('main h1');
+      next?.focus();
+    };
   }, []);
   return (
     <dialog
@@ -28,10 +39,14 @@ export function Dialog({
         if (event.target === event.currentTarget) event.currentTarget.close(); // the backdrop
       }}
     >
-      <div className="dialog-content">
-        <h2 id={id}>{title}</h2>
-        {children}
-      </div>
+      <SharedTurn value={turn}>
+        <div className="dialog-content">
+          <h2 id={id}>
+            <ForeignText>{title}</ForeignText>
+          </h2>
+          {children}
+        </div>
+      </SharedTurn>
     </dialog>
   );
 }

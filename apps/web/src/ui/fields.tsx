@@ -3,23 +3,29 @@ import type { ComponentProps, ReactNode } from 'react';
 import type { InputProblem, ThvError } from '@toolhive/contract/failure';
 import { ForeignText } from './text.tsx';
 import { inScreenWords } from './format.ts';
+import { SharedTurn, formHolder, useTurn } from './turn.ts';
 
 /** The problems of the request of a form that its user has not worked on since. */
 const Problems = createContext<readonly InputProblem[]>([]);
 
 /**
- * A form whose request can fail because of its fields. Each problem of the failure appears beside the field with its
- * JSON pointer until the user changes that field. The first of these fields gets the focus.
+ * A form that is submitted once at a time: until the promise of `onSubmit` has settled, it cannot be submitted again,
+ * and the actions in it do nothing. Its request can fail because of its fields. Each problem of the
+ * failure appears beside the field with its JSON pointer until the user changes that field. The first of these fields
+ * gets the focus.
  */
 export function Form({
   failure,
+  onSubmit,
   ...props
-}: Omit<ComponentProps<'form'>, 'ref'> & {
-  failure: ThvError | undefined;
+}: Omit<ComponentProps<'form'>, 'ref' | 'onSubmit'> & {
+  failure?: ThvError | undefined;
+  onSubmit?: (form: HTMLFormElement) => unknown;
   ref?: React.RefObject<HTMLFormElement | null>;
 }): ReactNode {
   const own = useRef<HTMLFormElement>(null);
   const form = props.ref ?? own;
+  const turn = useTurn();
   const [changed, setChanged] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     setChanged(new Set());
@@ -32,14 +38,21 @@ export function Form({
     <Problems
       value={problems.filter(({ pointer = '' }) => ![...changed].some((field) => isAt(pointer, field)))}
     >
-      <form
-        {...props}
-        ref={form}
-        onChange={({ target }) => {
-          const { pointer } = (target as HTMLElement).dataset; // an input of this form
-          if (pointer !== undefined && problems.length > 0) setChanged(new Set([...changed, pointer]));
-        }}
-      />
+      <SharedTurn value={turn}>
+        <form
+          {...props}
+          ref={form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            const { currentTarget } = event;
+            turn.run(formHolder, () => onSubmit?.(currentTarget));
+          }}
+          onChange={({ target }) => {
+            const { pointer } = (target as HTMLElement).dataset; // an input of this form
+            if (pointer !== undefined && problems.length > 0) setChanged(new Set([...changed, pointer]));
+          }}
+        />
+      </SharedTurn>
     </Problems>
   );
 }

@@ -83,7 +83,7 @@ function FixButton({ fix: { label, operation, parameters } }: { fix: Fix }): Rea
   const name = parameters?.['name'] ?? '';
   const act = performed[operation];
   const screen = screens[operation];
-  if (act !== undefined) return <Action onClick={() => void act(name)}>{label}</Action>;
+  if (act !== undefined) return <Action onClick={() => act(name)}>{label}</Action>;
   if (screen === undefined) return undefined; // of a newer daemon
   return (
     <Link className="button" href={screen(name)}>

@@ -138,10 +138,10 @@ export function Launch({ draft, edited, revision, isValid, onDone, attempts }: P
         <Action
           type="submit"
           className="primary"
-          disabled={controller !== undefined || isConsentOpen}
+          disabled={isConsentOpen}
           onClick={(event) => {
             event.preventDefault();
-            void launch();
+            return launch();
           }}
         >
           {edited === undefined ? 'Run' : 'Save and restart'}

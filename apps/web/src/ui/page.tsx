@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { daemon } from '../api/resources.ts';
 import { useResource } from '../api/store.ts';
+import { ForeignText, plainForeign } from './text.tsx';
 
 /** A screen with its heading, which gets the focus when the user comes from another screen. */
 export function Page({
@@ -23,7 +24,10 @@ export function Page({
   const heading = useRef<HTMLHeadingElement>(null);
   const [location] = useLocation();
   useEffect(() => {
-    document.title = [part, title, 'ToolHive'].filter((text) => text !== undefined).join(' – ');
+    document.title = [part, title, 'ToolHive']
+      .filter((text) => text !== undefined)
+      .map(plainForeign)
+      .join(' – ');
   }, [title, part]);
   useEffect(() => {
     if (hasNavigated) heading.current?.focus();
@@ -33,7 +37,7 @@ export function Page({
     <>
       <header className="page-header">
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <ForeignText>{title}</ForeignText>
         </h1>
         <div className="page-actions">
           {help !== undefined && <DocumentationLink path={help} />}

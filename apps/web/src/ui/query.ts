@@ -39,3 +39,12 @@ function write(name: string, value: string): void {
   else url.searchParams.set(name, value);
   history.replaceState(history.state, '', url);
 }
+
+/** A part of the address as text. A link with a wrong encoding leads to something that does not exist. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -15,7 +15,7 @@ export function SignIn({ workload: { name, sign_in: required } }: { workload: Wo
       className="primary"
       aria-label={`Sign in to ${name}`}
       title={plainForeign(required.why)}
-      onClick={() => void start(name)}
+      onClick={() => start(name)}
     >
       Sign in
     </Action>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { unprintable } from '@toolhive/contract/printable';
 
 /** The longest text that is shown at once. */
-const maxLength = 20_000;
+export const maxLength = 20_000;
 
 const hidden = unprintable();
 

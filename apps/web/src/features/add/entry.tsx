@@ -10,6 +10,7 @@ import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Form, TextField } from '../../ui/fields.tsx';
 import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
+import { decoded } from '../../ui/query.ts';
 
 import { Shown } from '../../ui/states.tsx';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
@@ -19,8 +20,8 @@ import { WorkloadForm } from '../../ui/workload-form.tsx';
 /** The form for a registry entry, with the server permissions. */
 export function AddEntry(): ReactNode {
   const { registry = '', server = '' } = useParams();
-  const name = decodeURIComponent(server);
-  const resource = registryServer(decodeURIComponent(registry), name);
+  const name = decoded(server);
+  const resource = registryServer(decoded(registry), name);
   const loaded = useResource(resource);
   return (
     <Page title={`Run ${name}`} help="/toolhive/guides-ui/run-mcp-servers">

@@ -35,12 +35,7 @@ export function Paste(): ReactNode {
   };
   return (
     <>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void preview();
-        }}
-      >
+      <Form onSubmit={preview}>
         <AreaField
           label="Configuration or command"
           hint="What the README shows: a block with mcpServers, a command such as npx -y PACKAGE, or a URL. Nothing runs yet."
@@ -53,7 +48,7 @@ export function Paste(): ReactNode {
         <Action type="submit" className="primary">
           Continue
         </Action>
-      </form>
+      </Form>
       {failure !== undefined && <Failure failure={failure} title="Cannot read the text" />}
       {servers?.length === 0 && <p>The text contains no server.</p>}
       {servers?.map((server) => (

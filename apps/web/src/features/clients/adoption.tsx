@@ -125,8 +125,8 @@ function AdoptDialog({ onClose }: { onClose: () => void }): ReactNode {
               <div className="buttons">
                 <Action
                   className="primary"
-                  disabled={chosen.length === 0 || progress !== undefined}
-                  onClick={() => void adopt(chosen.map(({ workload }) => workload))}
+                  disabled={chosen.length === 0}
+                  onClick={() => adopt(chosen.map(({ workload }) => workload))}
                 >
                   Take over {chosen.length} {chosen.length === 1 ? 'server' : 'servers'}
                 </Action>
@@ -259,7 +259,7 @@ function UndoDialog({ paths, onClose }: { paths: readonly string[]; onClose: () 
         ))}
       </ul>
       <div className="buttons">
-        <Action className="primary" onClick={() => void undo()}>
+        <Action className="primary" onClick={() => undo()}>
           Give back
         </Action>
         <button type="button" onClick={onClose}>

@@ -33,8 +33,8 @@ export function Clients(): ReactNode {
       refresh(clients.key);
       refresh(groups.key);
     });
-  const check = (name: ClientName): void =>
-    void attempt('Cannot check the client', async () =>
+  const check = (name: ClientName): Promise<boolean> =>
+    attempt('Cannot check the client', async () =>
       setDiagnosis(await client.diagnoseClient({ params: { name } })),
     );
   return (
@@ -113,7 +113,7 @@ function ClientCard({
 }: {
   client: Client;
   groups: readonly string[];
-  onCheck: () => void;
+  onCheck: () => Promise<boolean>;
   onChange: (group: string, isOn: boolean) => void;
 }): ReactNode {
   const { client_type: id, product, installed, registered, problem } = each;

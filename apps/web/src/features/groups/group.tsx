@@ -10,17 +10,19 @@ import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { count } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
+import { decoded } from '../../ui/query.ts';
 import { Empty, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
+import { useFollowed } from '../../ui/followed.ts';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
-import { TextField } from '../../ui/fields.tsx';
+import { Form, TextField } from '../../ui/fields.tsx';
 
 /** The workloads of a group and the clients that see them. */
 export function GroupScreen(): ReactNode {
   const { name: encoded = '' } = useParams();
-  const name = decodeURIComponent(encoded);
+  const name = decoded(encoded);
   const loaded = useResource(groups);
   return (
     <Page title={`Group ${name}`} help="/toolhive/guides-ui/group-management">
@@ -74,11 +76,7 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
       )}
       <Members group={group} />
       <EndpointSwitches group={group} />
-      <Details
-        key={`${name} ${group.description ?? ''}`}
-        group={group}
-        onRenamed={(next) => navigate(`/groups/${encodeURIComponent(next)}`)}
-      />
+      <Details group={group} onRenamed={(next) => navigate(`/groups/${encodeURIComponent(next)}`)} />
       {name !== 'default' && (
         <Action className="dangerous" onClick={remove}>
           Remove this group
@@ -219,7 +217,7 @@ function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): Reac
 
 function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string) => void }): ReactNode {
   const [name, setName] = useState(group.name);
-  const [description, setDescription] = useState(group.description ?? '');
+  const [description, setDescription] = useFollowed(group.description ?? '');
   const isDefault = group.name === 'default';
   const save = (): Promise<boolean> =>
     attempt('Cannot change the group', async () => {
@@ -232,12 +230,7 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
       if (name !== group.name) onRenamed(name);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <Form onSubmit={save}>
       <h2>Settings</h2>
       {!isDefault && (
         <TextField
@@ -253,6 +246,6 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
       <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
         Save
       </Action>
-    </form>
+    </Form>
   );
 }

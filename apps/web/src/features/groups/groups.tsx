@@ -6,6 +6,7 @@ import { client } from '../../api/client.ts';
 import { groups, workloads } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/columns.ts';
@@ -88,13 +89,7 @@ export function Groups(): ReactNode {
           />
         )}
       </Shown>
-      <form
-        className="inline-fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create(event.currentTarget);
-        }}
-      >
+      <Form className="inline-fields" onSubmit={create}>
         <div>
           <label htmlFor="group-name">Name of a new group</label>
           <input
@@ -117,7 +112,7 @@ export function Groups(): ReactNode {
           />
         </div>
         <Action type="submit">Create group</Action>
-      </form>
+      </Form>
     </Page>
   );
 }

@@ -131,9 +131,9 @@ function SelectionActions({ names, onClear }: { names: readonly string[]; onClea
   return (
     <div className="toolbar selection" role="group" aria-label="Actions for the selected servers">
       <span>{count(names.length, 'server')} selected</span>
-      <Action onClick={() => void startWorkloads(names)}>Start</Action>
-      <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
-      <Action onClick={() => void restartWorkloads(names)}>Restart</Action>
+      <Action onClick={() => startWorkloads(names)}>Start</Action>
+      <Action onClick={() => stopWorkloads(names)}>Stop</Action>
+      <Action onClick={() => restartWorkloads(names)}>Restart</Action>
       <UpdateAction names={names} />
       <Action
         className="dangerous"

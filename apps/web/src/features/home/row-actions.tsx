@@ -23,7 +23,7 @@ export function RowActions({ workload }: { workload: Workload }): ReactNode {
       <Action
         aria-label={`${active ? 'Stop' : 'Start'} ${name}`}
         disabled={status === 'removing' || status === 'stopping'}
-        onClick={() => void (active ? stopWorkloads([name]) : startWorkloads([name]))}
+        onClick={() => (active ? stopWorkloads([name]) : startWorkloads([name]))}
       >
         {active ? 'Stop' : 'Start'}
       </Action>

@@ -87,7 +87,7 @@ export function UpdateAction({ names }: { names: readonly string[] }): ReactNode
 type Steps = (signal: AbortSignal, onStep: (step: string) => void) => Promise<void>;
 
 /** Runs steps one after the other. A component that is unmounted begins no further step. */
-function useSteps(): { progress: string | undefined; run: (steps: Steps) => void } {
+function useSteps(): { progress: string | undefined; run: (steps: Steps) => Promise<void> } {
   const [progress, setProgress] = useState<string | undefined>();
   const closing = useRef<AbortController>(undefined);
   useEffect(() => {
@@ -95,10 +95,10 @@ function useSteps(): { progress: string | undefined; run: (steps: Steps) => void
     closing.current = controller;
     return () => controller.abort();
   }, []);
-  const run = (steps: Steps): void => {
+  const run = (steps: Steps): Promise<void> => {
     const { signal } = closing.current ?? new AbortController();
-    void steps(signal, (step) => !signal.aborted && setProgress(step))
-      .catch((thrown: unknown) => toast(failureOf(thrown).message))
+    return steps(signal, (step) => !signal.aborted && setProgress(step))
+      .catch((thrown: unknown) => void toast(failureOf(thrown).message))
       .finally(() => setProgress(undefined));
   };
   return { progress, run };

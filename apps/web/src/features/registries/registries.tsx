@@ -85,7 +85,7 @@ export function Registries(): ReactNode {
               <div className="buttons">
                 <Action onClick={() => refresh(registries.key)}>Refresh</Action>
                 {registry.type !== 'default' && (
-                  <Action onClick={() => void change({})}>Use the built-in registry</Action>
+                  <Action onClick={() => change({})}>Use the built-in registry</Action>
                 )}
               </div>
             </section>
@@ -94,11 +94,9 @@ export function Registries(): ReactNode {
       </Shown>
       <Form
         failure={failure}
-        onSubmit={(event) => {
-          event.preventDefault();
-          const body = isUrl ? { url: source, allow_private_ip: isPrivate } : { local_path: source };
-          void change(body, event.currentTarget);
-        }}
+        onSubmit={(form) =>
+          change(isUrl ? { url: source, allow_private_ip: isPrivate } : { local_path: source }, form)
+        }
       >
         <h2>Use another registry</h2>
         <TextField

@@ -12,7 +12,7 @@ import { Empty, NotLoaded, Notice, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
-import { TextField } from '../../ui/fields.tsx';
+import { Form, TextField } from '../../ui/fields.tsx';
 
 /** The stored secrets. Their values can be replaced and removed, but never read. */
 export function Secrets(): ReactNode {
@@ -180,12 +180,7 @@ function SecretForm({
   };
   return (
     <Dialog title={isNew ? 'Add a secret' : `Replace ${name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form onSubmit={save}>
         {isNew && (
           <TextField
             label="Name"
@@ -206,7 +201,7 @@ function SecretForm({
             Cancel
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -7,6 +7,8 @@ import { refresh, useResource } from '../../api/store.ts';
 import { notificationState, switchNotifications } from '../../notifications/notifications.ts';
 import type { NotificationState } from '../../notifications/notifications.ts';
 import { Action } from '../../ui/action.tsx';
+import { Form } from '../../ui/fields.tsx';
+import { useFollowed } from '../../ui/followed.ts';
 import { dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
@@ -60,7 +62,7 @@ export function Settings(): ReactNode {
         {(list) => (
           <ul className="rows">
             {list.map((setting) => (
-              <SettingRow key={`${setting.name} ${JSON.stringify(setting.value)}`} setting={setting} />
+              <SettingRow key={setting.name} setting={setting} />
             ))}
           </ul>
         )}
@@ -121,7 +123,7 @@ const labels: Record<Theme, string> = { system: 'Same as the system', light: 'Li
 function SettingRow({ setting }: { setting: Setting }): ReactNode {
   const { name, title, choices, summary, value, problem } = setting;
   const stored = value === null ? '' : Array.isArray(value) ? value.join(',') : String(value);
-  const [text, setText] = useState(stored);
+  const [text, setText] = useFollowed(stored);
   const save = (next: string | null): Promise<boolean> =>
     attempt(`Cannot change ${title}`, async () => {
       await (next === null
@@ -131,13 +133,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
     });
   return (
     <li>
-      <form
-        className="setting"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save(text === '' ? null : text);
-        }}
-      >
+      <Form className="setting" onSubmit={() => save(text === '' ? null : text)}>
         <div>
           <label htmlFor={`setting-${name}`}>{title}</label> <code className="quiet">{name}</code>
           <p className="quiet">{sentence(summary)}</p>
@@ -174,7 +170,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
             Save
           </Action>
         </div>
-      </form>
+      </Form>
     </li>
   );
 }

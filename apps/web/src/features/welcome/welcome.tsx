@@ -110,7 +110,7 @@ function Steps(): ReactNode {
             ✓ The server <strong>{firstServer}</strong> is running
           </p>
         ) : (
-          <Action className="primary" disabled={progress !== undefined} onClick={() => void run()}>
+          <Action className="primary" onClick={() => run()}>
             Run {firstServer}
           </Action>
         )}
@@ -127,7 +127,7 @@ function Steps(): ReactNode {
         <li>
           <h2>Call a tool</h2>
           {answer === undefined ? (
-            <Action className="primary" onClick={() => void call()}>
+            <Action className="primary" onClick={() => call()}>
               Call the tool echo
             </Action>
           ) : (
@@ -188,7 +188,7 @@ function ConnectClient(): ReactNode {
                     {registered ? (
                       <span className="good">✓ registered</span>
                     ) : (
-                      <Action aria-label={`Connect ${product}`} onClick={() => void connect(name)}>
+                      <Action aria-label={`Connect ${product}`} onClick={() => connect(name)}>
                         Connect
                       </Action>
                     )}

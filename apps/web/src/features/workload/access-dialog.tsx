@@ -140,7 +140,7 @@ function NetworkStep({
         </p>
       )}
       <div className="buttons">
-        <Action className="primary" onClick={() => void act()}>
+        <Action className="primary" onClick={() => act()}>
           {isLearning ? 'Start learning' : 'Save'}
         </Action>
         <button type="button" onClick={onClose}>
@@ -183,14 +183,7 @@ function EditedAccess({
     if (isDone) onClose();
   };
   return (
-    <Form
-      ref={form}
-      failure={attempts.failure}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (change !== undefined) void applyNow();
-      }}
-    >
+    <Form ref={form} failure={attempts.failure} onSubmit={() => change && applyNow()}>
       <CheckedPermissions draft={draft} isRunning={attempts.isRunning} edited={name} />
       {ask.kind === 'files' && (
         <Mounts mounts={draft.mounts} onChange={(mounts) => setDraft({ ...draft, mounts })} />

@@ -18,8 +18,9 @@ import { AskedAccess, placeToAllow } from './asked-access.tsx';
 import type { Ask } from './asked-access.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { PendingChanges } from './pending-changes.tsx';
+import { LastToolNote } from './last-tool-note.tsx';
 import { RestartNote } from './restart-note.tsx';
-import { changeTools, withShown } from './tool-changes.ts';
+import { changeTools, hidesAll, withShown } from './tool-changes.ts';
 
 const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
 
@@ -159,6 +160,7 @@ function ToolDoor({ name }: { name: string }): ReactNode {
   const tools = data?.tools ?? [];
   if (tools.length === 0) return null;
   const shown = tools.filter(({ is_shown: isShown }) => isShown).length;
+  const isNone = hidesAll(tools, wanted);
   const toggle = (tool: ListedTool, isShown: boolean): void => {
     const next = new Map(wanted);
     if (isShown === tool.is_shown) next.delete(tool.name);
@@ -184,9 +186,9 @@ function ToolDoor({ name }: { name: string }): ReactNode {
               </li>
             ))}
           </ul>
-          <RestartNote name={name} />
+          {isNone ? <LastToolNote /> : <RestartNote name={name} />}
           <div className="buttons">
-            <Action className="primary" onClick={() => void apply()}>
+            <Action className="primary" disabled={isNone} onClick={apply}>
               Save and restart
             </Action>
             <button type="button" onClick={() => setWanted(new Map())}>

@@ -57,12 +57,20 @@ export default function CallHistory({
             head: 'Actions',
             kind: 'actions',
             width: 9,
-            cell: ({ args }) => (
+            cell: ({ args, at }) => (
               <>
-                <Action disabled={isBusy} onClick={() => onReplay(args)}>
+                <Action
+                  disabled={isBusy}
+                  aria-label={`Replay the call of ${dateTime(at)}`}
+                  onClick={() => onReplay(args)}
+                >
                   Replay
                 </Action>
-                <button type="button" onClick={() => onLoad(args)}>
+                <button
+                  type="button"
+                  aria-label={`Edit the call of ${dateTime(at)}`}
+                  onClick={() => onLoad(args)}
+                >
                   Edit
                 </button>
               </>

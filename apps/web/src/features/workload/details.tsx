@@ -126,7 +126,7 @@ function Exports({ name }: { name: string }): ReactNode {
     <div className="buttons">
       <Action
         onClick={() =>
-          void attempt('Cannot export', async () => {
+          attempt('Cannot export', async () => {
             const config = await client.exportWorkload({ params: { name } });
             download(`${JSON.stringify(config, null, 2)}\n`, `${name}.json`);
           })
@@ -136,7 +136,7 @@ function Exports({ name }: { name: string }): ReactNode {
       </Action>
       <Action
         onClick={() =>
-          void attempt('Cannot export', async () => {
+          attempt('Cannot export', async () => {
             const { manifest } = await client.exportManifest({ params: { name } });
             download(
               typeof manifest === 'string' ? manifest : JSON.stringify(manifest, null, 2),

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { workloads } from '../../api/resources.ts';
@@ -13,6 +14,7 @@ import {
 import { withoutCommands } from '../../ui/format.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
+import { decoded } from '../../ui/query.ts';
 import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -23,7 +25,7 @@ import { tabs } from './tabs.ts';
 /** The name of the workload in the address. */
 export function useWorkloadName(): string {
   const { name = '' } = useParams();
-  return decodeURIComponent(name);
+  return decoded(name);
 }
 
 /** The heading, the status, and the tabs that all screens of a workload have. */
@@ -31,7 +33,13 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
   const { data } = useResource(workloads);
   const [location, navigate] = useLocation();
   const workload = data?.find((each) => each.name === name);
-  if (data !== undefined && workload === undefined) {
+  const hasShown = useRef(false);
+  useEffect(() => {
+    hasShown.current ||= workload !== undefined;
+  });
+  const isGone = data !== undefined && workload === undefined;
+  // A form that someone fills in stays, so that its content can be copied.
+  if (isGone && !hasShown.current) {
     return (
       <Page title={name}>
         <Empty
@@ -60,10 +68,10 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
           <>
             <Status status={workload.status} />
             <SignIn workload={workload} />
-            <Action onClick={() => void (active ? stopWorkloads([name]) : startWorkloads([name]))}>
+            <Action onClick={() => (active ? stopWorkloads([name]) : startWorkloads([name]))}>
               {active ? 'Stop' : 'Start'}
             </Action>
-            <Action onClick={() => void restartWorkloads([name])}>Restart</Action>
+            <Action onClick={() => restartWorkloads([name])}>Restart</Action>
             <MenuButton
               label={`More actions for ${name}`}
               items={[
@@ -84,6 +92,14 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
         )
       }
     >
+      {isGone && (
+        <div className="notice warning" role="alert">
+          <p>This server was removed elsewhere. This page keeps your input.</p>
+          <Link className="button" href="/">
+            All servers
+          </Link>
+        </div>
+      )}
       <Tabs base={base} />
       {workload !== undefined && !workload.remote && <LearningStripe name={name} />}
       {workload?.status_context !== undefined && workload.status !== 'running' && (

@@ -3,11 +3,14 @@ import type { ReactNode } from 'react';
 import type { InputRequest, Values } from '../../api/mcp.ts';
 import { asObject, asText } from '../../api/mcp.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { count } from '../../ui/format.ts';
+import { asJson } from '../../ui/json.ts';
 import { initialValue } from '../../ui/schema.ts';
 import { SchemaForm } from '../../ui/schema-form.tsx';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import { AreaField } from '../../ui/fields.tsx';
+import { Blocks } from './content.tsx';
 
 /** Asks the user for the input that a server requests during a call. Closing the dialog cancels the call. */
 export default function InputDialog({
@@ -110,7 +113,7 @@ function Elicitation({
 /** A request for text of a model, which the user writes here (MCP, Sampling). */
 function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: Values) => void }): ReactNode {
   const [text, setText] = useState('');
-  const messages = Array.isArray(params['messages']) ? (params['messages'] as unknown[]) : [];
+  const { messages, maxTokens } = params;
   return (
     <form
       onSubmit={(event) => {
@@ -125,28 +128,83 @@ function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: V
     >
       <p>
         The server asks your model to continue this conversation. This page has no model, so you write the
-        answer.
+        answer. The server receives it.
       </p>
+      <Wishes params={params} />
       <div className="foreign">
         <span className="from">Messages of the server</span>
-        {[
-          { role: 'system', content: { text: params['systemPrompt'] } },
-          ...messages.map((each) => asObject(each)),
-        ]
-          .filter(({ content }) => content !== undefined && asObject(content)['text'] !== undefined)
-          .map(({ role, content }, index) => (
-            <p key={index} className="foreign-text">
-              <strong>
-                <ForeignText>{asText(role)}</ForeignText>
-              </strong>
-              : <ForeignText>{asText(asObject(content)['text'])}</ForeignText>
-            </p>
-          ))}
+        <Messages messages={messages} />
       </div>
-      <AreaField label="Answer" isRequired value={text} onChange={setText} />
+      <AreaField
+        label="Answer"
+        hint={typeof maxTokens === 'number' ? `At most ${count(maxTokens, 'token')}` : undefined}
+        isRequired
+        value={text}
+        onChange={setText}
+      />
       <button type="submit" className="primary">
         Send
       </button>
     </form>
   );
+}
+
+function Messages({ messages }: { messages: unknown }): ReactNode {
+  if (!Array.isArray(messages) || messages.length === 0) return <p className="quiet">No messages</p>;
+  return <Blocks content={messages} />;
+}
+
+/** The parts of a request for sampling that have a line of their own, in this order. */
+const wishes: Readonly<Record<string, string>> = {
+  systemPrompt: 'System prompt',
+  modelPreferences: 'Model',
+  maxTokens: 'Most tokens',
+  temperature: 'Temperature',
+  stopSequences: 'Stop at',
+  includeContext: 'Context',
+  tools: 'Tools',
+  toolChoice: 'Use of tools',
+};
+
+/** Everything that the server asks for beside the messages. */
+function Wishes({ params }: { params: Values }): ReactNode {
+  const { messages: _messages, _meta, ...asked } = params;
+  const names = [...new Set([...Object.keys(wishes), ...Object.keys(asked)])].filter(
+    (name) => asked[name] !== undefined && asked[name] !== null,
+  );
+  if (names.length === 0) return null;
+  return (
+    <div className="foreign">
+      <span className="from">Request of the server</span>
+      <dl className="pairs">
+        {names.map((name) => (
+          <div key={name}>
+            <dt>{Object.hasOwn(wishes, name) ? wishes[name] : <ForeignText>{name}</ForeignText>}</dt>
+            <dd className="foreign-text">
+              <ForeignText>
+                {name === 'modelPreferences' ? modelOf(asObject(asked[name])) : readable(asked[name])}
+              </ForeignText>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** The wanted models by name, and the importance of each property from 0 to 1. */
+function modelOf({ hints, ...priorities }: Values): string {
+  const names = (Array.isArray(hints) ? hints : []).map((hint) => asText(asObject(hint)['name']));
+  const words = { costPriority: 'low cost', speedPriority: 'speed', intelligencePriority: 'intelligence' };
+  const found = Object.entries(priorities).map(
+    ([name, value]) => `${name in words ? words[name as keyof typeof words] : name}: ${asText(value)}`,
+  );
+  return [...names, ...found].join(', ');
+}
+
+/** Text and numbers as they are, lists of texts with quotation marks, and everything else as JSON. */
+function readable(value: unknown): string {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    return value.map((each) => JSON.stringify(each)).join(', ');
+  return typeof value === 'object' ? asJson(value) : asText(value);
 }

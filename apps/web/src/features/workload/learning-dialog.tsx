@@ -61,10 +61,10 @@ export default function LearningDialog({ name, onClose }: { name: string; onClos
               </ul>
             )}
             <div className="buttons">
-              <Action className="primary" onClick={() => void stop({ network, mounts: mountsInUse(mounts) })}>
+              <Action className="primary" onClick={() => stop({ network, mounts: mountsInUse(mounts) })}>
                 Use this profile
               </Action>
-              <Action onClick={() => void stop({})}>Keep the old profile</Action>
+              <Action onClick={() => stop({})}>Keep the old profile</Action>
             </div>
           </>
         )}

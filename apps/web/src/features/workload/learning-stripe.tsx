@@ -16,24 +16,26 @@ export function LearningStripe({ name }: { name: string }): ReactNode {
   const { learning, learned } = data;
   if (learning === undefined && learned === undefined) return null;
   return (
-    <div className={`notice stripe ${learning === undefined ? '' : 'failure'}`} role="status">
-      {learning === undefined ? (
-        <p>
-          <strong>Learning</strong> ended by its time. The server has its earlier access, and the record is
-          not applied.
-        </p>
-      ) : (
-        <Reminder learning={learning} />
-      )}
-      <Action onClick={() => setReviewing(true)}>
-        {learning === undefined ? 'Review the record' : 'Stop learning'}
-      </Action>
+    <>
+      <div className={`notice stripe ${learning === undefined ? '' : 'failure'}`} role="status">
+        {learning === undefined ? (
+          <p>
+            <strong>Learning</strong> ended by its time. The server has its earlier access, and the record is
+            not applied.
+          </p>
+        ) : (
+          <Reminder learning={learning} />
+        )}
+        <Action onClick={() => setReviewing(true)}>
+          {learning === undefined ? 'Review the record' : 'Stop learning'}
+        </Action>
+      </div>
       {isReviewing && (
         <Suspense>
           <LearningDialog name={name} onClose={() => setReviewing(false)} />
         </Suspense>
       )}
-    </div>
+    </>
   );
 }
 

@@ -103,7 +103,7 @@ export function LogView({ name }: { name: string }): ReactNode {
           />
           Follow
         </label>
-        <Action onClick={() => void attempt('Cannot load older lines', older)}>Load older lines</Action>
+        <Action onClick={() => attempt('Cannot load older lines', older)}>Load older lines</Action>
         <button type="button" onClick={() => download(lines.text(), `${name}.log`)}>
           Download
         </button>

@@ -2,8 +2,9 @@ import type { ReactNode } from 'react';
 import type { ListedTool } from '@toolhive/contract/capabilities';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { LastToolNote } from './last-tool-note.tsx';
 import { RestartNote } from './restart-note.tsx';
-import { changeTools, withShown } from './tool-changes.ts';
+import { changeTools, hidesAll, withShown } from './tool-changes.ts';
 
 /** Hides a tool from clients, or offers it to them again. */
 export default function OfferDialog({
@@ -20,14 +21,16 @@ export default function OfferDialog({
   tools: readonly ListedTool[];
   onClose: () => void;
 }): ReactNode {
+  const wanted = new Map([[tool.name, !tool.is_shown]]);
+  const isLast = hidesAll(tools, wanted);
   const change = async (): Promise<void> => {
-    if (await changeTools(name, () => withShown(tools, new Map([[tool.name, !tool.is_shown]])))) onClose();
+    if (await changeTools(name, () => withShown(tools, wanted))) onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <RestartNote name={name} />
+      {isLast ? <LastToolNote /> : <RestartNote name={name} />}
       <div className="buttons">
-        <Action className="primary" onClick={() => void change()}>
+        <Action className="primary" disabled={isLast} onClick={change}>
           Save and restart
         </Action>
         <button type="button" onClick={onClose}>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { ListedTool } from '@toolhive/contract/capabilities';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { AreaField, TextField } from '../../ui/fields.tsx';
+import { AreaField, Form, TextField } from '../../ui/fields.tsx';
 import { plainForeign } from '../../ui/text.tsx';
 import { RestartNote } from './restart-note.tsx';
 import { changeTools, withOverride } from './tool-changes.ts';
@@ -26,15 +26,14 @@ export default function RenameDialog({
   const isChanged = newName !== tool.name || description !== (tool.description ?? '');
   return (
     <Dialog title={`Rename ${plainForeign(tool.name)}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isChanged) return;
-          void override({
+      <Form
+        onSubmit={() =>
+          isChanged &&
+          override({
             ...(newName === tool.original_name ? {} : { name: newName }),
             ...(description === (tool.original_description ?? tool.description ?? '') ? {} : { description }),
-          });
-        }}
+          })
+        }
       >
         <TextField
           label="Name that clients see"
@@ -50,13 +49,13 @@ export default function RenameDialog({
             Save and restart
           </Action>
           {(tool.name !== tool.original_name || tool.original_description !== undefined) && (
-            <Action onClick={() => void override(undefined)}>Use the server’s name and description</Action>
+            <Action onClick={() => override(undefined)}>Use the server’s name and description</Action>
           )}
           <button type="button" onClick={onClose}>
             Cancel
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { render } from 'vitest-browser-react';
 import type { Values } from '../../api/mcp.ts';
 import Result from './result.tsx';
@@ -43,4 +43,34 @@ test('a picture may have a common but wrong media type', async () => {
 
   const picture = screen.getByRole('img', { name: 'Image from the server' });
   await expect.poll(() => (picture.element() as HTMLImageElement).naturalWidth).toBe(1);
+});
+
+test('a long text is shown step by step up to its end, and copied as a whole', async () => {
+  const copied = vi.spyOn(navigator.clipboard, 'writeText').mockResolvedValue();
+  const text = `${'line of a long text 😀\n'.repeat(20_000)}the end`;
+
+  const screen = await show({ content: [{ type: 'text', text }] });
+
+  await expect
+    .element(screen.getByText(`20,000 of ${text.length.toLocaleString('en')} characters`))
+    .toBeVisible();
+  await screen.getByRole('button', { name: 'Copy all' }).click();
+  expect(copied).toHaveBeenCalledWith(text);
+  await screen.getByRole('button', { name: 'Show 100,000 more' }).click();
+  await screen.getByRole('button', { name: 'Show 120,000 more' }).click();
+  await screen.getByRole('button', { name: 'Show all' }).click();
+  await expect.element(screen.getByText('the end', { exact: false }).first()).toBeInTheDocument();
+  const parts = [...screen.container.querySelectorAll('.text-part')].map((part) => part.textContent);
+  expect(parts.join('\n')).toBe(text);
+  expect(screen.getByRole('button', { name: 'Show all' }).query()).toBe(null);
+});
+
+test('five megabytes in one line are shown to their end', async () => {
+  const text = `${'x'.repeat(5_000_000)}end`;
+
+  const screen = await show({ content: [{ type: 'text', text }] });
+
+  const more = screen.getByRole('button', { name: /^Show/ });
+  while (more.query() !== null) await more.click();
+  await expect.poll(() => screen.container.querySelector('pre')?.textContent?.length).toBe(text.length);
 });

@@ -1,16 +1,13 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { asObject, asText } from '../../api/mcp.ts';
+import { asObject } from '../../api/mcp.ts';
 import type { Values } from '../../api/mcp.ts';
-import { bytes, duration } from '../../ui/format.ts';
+import { duration } from '../../ui/format.ts';
 import { asJson } from '../../ui/json.ts';
-import { ForeignLink, ForeignText } from '../../ui/text.tsx';
+import { LongText } from '../../ui/long-text.tsx';
+import { ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
-
-/** How many items are shown at once. */
-const maxBlocks = 100;
-/** How deep messages and resources are shown in each other. Servers have no reason to nest them. */
-const maxDepth = 3;
+import { Block, maxBlocks } from './content.tsx';
 
 /** The result of a call. Everything in it comes from the server, so it is framed and named as such. */
 export default function Result({
@@ -25,6 +22,8 @@ export default function Result({
   outputSchema: unknown;
 }): ReactNode {
   const [shown, setShown] = useState(maxBlocks);
+  // A result can have megabytes, so it is only written as JSON when someone reads it.
+  const [isOpen, setOpen] = useState(false);
   const isError = result['isError'] === true;
   const structured = result['structuredContent'];
   const blocks = [result['content'], result['contents'], result['messages']].flatMap((list) =>
@@ -47,22 +46,14 @@ export default function Result({
       {structured !== undefined && (
         <>
           <h4>Structured result</h4>
-          <pre>
-            <code>
-              <ForeignText>{asJson(structured)}</ForeignText>
-            </code>
-          </pre>
+          <LongText text={asJson(structured)} file="result.json" />
           {outputSchema !== undefined && <StructuredCheck schema={outputSchema} value={structured} />}
         </>
       )}
       {blocks.length === 0 && structured === undefined && <p className="quiet">The result is empty.</p>}
-      <details>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>JSON</summary>
-        <pre>
-          <code>
-            <ForeignText>{asJson(result)}</ForeignText>
-          </code>
-        </pre>
+        {isOpen && <LongText text={asJson(result)} file="result.json" />}
       </details>
     </div>
   );
@@ -88,83 +79,4 @@ function StructuredCheck({ schema, value }: { schema: unknown; value: unknown })
       </ul>
     </div>
   );
-}
-
-/** The pictures and sounds that are shown. They become data URLs, so that nothing is loaded from the network. */
-const pictures = /^image\/(png|jpe?g|gif|webp|avif|bmp|svg\+xml)$/;
-const sounds = /^audio\/(wav|mpeg|mp3|ogg|webm|aac|flac|mp4)$/;
-const isBase64 = /^[A-Za-z0-9+/\s]*(=\s*){0,2}$/; // never reads a character of a long text twice
-
-function Block({ block, depth = 0 }: { block: Values; depth?: number }): ReactNode {
-  const { type, text, data, mimeType, uri, name, description, resource, role, content, blob } = block;
-  if (depth < maxDepth && role !== undefined && content !== undefined) {
-    return (
-      <>
-        <p className="quiet">
-          <ForeignText>{asText(role)}</ForeignText>
-        </p>
-        {(Array.isArray(content) ? content : [content]).slice(0, maxBlocks).map((part: unknown, index) => (
-          <Block key={index} block={asObject(part)} depth={depth + 1} />
-        ))}
-      </>
-    );
-  }
-  if (depth < maxDepth && resource !== undefined)
-    return <Block block={asObject(resource)} depth={depth + 1} />;
-  if (type === 'resource_link' && typeof uri === 'string') {
-    return (
-      <p>
-        Resource: <ForeignLink url={uri}>{typeof name === 'string' ? name : uri}</ForeignLink>
-        {typeof description === 'string' && (
-          <>
-            {' '}
-            <ForeignText>{description}</ForeignText>
-          </>
-        )}
-      </p>
-    );
-  }
-  const media = typeof mimeType === 'string' ? mimeType.toLowerCase() : '';
-  const encoded = data ?? blob;
-  if (typeof encoded === 'string' && isBase64.test(encoded)) {
-    if (pictures.test(media))
-      return <img alt="Image from the server" src={`data:${media};base64,${encoded}`} />;
-    if (sounds.test(media))
-      return <audio controls src={`data:${media};base64,${encoded}`} aria-label="Sound from the server" />;
-    return (
-      <p>
-        <ForeignText>{`${media || 'binary'} data`}</ForeignText>,{' '}
-        {bytes(Math.floor((encoded.length * 3) / 4))}
-      </p>
-    );
-  }
-  if (typeof text === 'string') {
-    return (
-      <>
-        {typeof uri === 'string' && (
-          <p className="quiet">
-            <ForeignText>{uri}</ForeignText>
-          </p>
-        )}
-        <pre>
-          <ForeignText>{pretty(text)}</ForeignText>
-        </pre>
-      </>
-    );
-  }
-  return (
-    <pre>
-      <ForeignText>{asJson(block)}</ForeignText>
-    </pre>
-  );
-}
-
-/** Text that is JSON is easier to read with line breaks. */
-function pretty(text: string): string {
-  if (!/^\s*[[{]/.test(text) || text.length > 200_000) return text;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -5,7 +5,7 @@ import { toolPins } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Diff } from '../../ui/diff.tsx';
-import { ForeignText } from '../../ui/text.tsx';
+import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
 
 /** Changes since the last approval with their differences, and apart from them suspicious texts. */
@@ -50,16 +50,24 @@ export default function ReviewedItems({ name }: { name: string }): ReactNode {
             {item.diff !== undefined && <Diff text={item.diff} />}
             {item.pending_hash !== undefined && (
               <div className="buttons">
-                <Action onClick={() => void decide([item], 'approve')}>Approve</Action>
-                <Action onClick={() => void decide([item], 'dismiss')}>Dismiss</Action>
+                <Action
+                  aria-label={`Approve ${item.kind} ${plainForeign(item.name)}`}
+                  onClick={() => decide([item], 'approve')}
+                >
+                  Approve
+                </Action>
+                <Action
+                  aria-label={`Dismiss ${item.kind} ${plainForeign(item.name)}`}
+                  onClick={() => decide([item], 'dismiss')}
+                >
+                  Dismiss
+                </Action>
               </div>
             )}
           </details>
         ))}
         {waiting.length > 1 && (
-          <Action onClick={() => void decide(waiting, 'approve')}>
-            Approve all {waiting.length} changes
-          </Action>
+          <Action onClick={() => decide(waiting, 'approve')}>Approve all {waiting.length} changes</Action>
         )}
       </section>
     </>

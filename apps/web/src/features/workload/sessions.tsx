@@ -81,7 +81,7 @@ function sessionColumns(end: (id: string) => Promise<boolean>): readonly Column<
       kind: 'actions',
       width: 4,
       cell: ({ id }) => (
-        <Action aria-label={`End session ${id}`} onClick={() => void end(id)}>
+        <Action aria-label={`End session ${id}`} onClick={() => end(id)}>
           End
         </Action>
       ),

@@ -73,7 +73,7 @@ async function open(name: string) {
     );
   }
   const screen = await render(<Screen />);
-  const press = (button: string) => screen.getByRole('button', { name: button, exact: true });
+  const press = (button: string) => screen.getByRole('button', { name: new RegExp(`^${button}`) });
   return { screen, press };
 }
 
@@ -144,12 +144,12 @@ test('a call is not replayed while another one runs', async () => {
   await press('Replay').click();
   await expect.poll(() => sent.length).toBe(2);
 
-  await expect.element(press('Replay')).toBeDisabled();
+  await expect.element(press('Replay')).toHaveAttribute('aria-disabled', 'true');
   await press('Cancel').click();
 
   await expect.element(screen.getByText(/Canceled after/)).toBeVisible();
   expect(screen.getByText('Waiting for the server.').query()).toBe(null);
-  await expect.element(press('Replay').first()).toBeEnabled();
+  await expect.element(press('Replay').first()).not.toHaveAttribute('aria-disabled');
   expect(sent).toHaveLength(2);
 });
 

@@ -30,8 +30,20 @@ export function withShown(
   tools: readonly ListedTool[],
   wanted: ReadonlyMap<string, boolean>,
 ): Partial<ToolParts> {
-  const shown = tools.filter(({ name, is_shown: isShown }) => wanted.get(name) ?? isShown);
+  const shown = shownWith(tools, wanted);
   return { tools: shown.length === tools.length ? null : shown.map(({ name }) => name) };
+}
+
+/** Whether clients would get no tool. That cannot be saved, because an empty list stands for all tools. */
+export function hidesAll(tools: readonly ListedTool[], wanted: ReadonlyMap<string, boolean>): boolean {
+  return shownWith(tools, wanted).length === 0;
+}
+
+function shownWith(
+  tools: readonly ListedTool[],
+  wanted: ReadonlyMap<string, boolean>,
+): readonly ListedTool[] {
+  return tools.filter(({ name, is_shown: isShown }) => wanted.get(name) ?? isShown);
 }
 
 /** Gives a tool another name and description, or with `undefined` the server's own. */

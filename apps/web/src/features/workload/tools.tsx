@@ -66,7 +66,7 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
           </>
         )}{' '}
         {isRunning && (
-          <Action className="link" onClick={() => void ask()}>
+          <Action className="link" onClick={() => ask()}>
             List again
           </Action>
         )}

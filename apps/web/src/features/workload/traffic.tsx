@@ -44,7 +44,7 @@ export function Traffic(): ReactNode {
               isOn={recording.bodies}
               maxTotal={recording.max_total_bytes}
               onChange={(bodies) =>
-                void attempt('Cannot change the recording', async () => {
+                attempt('Cannot change the recording', async () => {
                   await client.changeTrafficRecording({ params: { name }, body: { bodies } });
                   refresh(resource.key);
                 })
@@ -65,7 +65,7 @@ function Recording({
 }: {
   isOn: boolean;
   maxTotal: number;
-  onChange: (bodies: boolean) => void;
+  onChange: (bodies: boolean) => Promise<boolean>;
 }): ReactNode {
   return (
     <p>

@@ -81,7 +81,7 @@ function LookedUp({ name }: { name: string }): ReactNode {
       </p>
       {data.young && <p className="problem">It is younger than the setting minimum-package-age allows.</p>}
       <Changes changes={data.changes} />
-      <Action className="primary" disabled={progress !== undefined} onClick={() => void upgrade()}>
+      <Action className="primary" onClick={() => upgrade()}>
         Update to {newest}
       </Action>
       <p role="status">{progress !== undefined && <ForeignText>{progress}</ForeignText>}</p>
