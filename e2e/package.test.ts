@@ -16,7 +16,7 @@ import { webUiOf } from './testing/web-ui.ts';
 const execute = promisify(execFile);
 
 /** What people download, and what it takes on their disk. */
-const maxPackedBytes = 1_635_000;
+const maxPackedBytes = 1_650_000;
 const maxUnpackedBytes = 6_030_000;
 
 const resources = new AsyncDisposableStack();

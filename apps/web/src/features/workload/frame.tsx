@@ -33,13 +33,13 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
   const { data } = useResource(workloads);
   const [location, navigate] = useLocation();
   const workload = data?.find((each) => each.name === name);
-  const hasShown = useRef(false);
+  const shown = useRef<string>(undefined);
   useEffect(() => {
-    hasShown.current ||= workload !== undefined;
+    if (workload !== undefined) shown.current = name;
   });
   const isGone = data !== undefined && workload === undefined;
   // A form that someone fills in stays, so that its content can be copied.
-  if (isGone && !hasShown.current) {
+  if (isGone && shown.current !== name) {
     return (
       <Page title={name}>
         <Empty
