@@ -106,9 +106,10 @@ function divide(program: string, all: readonly string[]): Divided {
     const word = all[index] ?? '';
     // After the program, all words belong to the server's command, unless the command is one text.
     const [, command] = words;
-    if (word === '--' || (command !== undefined && !isUrl(command) && !/\s/.test(command))) {
-      words.push(...(word === '--' ? all.slice(index + 1) : withoutScope(all.slice(index), given, words)));
-      break;
+    if (word === '--') return { given, words: words.concat(all.slice(index + 1)) };
+    if (command !== undefined && !isUrl(command) && !/\s/.test(command)) {
+      const own = withoutScope(all.slice(index), given, isContainerProgram(command));
+      return { given, words: words.concat(own) };
     }
     const [, flag = word, attached] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
     if (!word.startsWith('-')) words.push(word);
@@ -132,12 +133,11 @@ function isAnother(flag: string, next: string | undefined): boolean {
  * Clients also read their own flags behind the command of a server: `npx one --scope user --env A=1`. Without a `--`,
  * only these two cannot mean the server, or the container that the command starts.
  */
-function withoutScope(rest: readonly string[], given: Divided['given'], before: readonly string[]): string[] {
+function withoutScope(rest: readonly string[], given: Divided['given'], isContainer: boolean): string[] {
   const words: string[] = [];
-  const isContainer = isContainerProgram(before[1] ?? '');
   for (let index = 0; index < rest.length; index += 1) {
-    const [word = '', next = ''] = rest.slice(index);
-    if (word === '--') return [...words, ...rest.slice(index + (isContainer ? 0 : 1))];
+    const [word, next] = [rest[index] ?? '', rest[index + 1] ?? ''];
+    if (word === '--') return words.concat(rest.slice(index + (isContainer ? 0 : 1)));
     const isScope = scopes.includes(word) && /^(?:user|project|local|global)$/.test(next);
     const isVariable = !isContainer && variables.includes(word) && /^[A-Za-z_]\w*=/.test(next);
     if (isScope || isVariable) {

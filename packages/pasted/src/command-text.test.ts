@@ -182,10 +182,14 @@ describe('a pasted text', () => {
     ['fences', '```\n'.repeat(100_000)],
     ['assignments', `${'A=1 '.repeat(100_000)}npx server`],
     ['programs around a program', 'nohup '.repeat(80_000)],
+    ['escaped quotes', `"${String.raw`\"`.repeat(200_000)}"`],
+    ['arguments of a server', `claude mcp add x npx y ${'a '.repeat(200_000)}`],
+    ['scopes', `claude mcp add x npx y ${'--scope user '.repeat(40_000)}`],
   ])('of many %s is read in time', async (_title, text) => {
-    await previewImport(text).catch(() => {});
+    const outcome: unknown = await previewImport(text).catch((thrown: unknown) => thrown);
 
     expect(text.length).toBeGreaterThan(100_000);
+    expect(outcome).not.toBeInstanceOf(RangeError); // as from a call with too many arguments
   });
 
   test.each(['hello world', 'npx server\nhello world', 'npx server | cat', 'npx a\n'.repeat(51)])(

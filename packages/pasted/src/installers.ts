@@ -9,7 +9,7 @@ export type Installed =
 
 /** The npm packages that add the server in their first argument to the files of clients. */
 const adding = /^(?:add-mcp|install-mcp)(?:@[\w.^~-]+)?$/;
-/** The npm packages that look their argument up in a catalog of their own. */
+/** The npm packages that look their argument up in their own catalog. */
 const lookingUp = /^(?:@smithery\/cli|mcp-get|@michaellatman\/mcp-get)(?:@[\w.^~-]+)?$/;
 const starting = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|x|dlx|exec|-y|--yes|-q|--quiet|--)$/i;
 
@@ -66,7 +66,7 @@ function inSession(words: readonly string[]): Installed | undefined {
 }
 
 function ofCatalog(name: string): Error {
-  return invalid(`${name.replace(/(.)@.*$/, '$1')} install adds a server of its own catalog to a client`, {
+  return invalid(`${name.replace(/(.)@.*$/, '$1')} install adds a server from its own catalog to a client`, {
     hint: 'use the command, the package, or the URL that the page of the server shows',
   });
 }

@@ -24,28 +24,29 @@ const quotes: Readonly<Record<string, string>> = {
 export function wordsIn(line: string): string[] | undefined {
   if (line.trim().includes('\n')) return undefined;
   const words: string[] = [];
-  let word: string | undefined;
+  /** The characters of the current word. A growing text would be copied at each look at its beginning. */
+  let word: string[] | undefined;
   let closing = '';
   const lastEnd = line.lastIndexOf(')');
   for (let at = 0; at < line.length; at += 1) {
     const mark = line[at] ?? '';
     const escaped = mark === '\\' || mark === '`' ? escapedAt(line, at, closing, word) : undefined;
     if (escaped !== undefined) {
-      word = (word ?? '') + escaped;
+      (word ??= []).push(escaped);
       at += 1;
     } else if (mark === '$' && line[at + 1] === '(' && closing !== "'" && at < lastEnd) {
       // A shell replaces $(gh auth token) with one value.
       const end = line.indexOf(')', at);
-      word = (word ?? '') + line.slice(at, end + 1);
+      (word ??= []).push(line.slice(at, end + 1));
       at = end;
     } else if (closing !== '') {
       if (closing.includes(mark)) closing = '';
-      else word = (word ?? '') + mark;
+      else (word ??= []).push(mark);
     } else if (Object.hasOwn(quotes, mark)) {
       closing = quotes[mark] ?? '';
-      word ??= '';
+      word ??= [];
     } else if (/\s/.test(mark)) {
-      if (word !== undefined) words.push(word);
+      if (word !== undefined) words.push(word.join(''));
       word = undefined;
     } else if (word === undefined && mark === '#') break;
     else if (
@@ -54,9 +55,9 @@ export function wordsIn(line: string): string[] | undefined {
     ) {
       if (mark !== ';' || line.slice(at + 1).trim() !== '') return undefined;
       break; // the end of the line says the same
-    } else word = (word ?? '') + mark;
+    } else (word ??= []).push(mark);
   }
-  if (word !== undefined) words.push(word);
+  if (word !== undefined) words.push(word.join(''));
   return words;
 }
 
@@ -64,14 +65,19 @@ export function wordsIn(line: string): string[] | undefined {
  * The character behind a backslash that escapes it, or behind a backtick of PowerShell. Windows separates the names in a
  * path with backslashes, so a backslash before a letter is one.
  */
-function escapedAt(line: string, at: number, closing: string, word = ''): string | undefined {
+function escapedAt(
+  line: string,
+  at: number,
+  closing: string,
+  word: readonly string[] = [],
+): string | undefined {
   const [mark, next = '', after = ''] = [line[at], line[at + 1], line[at + 2]];
   if (closing === "'") return undefined;
   if (mark === '`') return closing === '"' && next === '"' ? next : undefined;
   if (mark !== '\\' || next === '') return undefined;
-  if (next === '\\') return word === '' ? undefined : next; // \\host\share
+  if (next === '\\') return word.length === 0 ? undefined : next; // \\host\share
   if (closing === '') return /[\s"'$&();<>|#`]/.test(next) ? next : undefined;
   // "C:\My Files\" ends with the quote.
-  const isEndOfPath = next === '"' && /^[A-Za-z]:\\/.test(word) && /^\s?$/.test(after);
-  return /["$`]/.test(next) && !isEndOfPath ? next : undefined;
+  const isPath = /^[A-Za-z]:\\/.test(word.slice(0, 3).join(''));
+  return /["$`]/.test(next) && !(isPath && next === '"' && /^\s?$/.test(after)) ? next : undefined;
 }

@@ -154,7 +154,7 @@ function Messages({ messages }: { messages: unknown }): ReactNode {
   return <Blocks content={messages} />;
 }
 
-/** The parts of a request for sampling that have a line of their own, in this order. */
+/** The parts of a request for sampling that get their own line, in this order. */
 const wishes: Readonly<Record<string, string>> = {
   systemPrompt: 'System prompt',
   modelPreferences: 'Model',

@@ -34,7 +34,7 @@ export function withShown(
   return { tools: shown.length === tools.length ? null : shown.map(({ name }) => name) };
 }
 
-/** Whether clients would get no tool. That cannot be saved, because an empty list stands for all tools. */
+/** Whether clients would get no tool. That cannot be saved, because an empty list means all tools. */
 export function hidesAll(tools: readonly ListedTool[], wanted: ReadonlyMap<string, boolean>): boolean {
   return shownWith(tools, wanted).length === 0;
 }
