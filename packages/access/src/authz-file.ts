@@ -44,7 +44,8 @@ export async function readAuthzFile(path: string): Promise<AuthzConfig> {
 
 function yamlOf(text: string, about: string): unknown {
   try {
-    return parseYaml(text, { maxAliasCount: 0, prettyErrors: false }); // an alias can make a small file very large
+    // An alias can make a small file very large, and a warning would print a line of the file.
+    return parseYaml(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     throw invalid(`${about} is not YAML: ${messageOf(error)}`, { cause: error });
   }

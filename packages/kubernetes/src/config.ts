@@ -196,7 +196,7 @@ async function readFiles({ path, env = process.env }: KubeconfigOptions): Promis
 
 function parsedYaml(source: string, path: string): unknown {
   try {
-    return parse(source);
+    return parse(source, { logLevel: 'error' }); // a warning would print a line, maybe with a token
   } catch (error) {
     throw new Error(`invalid kubeconfig ${path}: the file is not YAML`, { cause: error });
   }

@@ -324,6 +324,17 @@ describe('a configuration that is almost JSON', () => {
     await expect(read).rejects.not.toThrow('not-a-real-token');
   });
 
+  test('leaves nothing of it in the warnings of the process', async () => {
+    const warnings: string[] = [];
+    const keep = ({ message }: Error): void => void warnings.push(message);
+    process.on('warning', keep);
+    await previewImport('%not-a-real-token x\n---\nmcpServers: {}').catch(() => {});
+    await new Promise(setImmediate); // warnings come later
+    process.off('warning', keep);
+
+    expect(warnings).toEqual([]);
+  });
+
   test.each([
     ['spaces', ' '.repeat(300_000)],
     ['escapes', String.raw`{\"`.repeat(100_000)],

@@ -81,7 +81,7 @@ function parse(quoted: string, what: string): unknown {
       throw invalid(`${what} is not JSON: syntax error in ${place}`, hint === undefined ? {} : { hint });
     }
   }
-  const parsers = [() => parseToml(text), (): unknown => parseYaml(text, { maxAliasCount: 100 })];
+  const parsers = [() => parseToml(text), (): unknown => parseYaml(text, quietly)];
   for (const read of parsers) {
     try {
       const value = read();
@@ -129,6 +129,9 @@ function withoutEscapes(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** A warning of the parser would print a line of the document, which can contain a secret, into the log. */
+const quietly = { maxAliasCount: 100, logLevel: 'error' } as const;
 
 /** Separates a repeated key of a JSON object from its number. */
 const repeated = '\u0000';

@@ -220,7 +220,7 @@ async function parsedKey(read: Reader, name: string, key: string): Promise<unkno
   if (text === undefined)
     throw new UnresolvedReference('ConfigMapKeyNotFound', `ConfigMap ${name} has no key ${key}`);
   try {
-    return parse(text, { maxAliasCount: 0 });
+    return parse(text, { maxAliasCount: 0, logLevel: 'error' }); // a warning would print a line of the text
   } catch {
     throw new UnresolvedReference(
       'InvalidConfigMap',
