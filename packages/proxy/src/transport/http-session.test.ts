@@ -16,10 +16,33 @@ test('a page at the endpoint is not a stream of the session, and is not asked fo
     },
     listener: () => undefined,
     signal: new AbortController().signal,
+    renewalMs: 1,
+    acceptMs: 1,
   });
   session.begin(ownMessage({ id: 0, method: 'initialize' }), {});
 
   await session.listen();
 
   expect(asked).toEqual([{ accept: 'text/event-stream' }]);
+});
+
+test.each([
+  ['notifications/initialized', true],
+  ['initialize', false],
+])('a server that never answers %s does not hold another session up forever', async (silent, isRenewed) => {
+  const session = new HttpSession({
+    input: new WorkloadInput(),
+    async post({ value: { id, method } }, signal) {
+      if (method === silent) await new Promise((_, fail) => signal.addEventListener('abort', fail));
+      return { statusCode: 200, headers: {}, body: JSON.stringify({ jsonrpc: '2.0', id, result: {} }) };
+    },
+    openStream: async () => ({ statusCode: 405, headers: {}, body: '' }),
+    listener: () => undefined,
+    signal: new AbortController().signal,
+    renewalMs: 50,
+    acceptMs: 1,
+  });
+  session.begin(ownMessage({ id: 0, method: 'initialize' }), { 'mcp-session-id': 'one' });
+
+  expect(await session.renew(session.current)).toBe(isRenewed);
 });

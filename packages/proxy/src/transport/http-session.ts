@@ -25,6 +25,10 @@ export interface HttpSessionOptions {
   listener: () => TransportListener | undefined;
   /** Aborts at the end of the connection. */
   signal: AbortSignal;
+  /** How long a server may take to begin another session. Until then, all requests wait. */
+  renewalMs: number;
+  /** How long a server may leave a notification without a response before the next message is sent. */
+  acceptMs: number;
 }
 
 /** One session, as the server knows it. */
@@ -192,14 +196,14 @@ export class HttpSession {
 
   async #begin(ended: Begun): Promise<boolean> {
     const { greeting } = ended;
-    const { post, signal, listener } = this.#options;
+    const { post, signal, listener, renewalMs } = this.#options;
     this.#current = undefined; // the request must not name the session that has ended
     try {
-      const { headers, body } = await post(greeting, signal);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(renewalMs)]);
+      const { headers, body } = await post(greeting, limit);
       if ((await this.#answerTo(requestIdOf(greeting) ?? 0, body))?.value.result === undefined) return false;
       this.begin(greeting, headers);
-      const { body: rest } = await post(ownMessage({ method: 'notifications/initialized' }), signal);
-      if (typeof rest !== 'string') rest.on('error', () => {}).destroy();
+      await this.#confirm();
     } finally {
       this.#current ??= ended;
     }
@@ -207,6 +211,16 @@ export class HttpSession {
     this.listen().catch(() => {}); // ends with the session
     listener()?.renewed?.();
     return true;
+  }
+
+  /** Some servers keep the response to this notification open as a stream, or never respond. */
+  async #confirm(): Promise<void> {
+    const { post, signal, acceptMs } = this.#options;
+    const accepted = post(ownMessage({ method: 'notifications/initialized' }), signal).then(({ body }) => {
+      if (typeof body !== 'string') body.on('error', () => {}).destroy();
+      return undefined;
+    });
+    await Promise.race([accepted, delay(acceptMs, undefined, { signal, ref: false })]);
   }
 
   async #answerTo(id: RequestId, body: Answer['body']): Promise<Message | undefined> {

@@ -36,6 +36,9 @@ const maxResumptions = 20;
 /** How long a server may leave a notification without a response before the next message is sent. */
 const acceptMs = 3_000;
 
+/** How long another session may take to begin. The user may have to sign in for it. */
+const renewalMs = 300_000;
+
 /** Reaches a server over streamable HTTP, of either generation: every message is a POST. */
 export class HttpTransport implements Transport {
   /** Each message has its own HTTP request, so no message waits here. */
@@ -62,6 +65,8 @@ export class HttpTransport implements Transport {
       openStream: (headers, signal) => this.#request('GET', { headers, signal }),
       listener: () => this.#listener,
       signal: this.#over.signal,
+      renewalMs,
+      acceptMs,
     });
     if (options.earlier !== undefined) this.#session.resume(options.earlier);
   }
