@@ -67,7 +67,7 @@ function distinct(entries: readonly RawEntry[]): RawEntry[] {
 /** In front of a command, in the shells that people use. */
 const prompt =
   /^(?:\([\w.-]{1,60}\) ?)?(?:[$%>\u276F\u279C\u03BB][ \t]+|PS [^>]{0,200}>[ \t]*|[A-Za-z]:\\[^>]{0,200}>[ \t]*|[\w.-]{1,60}@[\w.-]{1,60}[: ][^$#%>\s]{0,200}[$#%>][ \t]+)(?=\S)/;
-/** Marks of web pages, which are no part of a command. */
+/** Marks of web pages, which do not belong to a command. */
 const spaces = /[\u00A0\u2007\u202F]/g;
 const invisible = /[\u200B-\u200D\u2060\uFEFF]/g;
 /** Word processors make one dash of two. */

@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { OtherFlags } from './other-flags.ts';
 
-/** The flags of npx and uvx that name the registry of the package. */
+/** The flags of npx and uvx that name a package registry. */
 export const registryFlags: readonly string[] = [
   '--registry',
   '--index-url',

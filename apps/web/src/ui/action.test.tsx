@@ -6,6 +6,7 @@ import { render } from 'vitest-browser-react';
 import { Action } from './action.tsx';
 import { Dialog } from './dialog.tsx';
 import { Form, TextField } from './fields.tsx';
+import { Toasts } from './toast-list.tsx';
 
 /** An action of the daemon that ends when the test says so. */
 function slowAction() {
@@ -35,6 +36,21 @@ test('an action that runs is not carried out again, and its button keeps the foc
   await expect.element(button).not.toHaveAttribute('aria-disabled');
   await userEvent.keyboard('{Enter}');
   expect(runs).toHaveLength(2);
+});
+
+test('an action that fails shows that, and can be carried out again', async () => {
+  const screen = await render(
+    <>
+      <Action onClick={() => Promise.reject(new Error('the disk is full'))}>Save</Action>
+      <Toasts />
+    </>,
+  );
+  const button = screen.getByRole('button', { name: 'Save' });
+
+  await button.click();
+
+  await expect.element(screen.getByText(/the disk is full/)).toBeVisible();
+  await expect.element(button).not.toHaveAttribute('aria-disabled');
 });
 
 test('the second click of a double click does nothing, also when the action has ended at once', async () => {

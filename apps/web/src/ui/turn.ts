@@ -1,4 +1,5 @@
 import { createContext, useContext, useRef, useState } from 'react';
+import { attempt } from './toasts.ts';
 
 /** The holder of a turn that the submission of a form has begun. */
 export const formHolder = 'form';
@@ -7,14 +8,14 @@ export const formHolder = 'form';
 export interface Turn {
   /** Who runs it. Undefined while nothing runs. */
   holder: string | undefined;
-  /** Begins the work, unless other work runs. The turn ends with the promise that the work returns. */
+  /** Begins the work, unless other work runs. The turn ends with the promise of the work. A failure that it does not handle is shown. */
   run: (holder: string, work: () => unknown) => void;
 }
 
 /** The turn that all actions of a form or a dialog share. */
 export const SharedTurn = createContext<Turn | undefined>(undefined);
 
-/** The turn of the surrounding form or dialog, or one of its own. */
+/** The turn of the surrounding form or dialog. Outside of them, each component has its own. */
 export function useTurn(): Turn {
   const own = useOwnTurn();
   return useContext(SharedTurn) ?? own;
@@ -32,7 +33,7 @@ export function useOwnTurn(): Turn {
       if (!(result instanceof Promise)) return;
       isTaken.current = true;
       setHolder(next);
-      void result.finally(() => {
+      void attempt('Cannot do that', () => result).finally(() => {
         isTaken.current = false;
         setHolder(undefined);
       });
