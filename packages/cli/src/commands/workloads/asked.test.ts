@@ -83,4 +83,12 @@ describe('a word with a space', () => {
   ])('is refused with its reason: %s', async (word, message) => {
     await expect(asked(word)).rejects.toThrow(message);
   });
+
+  test.each([
+    ['npx -y server', 'omit the quotes: thv run npx -y server'],
+    ['npx -y server; rm -rf x', 'paste only the command of the server, without quotes'],
+    ['npx -y server $(id)', 'paste only the command of the server, without quotes'],
+  ])('has a hint that runs nothing else: %s', async (word, hint) => {
+    await expect(asked(word)).rejects.toMatchObject({ hint });
+  });
 });

@@ -43,7 +43,10 @@ export async function askedFor(
   const local = localPackage(word);
   if (/\s/.test(word.trim()) && !isPathWithSpaces(word, local)) {
     throw invalid(`${JSON.stringify(word)} contains several words`, {
-      hint: `omit the quotes: thv run ${word}`,
+      // A user may run the hint, and without the quotes a shell would run all of it.
+      hint: /[;&|<>$`\n]/.test(word)
+        ? 'paste only the command of the server, without quotes'
+        : `omit the quotes: thv run ${word}`,
     });
   }
   const repository = repositoryOf(word);
