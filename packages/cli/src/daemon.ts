@@ -17,7 +17,7 @@ import { exitCodeOf } from './report.ts';
 
 /** How long a background daemon may take until it answers, with the end of the one before. */
 const startLimitMs = 50_000;
-const pollMs = 25;
+const pollMs = 10;
 
 /** A client of the daemon that owns this user's state. Starts a background daemon if none is running. */
 export async function connectToDaemon(connection: Connection): Promise<Client> {

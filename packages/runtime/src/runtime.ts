@@ -52,7 +52,8 @@ export interface Runtime {
 
   /**
    * Ends and removes everything that an earlier daemon with the same state directory left running or lying
-   * about. Called once, before the first start, by the only daemon that owns the directory.
+   * about. Called once, before anything else, by the only daemon that owns the directory, also where the runtime is not
+   * available.
    */
   sweep(): Promise<void>;
 
@@ -179,6 +180,8 @@ export interface PrepareOptions {
    */
   inspect?:
     ((source: PackageSource, contents: PackageContents, call: InspectionCall) => Promise<void>) | undefined;
+  /** How the server will be connected. The runtime can begin to make what that takes. */
+  network?: LaunchNetwork['kind'] | undefined;
   /** The pin of a local package's path at the time of the grant. If absent, the current content is granted. */
   granted?: SourcePin | undefined;
 }

@@ -77,12 +77,16 @@ export class Runtimes {
     return images;
   }
 
-  /** Removes an earlier daemon's leftovers in every available runtime. */
+  /** Removes an earlier daemon's leftovers in every runtime. */
   async sweep(onFailure: (runtime: string, error: unknown) => void): Promise<void> {
-    for (const runtime of this.#runtimes) {
-      if (!(await runtime.check()).available) continue;
-      await runtime.sweep().catch((error: unknown) => onFailure(runtime.name, error));
-    }
+    const sweep = (runtime: Runtime): Promise<void> =>
+      runtime.sweep().catch((error: unknown) => onFailure(runtime.name, error));
+    await Promise.all(this.#runtimes.map(sweep));
+  }
+
+  /** Inspects the machine now, so that the first workload does not wait for that. */
+  prepare(): void {
+    this.check().catch(() => {}); // whoever needs the result receives the error
   }
 
   #isWanted(report: RuntimeReport): boolean {

@@ -102,6 +102,7 @@ export async function startLocalServer(
     report,
     signal,
     ...options.installation,
+    network: launch.network.kind,
     granted: await grantedSourceOf(options.mounts, stored),
   });
   warn(...(await runtime.check(signal)).limits, ...mountLimits(mounts));

@@ -64,6 +64,11 @@ export class GatewayNetwork {
     }
   }
 
+  /** Starts the process of the gateways before it is needed. Errors appear when it is. */
+  prepare(): void {
+    this.#gateways.prepare();
+  }
+
   /** Frees a namespace that no gateway has entered. */
   drop({ namespace, address }: SandboxNamespace): void {
     closeSockets(namespace.sockets);

@@ -56,3 +56,12 @@ test('a prepared network that could not be made does not make a start fail', asy
 
   expect(await networks.take([443], maker.make)).toBe(3);
 });
+
+test('a network that was offered is the next one, and a second offer is refused', async () => {
+  const [networks, maker] = [new PreparedNetworks<number>(), new Maker()];
+
+  expect([networks.offer(10), networks.offer(11)]).toEqual([true, false]);
+  expect(await networks.take([443], maker.make)).toBe(10);
+  await waitFor(() => maker.made === 1);
+  expect(networks.offer(12)).toBe(false);
+});

@@ -38,6 +38,13 @@ export class PreparedNetworks<Network> {
     }
   }
 
+  /** Keeps a network for the next taker, unless there is one already. Returns whether it did. */
+  offer(network: Network): boolean {
+    if (this.#prepared !== undefined) return false;
+    this.#prepared = Promise.resolve(network);
+    return true;
+  }
+
   #prepare(make: (ports: readonly number[]) => Promise<Network>): void {
     this.#prepared ??= make([]);
     this.#prepared.catch(() => {}); // the next taker receives the error

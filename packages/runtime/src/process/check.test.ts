@@ -2,7 +2,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { hintFor } from './check.ts';
+import { GatewayNetwork, type SandboxNamespace } from '../egress/gateway-network.ts';
+import { GatewayProcess } from '../egress/gateway-process.ts';
+import { hintFor, inspectMachine } from './check.ts';
 
 test.each([
   ['kernel.apparmor_restrict_unprivileged_userns', '1', 'AppArmor restricts user namespaces'],
@@ -32,6 +34,19 @@ test('a limit on open files is named, and not user namespaces', async () => {
     problem: 'the daemon may open only 64 files at once',
     hint: expect.stringContaining('ulimit -n'),
   });
+});
+
+test('the namespace that shows that the machine can make one can be kept', async () => {
+  const gateways = new GatewayNetwork(new GatewayProcess());
+  const kept: SandboxNamespace[] = [];
+  const keep = (made: SandboxNamespace): boolean => kept.push(made) > 0;
+
+  const found = await inspectMachine(process.env, gateways, AbortSignal.timeout(30_000), keep);
+  const taken = kept.map(({ address }) => address);
+  for (const made of kept) gateways.drop(made);
+
+  expect(found).toMatchObject({ machine: { egress: { tools: {} } } });
+  expect(taken).toHaveLength(1);
 });
 
 test('an old bubblewrap is to be updated', async () => {

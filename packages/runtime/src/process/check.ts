@@ -13,7 +13,7 @@ import {
   networkHint,
 } from '../egress/user-network.ts';
 import { planSandbox } from './plan.ts';
-import type { GatewayNetwork } from '../egress/gateway-network.ts';
+import type { GatewayNetwork, SandboxNamespace } from '../egress/gateway-network.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
 import { type Binary, findNode, findProgram, installWith } from '../programs.ts';
 import { openFilesCeiling } from '../open-files.ts';
@@ -45,11 +45,15 @@ type EgressInspection = { tools: EgressTools } | { problem: string; hint: string
 /** What the daemon and one server with its sandbox need. */
 const FEWEST_OPEN_FILES = 128;
 
-/** Inspects the machine and runs a sandbox once with the real options, which reveals missing features. */
+/**
+ * Inspects the machine and runs a sandbox once with the real options, which reveals missing features. A network namespace
+ * is made for the same reason, and passed to `keep`, which returns whether it is needed.
+ */
 export async function inspectMachine(
   env: NodeJS.ProcessEnv,
   gateways: GatewayNetwork,
   signal: AbortSignal,
+  keep: (made: SandboxNamespace) => boolean = () => false,
 ): Promise<Inspection> {
   if (process.platform !== 'linux') {
     return { problem: `the sandbox does not support ${process.platform}`, hint: 'install Docker or Podman' };
@@ -67,18 +71,20 @@ export async function inspectMachine(
   }
   const bwrap = await findProgram('bwrap', env);
   if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installWith('bubblewrap') };
-  const [complaint, network, egress] = await Promise.all([
-    tryOut(bwrap, architecture, signal),
-    inspectNetwork(bwrap, architecture, env, signal),
-    inspectEgress(env, gateways),
-  ]);
-  if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
-  const [bwrapVersion, prlimit, node, cgroups] = await Promise.all([
+  const details = Promise.all([
     versionOf(bwrap),
     findProgram('prlimit', { PATH: '/usr/bin:/bin' }),
     findNode(env),
     findCgroups(),
   ]);
+  details.catch(() => {}); // where no sandbox works, the reason for that is what the user needs
+  const [complaint, network, egress] = await Promise.all([
+    tryOut(bwrap, architecture, signal),
+    inspectNetwork(bwrap, architecture, env, signal),
+    inspectEgress(env, gateways, keep),
+  ]);
+  if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
+  const [bwrapVersion, prlimit, node, cgroups] = await details;
   const countsProcesses = prlimit !== undefined && !isRoot() && countsByNamespace(release());
   const machine = { architecture, bwrap, bwrapVersion, prlimit, node, cgroups, countsProcesses };
   return { machine: { ...machine, network, egress } };
@@ -153,11 +159,16 @@ async function inspectNetwork(
  * Looks for the programs, and creates a namespace once, which reveals restrictions by the kernel or a security
  * policy.
  */
-async function inspectEgress(env: NodeJS.ProcessEnv, gateways: GatewayNetwork): Promise<EgressInspection> {
+async function inspectEgress(
+  env: NodeJS.ProcessEnv,
+  gateways: GatewayNetwork,
+  keep: (made: SandboxNamespace) => boolean,
+): Promise<EgressInspection> {
   const tools = await findEgressTools(env);
   if ('problem' in tools) return tools;
   try {
-    gateways.drop(await gateways.makeNamespace(tools));
+    const made = await gateways.makeNamespace(tools);
+    if (!keep(made)) gateways.drop(made);
     return { tools };
   } catch (error) {
     const problem = messageOf(error);

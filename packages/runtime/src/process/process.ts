@@ -93,7 +93,13 @@ class ProcessRuntime implements Runtime {
   }
 
   async prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource> {
-    return this.#store.prepare(requirePackage(source), options);
+    const { inspect, network } = options;
+    const inspected: PrepareOptions['inspect'] = async (...given) => {
+      // The program of the gateways starts while the inspection waits for servers of the registry.
+      if (network === 'rules') this.#gateways.prepare();
+      await inspect?.(...given);
+    };
+    return this.#store.prepare(requirePackage(source), { ...options, inspect: inspected });
   }
 
   refuseImpossible(launch: Pick<Launch, 'network' | 'privileged'>): void {
@@ -149,7 +155,8 @@ class ProcessRuntime implements Runtime {
 
   #look(): Promise<Inspection> {
     const signal = AbortSignal.timeout(INSPECTION_TIMEOUT_MS);
-    return inspectMachine(this.#options.env, this.#gateways, signal);
+    const keep = (made: SandboxNamespace): boolean => this.#namespaces.offer(made);
+    return inspectMachine(this.#options.env, this.#gateways, signal, keep);
   }
 }
 
