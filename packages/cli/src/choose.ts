@@ -1,6 +1,7 @@
 import { emitKeypressEvents } from 'node:readline';
 import type { Key } from 'node:readline';
 import { cancelled } from '@toolhive/contract/failure';
+import { standardError } from './standard-streams.ts';
 import { oneLine } from './out.ts';
 
 /** An item in the list. */
@@ -74,8 +75,8 @@ class View {
 
   draw(choices: readonly Choice<unknown>[], at: number): void {
     // Programs that only pretend to be a terminal say 0.
-    const rows = process.stderr.rows || defaultRows;
-    const columns = process.stderr.columns || defaultColumns;
+    const rows = standardError.stream.rows || defaultRows;
+    const columns = standardError.columns || defaultColumns;
     const room = Math.max(1, rows - framing - 1);
     const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, choices.length - room));
     const lines = [
@@ -90,7 +91,7 @@ class View {
     ];
     // Up to where the last picture began, and everything below is gone (ECMA-48, CUU and ED).
     const back = this.#lines === 0 ? '' : `\u001b[${this.#lines}A\r\u001b[0J`;
-    process.stderr.write(`${back}${lines.join('\n')}\n`);
+    standardError.write(`${back}${lines.join('\n')}\n`);
     this.#lines = lines.length;
   }
 }

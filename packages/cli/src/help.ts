@@ -1,3 +1,4 @@
+import { standardOutput } from './standard-streams.ts';
 import { flagsOf, isShown, namesOf } from './command.ts';
 import type { Argument, Command, CommandGroup, Flag, Program } from './command.ts';
 import { parentOf } from './program.ts';
@@ -64,7 +65,7 @@ function linesOfExample(example: string): string[] {
 }
 
 function widthNow(): number {
-  return Math.min(process.stdout.columns || widest, widest);
+  return Math.min(standardOutput.columns || widest, widest);
 }
 
 /** Why a command does not print its result as others do. */

@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { escaped } from '@toolhive/contract/printable';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { standardError } from './standard-streams.ts';
 import { boundedLog } from './bounded-log.ts';
 
 /** Fields that never appear in a log. */
@@ -23,7 +24,7 @@ export function openLog({ debug, path }: { debug: boolean; path?: string | undef
   const options = { level: debug ? 'debug' : 'info', base: { pid: process.pid }, redact: redacted };
   return path === undefined
     ? pino(options, { write: (line) => writeForPeople(line) })
-    : pino(options, withoutControls(boundedLog({ path, descriptor: process.stderr.fd })));
+    : pino(options, withoutControls(boundedLog({ path, descriptor: 2 })));
 }
 
 /** JSON escapes only some of the characters that a terminal interprets. */
@@ -45,9 +46,9 @@ function writeForPeople(line: string): void {
   const details = Object.entries(fields).map(
     ([key, value]) => ` ${inLine(key)}=${inLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
   );
-  const painted = styleText(colour, name.padEnd(5), { stream: process.stderr });
+  const painted = styleText(colour, name.padEnd(5), { stream: standardError.stream });
   const stack = err?.stack?.split('\n').map((part) => `  ${inLine(part)}\n`) ?? [];
-  process.stderr.write(`${clock} ${painted} ${inLine(msg ?? '')}${details.join('')}\n${stack.join('')}`);
+  standardError.write(`${clock} ${painted} ${inLine(msg ?? '')}${details.join('')}\n${stack.join('')}`);
 }
 
 /** Text from a server or a registry can neither control the terminal nor look like further lines of the log. */

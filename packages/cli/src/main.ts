@@ -1,3 +1,4 @@
+import { standardOutput } from './standard-streams.ts';
 import { programFor } from './commands/topics.ts';
 import { formatOf } from './command.ts';
 import { processOut } from './out.ts';
@@ -11,18 +12,12 @@ export async function main(words: readonly string[]): Promise<void> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => interrupted.abort());
-  // A reader that has seen enough (`thv list | head`) is not a failure.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
   // What was typed may not be understood, and that is said in the way that was asked for, too.
   let debug = words.includes('--debug');
   let format: OutputFormat = asksForJson(words) ? 'json' : 'text';
   try {
     const understood = await understand(await programFor(words), words);
-    if ('help' in understood) process.stdout.write(understood.help);
+    if ('help' in understood) standardOutput.write(understood.help);
     else {
       debug = understood.flags.has('debug');
       format = formatOf(understood.command, understood.flags);

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { escaped, printable } from '@toolhive/contract/printable';
+import { standardError, standardOutput } from './standard-streams.ts';
 
 /**
  * A command's output. The result goes to standard output, for programs or for people, as the user chose. Everything
@@ -49,20 +50,19 @@ export type OutputFormat = 'text' | 'json';
 export function processOut(format: OutputFormat): Out {
   let isMidLine = false;
   const finishLine = (): void => {
-    if (isMidLine) process.stderr.write(eraseLine);
+    if (isMidLine) standardError.write(eraseLine);
     isMidLine = false;
   };
   const print = (text: string): void => {
     finishLine();
-    process.stdout.write(text);
+    standardOutput.write(text);
   };
   const page: Page = {
     line: (text) => print(`${printablePaint(text)}\n`),
     verbatim: (text) => print(`${text}\n`),
-    table: (header, rows) =>
-      print(formatTable(header, rows, process.stdout.isTTY ? process.stdout.columns : 0)),
+    table: (header, rows) => print(formatTable(header, rows, standardOutput.columns)),
     clear: () => print(clearScreen),
-    paint: (colour, text) => styleText(colour, text, { stream: process.stdout }),
+    paint: (colour, text) => styleText(colour, text, { stream: standardOutput.stream }),
   };
   const isJson = format === 'json';
   const isNews = newsOf();
@@ -82,21 +82,21 @@ export function processOut(format: OutputFormat): Out {
     },
     record: (value, shown) => (isJson ? page.verbatim(harmlessJson(value)) : show(shown)),
     progress: (message) => {
-      const { isTTY, columns } = process.stderr;
+      const isTTY = standardError.isTerminal;
       if (!isTTY && !isNews(message)) return;
       const step = `- ${oneLine(message)}`;
-      const room = (columns || Infinity) - 1;
+      const room = (standardError.columns || Infinity) - 1;
       // On a terminal, each step replaces the previous one. Elsewhere it stays. An address that the user must open
       // stays too, because a cut address is useless. So does a warning.
       const isKept =
         !isTTY || message.startsWith('WARNING: ') || (step.length > room && /https?:\/\//.test(step));
-      const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: process.stderr });
-      process.stderr.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
+      const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: standardError.stream });
+      standardError.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
       isMidLine = !isKept;
     },
     note: (text) => {
       finishLine();
-      process.stderr.write(`${printable(text)}\n`);
+      standardError.write(`${printable(text)}\n`);
     },
   };
 }

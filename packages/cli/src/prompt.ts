@@ -3,10 +3,11 @@ import { Writable } from 'node:stream';
 import { cancelled } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
+import { standardError } from './standard-streams.ts';
 
 /** Whether a user can answer: questions and answers both need a terminal. */
 export function canAsk(): boolean {
-  return process.stdin.isTTY && process.stderr.isTTY;
+  return process.stdin.isTTY && standardError.isTerminal;
 }
 
 /**
@@ -35,13 +36,13 @@ export async function ask(
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const editor = createInterface({
     input: process.stdin,
-    output: hidden ? nowhere : process.stderr,
+    output: hidden ? nowhere : standardError.stream,
     prompt: '',
     terminal: canAsk(),
     historySize: 0,
   });
   // Only now, as the editor has turned the echo of the terminal off: some people type fast.
-  process.stderr.write(`${printable(question)} `);
+  standardError.write(`${printable(question)} `);
   const giveUp = (): void => reject(cancelled('nothing was answered'));
   editor.once('line', resolve);
   editor.once('SIGINT', giveUp);
@@ -53,6 +54,6 @@ export async function ask(
     signal.removeEventListener('abort', giveUp);
     editor.close();
     // Without a terminal, no Enter has ended the line of the question.
-    if (hidden || !canAsk()) process.stderr.write('\n');
+    if (hidden || !canAsk()) standardError.write('\n');
   }
 }

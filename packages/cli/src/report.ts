@@ -1,6 +1,7 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
+import { standardError } from './standard-streams.ts';
 import { eraseLine, harmlessJson } from './out.ts';
 import type { OutputFormat } from './out.ts';
 
@@ -39,15 +40,15 @@ export function reportFailure(
 ): number {
   if (format === 'json') {
     const line = harmlessJson({ ...failureOf(thrown), ...(debug ? { reasons: reasonsOf(thrown) } : {}) });
-    process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}${line}\n`);
+    standardError.write(`${standardError.isTerminal ? eraseLine : ''}${line}\n`);
     return thrown instanceof ThvError ? exitCodeOf(thrown.kind) : 1;
   }
   const message = printable(messageOf(thrown));
   // A progress step may still be on the terminal's last line.
-  process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}Error: ${message}\n`);
-  if (debug) for (const reason of reasonsOf(thrown)) process.stderr.write(`Reason: ${printable(reason)}\n`);
+  standardError.write(`${standardError.isTerminal ? eraseLine : ''}Error: ${message}\n`);
+  if (debug) for (const reason of reasonsOf(thrown)) standardError.write(`Reason: ${printable(reason)}\n`);
   if (!(thrown instanceof ThvError)) return 1;
-  if (thrown.hint !== undefined) process.stderr.write(`Hint: ${printable(thrown.hint)}\n`);
+  if (thrown.hint !== undefined) standardError.write(`Hint: ${printable(thrown.hint)}\n`);
   return exitCodeOf(thrown.kind);
 }
 

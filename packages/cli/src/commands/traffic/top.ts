@@ -3,6 +3,7 @@ import { notFound } from '@toolhive/contract/failure';
 import { describeResource } from '@toolhive/contract/resources';
 import type { Client } from '@toolhive/contract/client';
 import type { Usage } from '@toolhive/contract/traffic';
+import { standardOutput } from '../../standard-streams.ts';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import { timeFrom } from '../../time-flag.ts';
@@ -31,7 +32,7 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
   try {
     const before = await measure(); // the processor time between two measurements
     await delay(before.length === 0 ? 0 : firstMs, undefined, { signal });
-    const isLive = process.stdout.isTTY && !flags.has('once') && flags.text('format') !== 'json';
+    const isLive = standardOutput.isTerminal && !flags.has('once') && flags.text('format') !== 'json';
     for (;;) {
       const measured = await measure();
       const usage = hasTime ? await withHistory(daemon, measured, time(), signal) : measured;
