@@ -124,7 +124,13 @@ export const RunConfig = z
       .boolean()
       .optional()
       .meta({ description: 'Whether other machines can use the workload without authentication.' }),
-    port: Port.meta({ description: 'The proxy port, which stays the same after a restart.' }),
+    port: Port.meta({
+      description:
+        'The proxy port. A restart changes it only if ToolHive chose it and another program uses it.',
+    }),
+    automatic_port: flag(
+      'Whether ToolHive chose the proxy port, and chooses another one if another program uses it. Not imported.',
+    ),
     target_port: PortOrAny.optional().meta({ description: 'The port that an HTTP server listens on.' }),
     target_host: text('The address that an HTTP server listens on.'),
     permission_profile_name_or_path: text('The built-in profile, or the file that the profile came from.'),

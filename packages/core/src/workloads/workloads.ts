@@ -18,7 +18,8 @@ import type { SupervisorOptions } from '../supervision/supervisor.ts';
 import { Removal } from './removal.ts';
 import type { RemovalOptions } from './removal.ts';
 
-export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'>, RemovalOptions {
+export interface WorkloadsOptions
+  extends Omit<SupervisorOptions, 'onChange' | 'workloads' | 'isPortTaken' | 'save'>, RemovalOptions {
   runConfigs: RunConfigs;
   /** The upgrade from a version that stored everything by name. */
   adoption: Adoption;
@@ -282,7 +283,13 @@ export class Workloads implements AsyncDisposable {
       if (this.#supervisors.get(name) === supervisor) this.#options.onChange(supervisor);
     };
     const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
-    const supervisor = new Supervisor(stored, condition, { ...this.#options, workloads, onChange });
+    const supervisor = new Supervisor(stored, condition, {
+      ...this.#options,
+      workloads,
+      isPortTaken: (port) => this.#isTaken(port, name),
+      save: (changed) => this.#save(changed),
+      onChange,
+    });
     this.#supervisors.set(name, supervisor);
     this.#names = undefined;
     return supervisor;

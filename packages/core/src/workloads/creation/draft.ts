@@ -56,7 +56,7 @@ export type RunConfigSettings = {
 /** The parts of a run config that belong to one workload only. */
 export type RunConfigIdentity = Pick<
   RunConfig,
-  'schema_version' | 'name' | 'base_name' | 'container_name' | 'host' | 'port'
+  'schema_version' | 'name' | 'base_name' | 'container_name' | 'host' | 'port' | 'automatic_port'
 >;
 
 /** Throws `not-implemented` if the request asks for something that ToolHive does not enforce yet. */

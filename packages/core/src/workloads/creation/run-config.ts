@@ -16,7 +16,7 @@ import type { WorkloadSource } from './source.ts';
 export function buildRunConfig(
   draft: Draft,
   source: WorkloadSource,
-  { name, port }: { name: string; port: number },
+  { name, port, automatic_port }: Pick<RunConfig, 'name' | 'port' | 'automatic_port'>,
   note: (text: string) => void = () => {},
 ): RunConfig {
   const identity: RunConfigIdentity = {
@@ -26,6 +26,7 @@ export function buildRunConfig(
     container_name: name,
     host: draft.host,
     port,
+    ...(automatic_port === true ? { automatic_port } : {}),
   };
   // First, so that the file begins with it, and last, because an exported run config contains another value.
   return { ...identity, ...settingsFor(draft, source, note), ...identity };
@@ -71,7 +72,7 @@ function settingsFor(
 
 /**
  * A run config does not begin learning mode, in which a server reaches more than its profile says, stores no consent,
- * contains no findings about another request, and does not choose an ID, to which the trust of another workload belongs.
+ * contains no findings about another request, names a port to use as it is, and does not choose an ID, to which the trust of another workload belongs.
  */
 function ownSettings(given: RunConfigSettings): RunConfigSettings {
   const {
@@ -79,6 +80,7 @@ function ownSettings(given: RunConfigSettings): RunConfigSettings {
     learned: _learned,
     accepted_risks: _accepted,
     not_granted: _found,
+    automatic_port: _chosen,
     ...settings
   } = given;
   return withoutId(settings);
