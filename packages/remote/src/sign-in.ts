@@ -17,7 +17,8 @@ import { refusesClient, pageRefusesClient, saysClientIsUnknown } from './forgott
 import type { Client, Grant } from './kept.ts';
 import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
 import { explain } from './requests.ts';
-import { asStandard, tokensFrom } from './tokens.ts';
+import { asStandard } from './token-answer.ts';
+import { tokensFrom } from './tokens.ts';
 
 export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;

@@ -1,13 +1,13 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { ResponseBodyError, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi';
 import type { TokenEndpointResponse } from 'oauth4webapi';
-import { membersIn } from './answer-text.ts';
 import type { AuthorizationServer } from './discovery.ts';
 import { refusesClient } from './forgotten-client.ts';
 import type { Client, Grant, Tokens } from './kept.ts';
 import { authenticationOf } from './registration.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
+import { asStandard } from './token-answer.ts';
 
 /** Tokens are renewed this long before they expire, or after three quarters of a short life. */
 const earlyMs = 30_000;
@@ -49,26 +49,6 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
   if (expiresAtMs === undefined) return false;
   const early = refresh === undefined ? 0 : Math.min(earlyMs, (expiresAtMs - issuedAtMs) / 4);
   return nowMs >= expiresAtMs - early;
-}
-
-/**
- * A token response as RFC 6749 requires. Servers write the lifetime as text or as a negative number, the scopes as a
- * list, and leave out the type, which can only be Bearer. ToolHive needs access and not the user's identity, so it ignores ID
- * tokens, which must not be used as access tokens.
- */
-export async function asStandard(answer: Response): Promise<Response> {
-  const members = membersIn(await answer.clone().text());
-  if (!answer.ok || members['access_token'] === undefined) return answer;
-  const { id_token: _, expires_in: seconds, scope, ...rest } = members;
-  const life = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds;
-  const standard = {
-    token_type: 'Bearer',
-    ...rest,
-    ...(typeof life === 'number' && Number.isFinite(life) && { expires_in: Math.max(life, 0) }),
-    ...(typeof scope === 'string' && { scope }),
-    ...(Array.isArray(scope) && { scope: scope.join(' ') }),
-  };
-  return new Response(JSON.stringify(standard), { status: 200, headers: answer.headers });
 }
 
 export interface RefreshOptions {
@@ -139,4 +119,18 @@ async function refreshOnce(
 }
 
 /** Errors that ask for a later attempt. */
-const passing = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);
+const passing = new Set([
+  'temporarily_unavailable',
+  'server_error',
+  'slow_down',
+  // Not in a standard, as Slack and others write them.
+  'fatal_error',
+  'internal_error',
+  'internal_server_error',
+  'rate_limit_exceeded',
+  'rate_limited',
+  'ratelimited',
+  'request_timeout',
+  'service_unavailable',
+  'too_many_requests',
+]);
