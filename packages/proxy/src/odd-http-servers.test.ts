@@ -561,6 +561,30 @@ describe('a redirect', () => {
   });
 });
 
+describe('a server that refuses a newer protocol version is asked for an older one if it says so with', () => {
+  const message = 'Unsupported protocol version: 2025-11-25';
+  type Refusal = (id: unknown) => [number, object];
+  test.each<[string, Refusal]>([
+    ['400', () => [400, { jsonrpc: '2.0', id: null, error: { code: -32600, message } }]],
+    ['400 and the ID', (id) => [400, { jsonrpc: '2.0', id, error: { code: -32602, message } }]],
+    ['200', (id) => [200, { jsonrpc: '2.0', id, error: { code: -32602, message } }]],
+    ['400 and no message', () => [400, { error: 'unsupported protocolVersion' }]],
+  ])('%s', async (_what, refusal) => {
+    await using server = await openServer(({ message: { id, method, params }, response }) => {
+      if (method !== 'initialize' || (params?.protocolVersion ?? '') <= '2025-06-18') return false;
+      const [status, body] = refusal(id);
+      response.writeHead(status, json).end(JSON.stringify(body));
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    await proxy.proxy.checkSession(AbortSignal.timeout(20_000));
+
+    const session = await RawSession.open(proxy.url);
+
+    expect(await session.call('any')).toBe('done');
+  });
+});
+
 describe('a server with a limit', () => {
   type Refuse = (response: ServerResponse) => void;
   const status =
