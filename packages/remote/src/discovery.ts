@@ -17,7 +17,7 @@ export interface DiscoveryOptions {
 /** Who gives tokens for a remote server, and for what. */
 export interface Authority {
   server: AuthorizationServer;
-  /** How the remote server is called there (RFC 8707). */
+  /** How the remote server is called there (RFC 8707). Empty if the authorization server knows no names. */
   resource: string;
   /** The scopes that the remote server names. */
   scopes: readonly string[] | undefined;
@@ -36,7 +36,7 @@ export async function discover(options: DiscoveryOptions, challenge: Challenge):
     : await firstServer(options, described?.authorization_servers ?? (await itself(options, challenge)));
   return {
     server,
-    resource: described?.resource ?? canonical(serverUrl),
+    resource: settings.resource ?? described?.resource ?? canonical(serverUrl),
     scopes: described?.scopes_supported,
   };
 }

@@ -204,3 +204,39 @@ describe('an authorization server with a limit', () => {
     expect(world.authority.countOf('POST /token')).toBe(3);
   });
 });
+
+describe('a resource indicator', () => {
+  const entra: WorldChanges = {
+    authority: {
+      // As Entra ID, which refuses every request with the parameter.
+      answer: (parameters) => {
+        parameters.delete('code');
+        parameters.set('error', 'invalid_target');
+        parameters.set('error_description', 'AADSTS9010010: The resource parameter is wrong.');
+      },
+    },
+  };
+
+  test('that is refused is explained', async () => {
+    await using world = await openWorld(entra);
+
+    await expect(world.auth.authorize()).rejects.toMatchObject({
+      message:
+        'the answer of the browser is refused: invalid_target (AADSTS9010010: The resource parameter is wrong.); if the authorization server does not support resource indicators, set oauth_config.resource (--remote-auth-resource) to none',
+    });
+  });
+
+  test.each([
+    ['none', null],
+    ['api://notes', 'api://notes'],
+  ])('that is configured as %s is sent as %j, also when a token is renewed', async (resource, sent) => {
+    await using world = await openWorld({ config: { resource }, authority: { expiresIn: 60 } });
+    await world.auth.authorize();
+    world.clock.ms += 61_000;
+
+    expect(await world.ask()).toBe(200);
+
+    const requests = [...world.authority.asked, ...world.authority.redeemed];
+    expect(requests.map((request) => request.get('resource'))).toEqual([sent, sent, sent]);
+  });
+});

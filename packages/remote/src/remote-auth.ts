@@ -200,8 +200,9 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   get #purpose(): string {
-    const { issuer, endpoints, clientId, scopes } = this.#settings;
-    return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes]);
+    const { issuer, endpoints, clientId, scopes, resource } = this.#settings;
+    const own = resource === undefined ? [] : [resource]; // earlier versions stored none
+    return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes, ...own]);
   }
 
   async #authorize(signal: AbortSignal = this.#closing.signal, pace?: SignInPace): Promise<void> {

@@ -200,7 +200,7 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'an error without a name';
     const words = quote ? plainText(error.error_description ?? '') : '';
-    return forbidden(`${what}: ${code}${words && ` (${words})`}`);
+    return forbidden(`${what}: ${code}${words && ` (${words})`}${fixes[code] ?? ''}`);
   }
   const isTheirs =
     error instanceof OperationProcessingError ||
@@ -208,6 +208,14 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
     error instanceof WWWAuthenticateChallengeError;
   return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
 }
+
+/** What the user can do about an error, behind its name. */
+const fixes: Readonly<Record<string, string | undefined>> = {
+  invalid_scope:
+    '; to request other scopes, set oauth_config.scopes (--remote-auth-scopes) to those that the server accepts',
+  invalid_target:
+    '; if the authorization server does not support resource indicators, set oauth_config.resource (--remote-auth-resource) to none',
+};
 
 const maxWords = 200;
 

@@ -18,7 +18,7 @@ import type { Client, Grant } from './kept.ts';
 import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
 import { explain } from './requests.ts';
 import { asStandard } from './token-answer.ts';
-import { tokensFrom } from './tokens.ts';
+import { named, tokensFrom } from './tokens.ts';
 
 export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;
@@ -211,7 +211,7 @@ function requestUrl(
     code_challenge: challenge,
     code_challenge_method: 'S256',
     state,
-    resource,
+    ...named(resource),
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
@@ -243,7 +243,7 @@ async function redeem(
       verifier,
       {
         ...requests.options(signal),
-        additionalParameters: { resource },
+        additionalParameters: named(resource),
       },
     );
     const response = await asStandard(answer);

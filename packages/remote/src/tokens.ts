@@ -51,6 +51,11 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
   return nowMs >= expiresAtMs - early;
 }
 
+/** The parameter that says what a token is for. */
+export function named(resource: string): { resource?: string } {
+  return resource === '' ? {} : { resource };
+}
+
 export interface RefreshOptions {
   server: AuthorizationServer;
   client: Client;
@@ -91,7 +96,7 @@ async function refreshOnce(
   const them = { client_id: client.id };
   const what = `${server.issuer} did not return a new token`;
   const issuedAtMs = now();
-  const additionalParameters = { resource: grant.resource, ...scope };
+  const additionalParameters = { ...named(grant.resource), ...scope };
   const answer = await refreshTokenGrantRequest(
     server,
     them,

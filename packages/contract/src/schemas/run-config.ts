@@ -78,6 +78,7 @@ const sections = {
       .record(z.string(), z.string())
       .nullish()
       .meta({ description: 'More parameters for the authorization request.' }),
+    resource: text('The resource indicator to request a token for, or none. Not imported.'),
     headers: z.array(RegistryHeader).nullish().meta({ description: 'HTTP headers for the remote server.' }),
     env_vars: z
       .array(RegistryVariable)

@@ -182,7 +182,7 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
       ? refreshTokens.get(body.get('refresh_token') ?? '')
       : codes.get(body.get('code') ?? '');
     if (code === undefined || code.clientId !== clientId) return 'invalid_grant';
-    if (code.resource !== body.get('resource')) return 'invalid_target';
+    if (code.resource !== (body.get('resource') ?? '')) return 'invalid_target';
     if (isRefresh) return undefined;
     const challenge = createHash('sha256')
       .update(body.get('code_verifier') ?? '')

@@ -63,11 +63,18 @@ function settingsFor(
     });
   }
   const settings = ownSettings(
-    given.kind === 'complete' ? given.settings : remoteSettings(given.request, source),
+    given.kind === 'complete' ? withoutResource(given.settings) : remoteSettings(given.request, source),
   );
   return requireRemoteSettings(
     withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
   );
+}
+
+/** Without a resource indicator, a token is good for other servers too, so only the user chooses one, in a request. */
+function withoutResource({ remote_auth_config: auth, ...settings }: RunConfigSettings): RunConfigSettings {
+  if (auth === undefined || auth === null) return settings;
+  const { resource: _resource, ...rest } = auth;
+  return { ...settings, remote_auth_config: rest };
 }
 
 /**
