@@ -11,7 +11,7 @@ export function typeOf(value: unknown): ScalarType | undefined {
 }
 
 /** Whether `cedarValueOf` loses nothing of a value. */
-export function isWhole(value: unknown): boolean {
+function isWhole(value: unknown): boolean {
   return Array.isArray(value)
     ? value.every((one) => typeOf(one) !== undefined || one === null)
     : typeOf(value) !== undefined;

@@ -6,7 +6,7 @@ export function retryAfterMs(
   value: string | readonly string[] | undefined,
   nowMs: number,
 ): number | undefined {
-  const text = String([value].flat()[0] ?? '').trim();
+  const text = ([value].flat()[0] ?? '').trim();
   if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text) * 1000;
   // `Date.parse` also reads numbers with a sign as years.
   const dateMs = /^[A-Za-z]{3,9}, /.test(text) ? Date.parse(text) : Number.NaN;

@@ -282,14 +282,12 @@ export class Workloads implements AsyncDisposable {
       // Not one that another has replaced under the same name.
       if (this.#supervisors.get(name) === supervisor) this.#options.onChange(supervisor);
     };
-    const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
-    const supervisor = new Supervisor(stored, condition, {
-      ...this.#options,
-      workloads,
-      isPortTaken: (port) => this.#isTaken(port, name),
-      save: (changed) => this.#save(changed),
-      onChange,
-    });
+    const own = {
+      workloads: () => this.all().map((other) => other.runConfig),
+      isPortTaken: (port: number) => this.#isTaken(port, name),
+      save: this.#save.bind(this),
+    };
+    const supervisor = new Supervisor(stored, condition, { ...this.#options, ...own, onChange });
     this.#supervisors.set(name, supervisor);
     this.#names = undefined;
     return supervisor;

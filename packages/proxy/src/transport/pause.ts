@@ -6,9 +6,6 @@ const maxPauseMs = 10_000;
 /** The pauses before further attempts if the server names no time. Their number limits the attempts. */
 const unnamedMs = [1_000, 4_000];
 
-/** How many times a request is repeated. */
-export const maxPauses = unnamedMs.length;
-
 /**
  * How long to wait before a request is sent again, if repeating is safe: 429 says that the server has not executed the
  * request, and 503 says so only together with a time. Behind 503, a request that `executes` something may have run.
@@ -19,7 +16,7 @@ export function pauseBefore(
 ): number | undefined {
   const namedMs = retryAfterMs(headers['retry-after'], nowMs);
   const isSafe = statusCode === 429 || (statusCode === 503 && namedMs !== undefined && !executes);
-  if (!isSafe || attempt >= maxPauses) return undefined;
+  if (!isSafe || attempt >= unnamedMs.length) return undefined;
   const pauseMs = namedMs ?? unnamedMs[attempt] ?? maxPauseMs;
   return pauseMs <= maxPauseMs ? pauseMs : undefined;
 }
