@@ -471,7 +471,7 @@ describe('an authorization server', () => {
 
     expect(await failureOf(world)).toMatchObject({
       message: expect.stringContaining('does not announce support for PKCE with S256'),
-      hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
+      hint: expect.stringContaining('if it supports PKCE anyway'),
     });
     expect(world.authority.registrations).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Challenge } from './challenge.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
 import type { AuthSettings } from './settings.ts';
-import { nameOf } from './urls.ts';
+import { nameOf, slashless } from './urls.ts';
 
 export interface DiscoveryOptions {
   serverUrl: URL;
@@ -278,6 +278,8 @@ async function readMetadata(
     });
     if (described === undefined) continue;
     const server = withWholeUrls(described, address);
+    if (isForAllTenants(server.issuer, url))
+      return { server: { ...checked(server, requests), issuer: url.href }, others };
     try {
       await processDiscoveryResponse(url, response);
     } catch (error) {
@@ -286,12 +288,25 @@ async function readMetadata(
       others.push({ issuer: server.issuer, error: explained });
       continue;
     }
-    requests.check(server.authorization_endpoint, 'the authorization endpoint');
-    requests.check(server.token_endpoint, 'the token endpoint');
-    return { server, others };
+    return { server: checked(server, requests), others };
   }
   if (others.length === 0 && failures.length > 0) throw failures[0];
   return { others };
+}
+
+function checked(server: AuthorizationServer, requests: Requests): AuthorizationServer {
+  requests.check(server.authorization_endpoint, 'the authorization endpoint');
+  requests.check(server.token_endpoint, 'the token endpoint');
+  return server;
+}
+
+/** Entra ID writes a template where the issuer stands for all tenants: only the tokens contain the tenant. */
+function isForAllTenants(issuer: string, url: URL): boolean {
+  const [start, end, ...more] = issuer.split('{tenantid}');
+  if (start === undefined || end === undefined || more.length > 0 || URL.parse(start)?.origin !== url.origin)
+    return false;
+  const tenant = url.href.slice(start.length, end === '' ? undefined : -end.length);
+  return /^[\w.-]+$/.test(tenant) && url.href === `${start}${tenant}${end}`;
 }
 
 /** Endpoints may be relative to the document. */
@@ -374,8 +389,4 @@ function canonical(serverUrl: URL): string {
 
 function withPath(url: URL, path: string): string {
   return `${url.origin}${path}`;
-}
-
-function slashless(path: string): string {
-  return path.replace(/\/$/, '');
 }

@@ -240,3 +240,79 @@ describe('a resource indicator', () => {
     expect(requests.map((request) => request.get('resource'))).toEqual([sent, sent, sent]);
   });
 });
+
+describe('an authorization server without a word about PKCE', () => {
+  test('is refused, and the error names the endpoints to configure', async () => {
+    await using world = await openWorld({
+      authority: { metadata: ({ code_challenge_methods_supported: _methods, ...rest }) => rest },
+    });
+    const { origin } = world.authority;
+
+    await expect(world.auth.authorize()).rejects.toMatchObject({
+      kind: 'unavailable',
+      hint: expect.stringContaining(
+        `configure a client_id, the authorize_url ${origin}/authorize, and the token_url ${origin}/token`,
+      ),
+    });
+  });
+});
+
+test.each([
+  ['without the slash of its metadata', (issuer: string) => `${issuer}/`, (issuer: string) => issuer],
+  ['with another slash', (issuer: string) => issuer, (issuer: string) => `${issuer}/`],
+])('an answer of the browser may name the issuer %s', async (_what, inMetadata, inAnswer) => {
+  const status = await signedInStatus({
+    authority: {
+      metadata: (all) => ({ ...all, issuer: inMetadata(String(all['issuer'])) }),
+      answer: (parameters) => parameters.set('iss', inAnswer(parameters.get('iss') ?? '')),
+    },
+  });
+
+  expect(status).toBe(200);
+});
+
+describe('an issuer for all tenants', () => {
+  const template = (metadata: Members): Members => ({
+    ...metadata,
+    issuer: String(metadata['issuer']).replace('/common/', '/{tenantid}/'),
+    authorization_response_iss_parameter_supported: false,
+  });
+
+  test('may have a template in its metadata, as that of Entra ID', async () => {
+    const answer = (parameters: URLSearchParams) => parameters.delete('iss');
+
+    expect(await signedInStatus({ authority: { path: '/common/v2.0', metadata: template, answer } })).toBe(
+      200,
+    );
+  });
+
+  test.each([
+    ['of another host', () => 'https://login.example/{tenantid}/v2.0'],
+    ['of another version', (issuer: string) => issuer.replace('/common/v2.0', '/{tenantid}/v1.0')],
+    ['with two tenants', (issuer: string) => issuer.replace('/common/v2.0', '/{tenantid}/{tenantid}')],
+  ])('may not have a template %s', async (_what, issuer) => {
+    await using world = await openWorld({
+      authority: {
+        path: '/common/v2.0',
+        metadata: (all) => ({ ...all, issuer: issuer(String(all['issuer'])) }),
+      },
+    });
+
+    await expect(world.auth.authorize()).rejects.toThrow();
+  });
+});
+
+test.each([
+  [
+    'says where to get a token',
+    (origin: string) => `Bearer resource_metadata="${origin}/about"`,
+    'needs authorization',
+  ],
+  ['says nothing about tokens', () => 'Bearer error="access_denied"', 'not ours'],
+])('a refusal with 403 of a request without a token that %s', async (_what, challenge, answer) => {
+  await using world = await openWorld();
+  const wwwAuthenticate = challenge(world.remote.origin);
+
+  expect(await world.auth.challenged({ status: 403, wwwAuthenticate })).toBe(answer);
+  expect(await world.auth.challenged({ status: 403, wwwAuthenticate, sent: 'Bearer mine' })).toBe('not ours');
+});
