@@ -130,7 +130,7 @@ export const RunConfig = z
         'The proxy port. A restart changes it only if ToolHive chose it and another program uses it.',
     }),
     automatic_port: flag(
-      'Whether ToolHive chose the proxy port, and chooses another one if another program uses it. Not imported.',
+      'Whether ToolHive chose the proxy port, and chooses another one if another program uses it.',
     ),
     target_port: PortOrAny.optional().meta({ description: 'The port that an HTTP server listens on.' }),
     target_host: text('The address that an HTTP server listens on.'),

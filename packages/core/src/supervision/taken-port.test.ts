@@ -85,18 +85,22 @@ test('a workload keeps the port that the user chose', async () => {
   expect(core.workloads.require('test').runConfig.port).toBe(port);
 });
 
-test('an imported run config does not make its port automatic', async () => {
+test('an imported run config gets another port if its automatic port is in use', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home);
   await createStopped(core);
   const exported = core.workloads.require('test').runConfig;
-  const other = await takePort();
-  await other[Symbol.asyncDispose]();
+  await using other = await takePort();
 
-  await createWorkload(core, { ...exported, name: 'other', port: other.port }, call);
+  await createWorkload(core, { ...exported, name: 'moved', port: other.port }, call);
+  const asked = createWorkload(
+    core,
+    { ...exported, name: 'asked', port: other.port, automatic_port: false },
+    call,
+  );
 
-  expect(exported.automatic_port).toBe(true);
-  expect(core.workloads.require('other').runConfig.automatic_port).toBeUndefined();
+  await expect(asked).rejects.toThrow(`port ${other.port} is in use`);
+  expect(core.workloads.require('moved').runConfig.port).not.toBe(other.port);
 });
 
 test('a port that was taken during the installation is chosen again', async () => {

@@ -4,21 +4,23 @@ import { freePort, isFreePort } from '@toolhive/runtime/free-port';
 import type { Draft } from './draft.ts';
 import type { Reservation } from '../workloads.ts';
 
-type Address = Pick<Draft, 'host' | 'port'>;
+type Address = Pick<Draft, 'host' | 'port' | 'hasAutomaticPort'>;
 type ChosenPort = Pick<RunConfig, 'port' | 'automatic_port'>;
 
 /**
- * Chooses a proxy port: the requested one, or a free one. Throws `invalid` if the requested port is in use. Claims
- * the port before testing it, so that two simultaneous requests cannot get the same one.
+ * Chooses a proxy port: the requested one, or a free one. Throws `invalid` if the requested port is in use, unless ToolHive
+ * chose it on another machine. Claims the port before testing it, so that two simultaneous requests cannot get the same
+ * one.
  */
 export async function choosePort(
-  { host, port: requested }: Address,
+  { host, port: requested, hasAutomaticPort }: Address,
   { claim }: Reservation,
 ): Promise<ChosenPort> {
   if (!requested)
     return { port: await checkField('/host', () => freePort(host, claim)), automatic_port: true };
   if (claim(requested) && (await checkField('/host', () => isFreePort(host, requested))))
-    return { port: requested };
+    return hasAutomaticPort ? { port: requested, automatic_port: true } : { port: requested };
+  if (hasAutomaticPort) return { port: await freePort(host, claim), automatic_port: true };
   throw invalid(`port ${requested} is in use`, { hint: 'omit the port, and ToolHive chooses a free port' });
 }
 

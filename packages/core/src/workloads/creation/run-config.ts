@@ -79,7 +79,7 @@ function withoutResource({ remote_auth_config: auth, ...settings }: RunConfigSet
 
 /**
  * A run config does not begin learning mode, in which a server reaches more than its profile says, stores no consent,
- * contains no findings about another request, names a port to use as it is, and does not choose an ID, to which the trust of another workload belongs.
+ * contains no findings about another request, and does not choose an ID, to which the trust of another workload belongs.
  */
 function ownSettings(given: RunConfigSettings): RunConfigSettings {
   const {
