@@ -242,6 +242,7 @@ describe('a mistake in a flag of thv run', () => {
     'remote-auth-client-secret-file': '/none',
     'remote-auth-authorize-url': 'none',
     'remote-auth-token-url': 'none',
+    'remote-auth-resource': 'soon',
     'from-config': '/none.json',
   };
   /** Flags whose values are always valid, are read later, or are invalid only because of other flags or the server. */

@@ -8,8 +8,9 @@ import {
   unavailable,
 } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
-import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
-import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import { printable } from '@toolhive/contract/printable';
+import { createRemoteJWKSet, customFetch as joseFetch, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import {
   ClientSecretBasic,
   None,
@@ -24,6 +25,7 @@ import type { AuthorizationServer } from 'oauth4webapi';
 import type { Principal } from '@toolhive/proxy/principal';
 import { trustedCertificates } from '@toolhive/runtime/system-trust';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
+import { asKeySet } from './key-set.ts';
 import { RecentTokens } from './recent-tokens.ts';
 import type { Remembered } from './recent-tokens.ts';
 
@@ -148,30 +150,64 @@ async function checkJwt(
   provider: Provider,
   { issuer, audience, now = Date.now }: OidcOptions,
 ): Promise<JWTPayload> {
-  const { payload } = await jwtVerify(token, await provider.keys(), {
+  return verified(token, await provider.keys(), {
     audience,
     algorithms,
     requiredClaims: ['exp'],
     clockTolerance: clockToleranceSeconds,
     currentDate: new Date(now()),
-    ...(issuer === undefined ? {} : { issuer }),
+    ...(issuer === undefined ? {} : { issuer: spellingsOf(issuer) }),
   });
-  return payload;
+}
+
+/** How many keys are tried for a token that does not name its key. */
+const maxKeys = 20;
+
+/** Checks a token. During a rotation of keys, several may be the key of a token that names none. */
+async function verified(
+  token: string,
+  keys: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, options)).payload;
+  } catch (error) {
+    const isUnnamed =
+      error instanceof errors.JWKSMultipleMatchingKeys && decodeProtectedHeader(token).kid === undefined;
+    if (!isUnnamed) throw error; // several keys with one name are a mistake of the provider
+    let tried = 0;
+    for await (const key of error) {
+      if (++tried > maxKeys) break;
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw error;
+  }
+}
+
+/** Some providers write the slash at the end of the issuer only in their tokens, or only elsewhere. */
+function spellingsOf(issuer: string): string[] {
+  const bare = issuer.replace(/\/$/, '');
+  return [bare, `${bare}/`];
 }
 
 /** Asks the provider about an opaque token (RFC 7662). */
 async function checkOpaque(token: string, provider: Provider, options: OidcOptions): Promise<Claims> {
   const { audience, issuer, now = Date.now } = options;
   const claims = await provider.introspect(token);
-  const { active, aud, exp, nbf, iss } = claims;
+  const { active, aud, nbf, iss } = claims;
   const seconds = now() / 1000;
   if (active !== true) throw unauthorized('the token is no longer valid');
-  if (typeof exp !== 'number' || exp + clockToleranceSeconds < seconds)
-    throw unauthorized('the token has expired');
+  // Without a time, only the answer of the provider limits the token (RFC 7662, section 2.2).
+  const exp = claims['exp'] === undefined ? Infinity : Number(claims['exp']);
+  if (!(exp + clockToleranceSeconds >= seconds)) throw unauthorized('the token has expired');
   if (typeof nbf === 'number' && nbf - clockToleranceSeconds > seconds)
     throw unauthorized('the token is not valid yet');
   if (![aud].flat().includes(audience)) throw unauthorized('the token is for another audience');
-  if (issuer !== undefined && iss !== undefined && iss !== issuer) {
+  if (issuer !== undefined && iss !== undefined && !spellingsOf(issuer).some((own) => own === iss)) {
     throw unauthorized('the token comes from another issuer');
   }
   return claims;
@@ -207,8 +243,21 @@ class Provider {
     const url = this.#options.jwksUrl ?? (await this.#discovered()).jwks_uri;
     if (url === undefined) throw unavailable('the issuer does not publish the URL of its keys');
     requireSecure(url, { allowHttp: this.#options.allowHttp });
-    const fetchKeys = (address: string): Promise<Response> => this.#read(address);
-    this.#keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
+    const fetchKeys = async (address: string): Promise<Response> => {
+      const answer = await this.#read(address);
+      return new Response(asKeySet(await answer.text(), address), { status: answer.status });
+    };
+    const keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
+    this.#keys = async (header, token) => {
+      try {
+        return await keys(header, token);
+      } catch (error) {
+        const isUnnamed = keys.jwks()?.keys.every(({ kid }) => kid === undefined) === true;
+        if (!(error instanceof errors.JWKSNoMatchingKey) || !isUnnamed) throw error;
+        const { kid: _unknown, ...rest } = header; // the keys have no names to compare
+        return keys(rest, token);
+      }
+    };
     return this.#keys;
   }
 
@@ -228,7 +277,8 @@ class Provider {
     const client = { client_id: clientId };
     const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
     const answer = await introspectionRequest(server, client, authentication, token, this.#requests);
-    return processIntrospectionResponse(server, client, answer);
+    const claims = await processIntrospectionResponse(server, client, answer);
+    return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null));
   }
 
   /** Google has no endpoint of RFC 7662, but one that takes the token as a parameter and writes numbers as text. */
@@ -300,13 +350,20 @@ class Provider {
   }
 }
 
+/** What a claim with a wrong value means. The token is the caller's own, so its issuer can be shown. */
+function claimFailure({ claim, reason, payload }: errors.JWTClaimValidationFailed): string {
+  if (reason === 'missing') return `the token lacks the required claim ${claim}`;
+  if (claim === 'aud') return 'the token is for another audience';
+  if (claim === 'nbf') return 'the token is not valid yet';
+  if (claim !== 'iss') return `the claim ${claim} of the token is not valid`;
+  return `the token comes from another issuer: ${printable(payload.iss ?? '').slice(0, 200)}`;
+}
+
 /** Describes an invalid token. Provider errors are not the caller's fault. */
 function asFailure(error: unknown): ThvError {
   if (error instanceof ThvError && error.kind === 'unauthorized') return error;
   if (error instanceof errors.JWTExpired) return unauthorized('the token has expired');
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return unauthorized(`the token lacks the required claim ${error.claim}`);
-  }
+  if (error instanceof errors.JWTClaimValidationFailed) return unauthorized(claimFailure(error));
   if (error instanceof errors.JWKSTimeout)
     return unavailable('the signing keys of the issuer cannot be read at the moment');
   if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');

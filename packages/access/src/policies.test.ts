@@ -211,6 +211,29 @@ describe('attacks on policies:', () => {
     expect(await decide(config, {}, forged)).toMatchObject({ isAllowed: false });
   });
 
+  test('roles in an inner object can be read, as Keycloak writes them', async () => {
+    const condition =
+      'principal has claim_realm_access && principal.claim_realm_access has roles && principal.claim_realm_access.roles.contains("admin")';
+    const config = configOf([`permit(principal, action, resource) when { ${condition} };`]);
+    const roles = (names: string[]) => ({ realm_access: { roles: names, verify_caller: null } });
+
+    expect(await decide(config, {}, roles(['admin', 'user']))).toMatchObject({ isAllowed: true });
+    expect(await decide(config, {}, roles(['user']))).toMatchObject({ isAllowed: false });
+    expect(await decide(config, {}, {})).toMatchObject({ isAllowed: false });
+  });
+
+  test('a policy that forbids by an inner object denies what Cedar cannot represent', async () => {
+    const config = configOf([
+      'permit(principal, action, resource);',
+      'forbid(principal, action, resource) when { context has claim_realm && context.claim_realm has banned };',
+    ]);
+
+    expect(await decide(config, {}, { realm: { level: 1 } })).toMatchObject({ isAllowed: true });
+    expect(await decide(config, {}, { realm: { banned: true } })).toMatchObject({ isAllowed: false });
+    expect(await decide(config, {}, { realm: { banned: 1e300 } })).toMatchObject({ isAllowed: false });
+    expect(await decide(config, {}, { realm: { __expr: 'x' } })).toMatchObject({ isAllowed: false });
+  });
+
   test('an argument cannot replace a claim or an attribute of the tool', async () => {
     const config = configOf([
       'permit(principal, action, resource) when { context.claim_role == "admin" || resource.readOnlyHint };',

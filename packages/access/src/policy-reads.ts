@@ -1,6 +1,6 @@
 import type { Policy } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar } from './cedar.ts';
-import { typeOf, isWhole } from './cedar-values.ts';
+import { isWholeClaim, typeOf } from './cedar-values.ts';
 import type { ScalarType } from './cedar-values.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -94,7 +94,7 @@ export class ReadFacts {
       const claim = nameIn(attribute, prefixes.claim);
       if (claim !== undefined) {
         const value = memberOf(claims, claim);
-        if (read.isRisky && value !== undefined && value !== null && !isWhole(value))
+        if (read.isRisky && value !== undefined && value !== null && !isWholeClaim(value))
           return `the claim ${quoted(claim)} has a value that Cedar cannot represent`;
         continue;
       }

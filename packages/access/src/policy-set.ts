@@ -9,7 +9,7 @@ import type {
   ValidationError,
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar, loadCedar } from './cedar.ts';
-import { cedarValueOf } from './cedar-values.ts';
+import { claimValueOf } from './cedar-values.ts';
 import { ReadFacts } from './policy-reads.ts';
 
 /** What policies decide, and because of which of them. */
@@ -155,7 +155,7 @@ export function deniedFor(why: string): PolicyDecision {
 export function claimsOf(claims: Readonly<Record<string, unknown>>): Attributes {
   return Object.fromEntries(
     Object.entries(claims).flatMap(([name, value]) => {
-      const written = cedarValueOf(value);
+      const written = claimValueOf(value);
       return written === undefined ? [] : [[`claim_${name}`, written]];
     }),
   );

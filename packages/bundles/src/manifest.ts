@@ -5,6 +5,7 @@ import { McpbManifestSchema as v0_2 } from '@anthropic-ai/mcpb/schemas/0.2';
 import { McpbManifestSchema as v0_3 } from '@anthropic-ai/mcpb/schemas/0.3';
 import { McpbManifestSchema as v0_4 } from '@anthropic-ai/mcpb/schemas/0.4';
 import * as z from 'zod';
+import { repaired } from './manifest-repair.ts';
 
 export const MANIFEST = 'manifest.json';
 
@@ -39,8 +40,8 @@ const Command = z.object({
 
 const Field = z.object({
   type: z.enum(['string', 'number', 'boolean', 'directory', 'file']),
-  title: z.string().default(''),
-  description: z.string().default(''),
+  title: z.string().catch(''),
+  description: z.string().catch(''),
   required: z.boolean().default(false),
   default: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]).optional(),
   multiple: z.boolean().default(false),
@@ -88,11 +89,15 @@ const decisive: ReadonlySet<unknown> = new Set(['name', 'version', 'server', 'us
  * such bundles. Throws `invalid` with every other error.
  */
 export function readManifest(content: Buffer | string, title: string): Manifest {
-  const { value, schema } = versionOf(content, title);
+  const { value: written, schema } = versionOf(content, title);
+  const value = repaired(written);
   const issues = schema.safeParse(value).error?.issues ?? [];
   const serious = issues.filter(
-    ({ code, path: [first, second] }) =>
-      code !== 'unrecognized_keys' && decisive.has(first) && !(first === 'server' && second === 'mcp_config'),
+    ({ code, path: [first, second, third] }) =>
+      code !== 'unrecognized_keys' &&
+      decisive.has(first) &&
+      !(first === 'server' && second === 'mcp_config') &&
+      !(first === 'user_config' && (third === 'title' || third === 'description')),
   );
   if (serious.length > 0) throw withIssues(title, serious);
   const read = Manifest.safeParse(value);
@@ -108,7 +113,7 @@ export function readPublishedManifest(content: Buffer | string, title: string): 
   return readManifest(content, title);
 }
 
-function versionOf(content: Buffer | string, title: string): { value: unknown; schema: OfficialSchema } {
+function versionOf(content: Buffer | string, title: string): { value: object; schema: OfficialSchema } {
   let value: unknown;
   try {
     const text =
@@ -123,12 +128,13 @@ function versionOf(content: Buffer | string, title: string): { value: unknown; s
     throw invalid(`${title} is not a JSON object`);
   const { manifest_version, dxt_version } = value as Record<string, unknown>;
   const version = manifest_version ?? dxt_version;
-  if (version === undefined) {
+  if (version === undefined || version === null) {
     throw invalid(`${title} has no manifest_version`, {
       hint: `add "manifest_version": "${newestManifestVersion}"`,
     });
   }
-  const text = typeof version === 'string' || typeof version === 'number' ? String(version) : '';
+  const given = typeof version === 'string' || typeof version === 'number' ? String(version) : '';
+  const text = given.replace(/^v/i, '').replace(/^(\d+\.\d+)\.0$/, '$1');
   const schema = Object.hasOwn(schemas, text) ? schemas[text] : undefined;
   if (schema !== undefined) return { value, schema };
   throw invalid(`${title} has the unknown manifest_version ${JSON.stringify(version).slice(0, 50)}`, {

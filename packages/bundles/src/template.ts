@@ -70,11 +70,17 @@ function configOf(
   const { platform_overrides: overrides } = config;
   const own = Object.hasOwn(overrides, platform) ? overrides[platform] : undefined;
   // An override replaces a whole member, as in the official implementation.
+  const env = Object.entries(own?.env ?? config.env ?? {});
   return {
-    command: own?.command ?? config.command,
-    args: own?.args ?? config.args ?? [],
-    env: own?.env ?? config.env ?? {},
+    command: withSlashes(own?.command ?? config.command, platform),
+    args: (own?.args ?? config.args ?? []).map((arg) => withSlashes(arg, platform)),
+    env: Object.fromEntries(env.map(([name, text]) => [name, withSlashes(text, platform)])),
   };
+}
+
+/** A path in the bundle, which an author on Windows writes with backslashes. */
+function withSlashes(text: string, platform: string): string {
+  return platform !== 'win32' && text.startsWith('${__dirname}\\') ? text.replaceAll('\\', '/') : text;
 }
 
 /** What starts a server whose manifest has no command. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { RawSession, openTestProxy } from './testing/test-proxy.ts';
+import { RawSession, answerOf, openTestProxy } from './testing/test-proxy.ts';
 
 interface Asked {
   id?: number | string;
@@ -542,7 +542,9 @@ describe('a redirect', () => {
 
     const called = (await RawSession.open(proxy.url)).call('any');
 
-    await expect(called).rejects.toThrow('status 307, which leads to https://other.example/mcp');
+    await expect(called).rejects.toThrow(
+      'status 307, which leads to https://other.example/mcp; ToolHive does not follow redirects to another host or port, so if you trust that address, use it as the URL of the server',
+    );
   });
 
   test('without end is given up', async () => {
@@ -553,7 +555,114 @@ describe('a redirect', () => {
     });
     await using proxy = await openBehind(server.url);
 
-    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow('status 307');
+    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow(
+      /status 307, which leads to .*, a redirect that does not end/,
+    );
+  });
+});
+
+describe('a server that refuses a newer protocol version is asked for an older one if it says so with', () => {
+  const message = 'Unsupported protocol version: 2025-11-25';
+  type Refusal = (id: unknown) => [number, object];
+  test.each<[string, Refusal]>([
+    ['400', () => [400, { jsonrpc: '2.0', id: null, error: { code: -32600, message } }]],
+    ['400 and the ID', (id) => [400, { jsonrpc: '2.0', id, error: { code: -32602, message } }]],
+    ['200', (id) => [200, { jsonrpc: '2.0', id, error: { code: -32602, message } }]],
+    ['400 and no message', () => [400, { error: 'unsupported protocolVersion' }]],
+  ])('%s', async (_what, refusal) => {
+    await using server = await openServer(({ message: { id, method, params }, response }) => {
+      if (method !== 'initialize' || (params?.protocolVersion ?? '') <= '2025-06-18') return false;
+      const [status, body] = refusal(id);
+      response.writeHead(status, json).end(JSON.stringify(body));
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    await proxy.proxy.checkSession(AbortSignal.timeout(20_000));
+
+    const session = await RawSession.open(proxy.url);
+
+    expect(await session.call('any')).toBe('done');
+  });
+});
+
+describe('a server with a limit', () => {
+  type Refuse = (response: ServerResponse) => void;
+  const status =
+    (code: number, retryAfter?: string): Refuse =>
+    (response) =>
+      response.writeHead(code, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end('busy');
+  const inBody: Refuse = (response) =>
+    response
+      .writeHead(429, { ...json, 'retry-after': '0' })
+      .end('{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-32004,"message":"Too many requests."}}');
+
+  /** Refuses the first requests with a method. */
+  function refusing(refused: string, refuse: Refuse, times = 1): Manners {
+    return ({ message: { method }, response }) => {
+      if (method !== refused || times-- <= 0) return false;
+      refuse(response);
+      return true;
+    };
+  }
+
+  test.each<[string, string, Refuse]>([
+    ['429', 'tools/call', status(429, '0')],
+    ['429 and a date in the past', 'tools/call', status(429, 'Wed, 21 Oct 2015 07:28:00 GMT')],
+    ['429 and an error', 'tools/call', inBody],
+    ['429 at the beginning of a session', 'initialize', status(429, '0')],
+    ['429 for the first question', 'server/discover', status(429, '0')],
+    ['503 for a list', 'tools/list', status(503, '0')],
+  ])('that answers with %s gets the request again', async (_what, method, refuse) => {
+    await using server = await openServer(refusing(method, refuse));
+    await using proxy = await openBehind(server.url);
+
+    await proxy.proxy.checkSession(AbortSignal.timeout(20_000));
+    const session = await RawSession.open(proxy.url);
+
+    expect(await session.call('any')).toBe('done');
+    expect(server.calls).toEqual(['any']);
+  });
+
+  test.each<[string, Refuse]>([
+    ['503 to a call, which may have run', status(503, '0')],
+    ['503 without a time', status(503)],
+    ['429 and a long time', status(429, '3600')],
+  ])('that answers with %s does not get it again', async (_what, refuse) => {
+    let asked = 0;
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      asked += 1;
+      refuse(response);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow(/status (?:429|503)/);
+
+    expect(asked).toBe(1);
+  });
+
+  test('has its time in the error', async () => {
+    await using server = await openServer(refusing('tools/call', status(429, '3600')));
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    const { error } = await answerOf(await session.postCall(7, 'any'));
+
+    expect(error).toMatchObject({
+      message: expect.stringContaining('the server returned status 429, and asks to wait 3600 s: busy'),
+      data: { retryAfterMs: 3_600_000 },
+    });
+  });
+
+  test('that never takes a request is named', async () => {
+    await using server = await openServer(({ request, response }) => {
+      if (request.method !== 'POST') return false;
+      status(429, '3600')(response);
+      return true;
+    });
+
+    await expect(openBehind(server.url)).rejects.toThrow(/returned status 429, because/);
   });
 });
 

@@ -16,8 +16,8 @@ export interface WayToRun {
 /** The ways to run a server that this product has, and why others are none. */
 export function waysToRun({ packages }: ServerJson): { ways: WayToRun[]; why: string[] } {
   const ways: WayToRun[] = [];
-  const why: string[] = [];
-  for (const each of packages) {
+  const why = packages.problems.map((problem) => `one of its packages is invalid: ${problem}`);
+  for (const each of packages.usable) {
     const way = wayOf(each);
     if (typeof way === 'string') why.push(way);
     else ways.push(way);
@@ -29,8 +29,9 @@ export function waysToRun({ packages }: ServerJson): { ways: WayToRun[]; why: st
  * Packages of registries come first, because they have versions. Of several bundles, the one that names this platform
  * wins.
  */
-function rank({ source }: WayToRun): number {
-  if (!source.startsWith('mcpb://')) return 0;
+function rank({ source, transport, targetPort }: WayToRun): number {
+  // Without an address, the port of such a server is unknown.
+  if (!source.startsWith('mcpb://')) return transport === 'stdio' || targetPort !== undefined ? 0 : 0.5;
   const file = source.slice(source.lastIndexOf('/')).toLowerCase();
   const names = (words: Record<string, RegExp>): (string | undefined)[] =>
     Object.keys(words).filter((key) => words[key]?.test(file) === true);
@@ -55,12 +56,13 @@ const processorWords: Record<string, RegExp> = {
 function wayOf(each: Package): WayToRun | string {
   const kind = packageKinds[each.registryType.toLowerCase()];
   if (kind === undefined) return `packages of the type ${each.registryType} cannot be run`;
-  if (kind.registry !== undefined && !isFrom(each.registryBaseUrl, kind.registry)) {
-    return `the package is published at ${each.registryBaseUrl}, but ToolHive uses only ${kind.registry}`;
+  const [registry] = kind.registries ?? [];
+  if (registry !== undefined && !isFrom(each.registryBaseUrl, kind.registries)) {
+    return `the package is published at ${each.registryBaseUrl}, but ToolHive uses only ${registry}`;
   }
   const problem = kind === bundle ? bundleProblem(each) : undefined;
   if (problem !== undefined) return problem;
-  const runtime = runtimeVariables(each.runtimeArguments);
+  const runtime = runtimeVariables(each);
   if (typeof runtime === 'string') return runtime;
   const { words, asked } = wordsOf(each.packageArguments);
   const port = portOf(each);
@@ -76,15 +78,18 @@ function wayOf(each: Package): WayToRun | string {
 }
 
 interface PackageKind {
-  /** The only registry from which ToolHive takes these packages. Elsewhere, the same name means another package. */
-  registry?: string;
+  /**
+   * The only registry from which ToolHive takes these packages, and its other addresses. Elsewhere, the same name means
+   * another package.
+   */
+  registries?: readonly string[];
   source: (each: Package) => string;
 }
 
 const image: PackageKind = { source: imageOf };
 
 const bundle: PackageKind = {
-  source: ({ identifier, fileSha256 = '' }) => `mcpb://${identifier}@sha256-${fileSha256.toLowerCase()}`,
+  source: ({ identifier, fileSha256 }) => `mcpb://${identifier}@sha256-${hashIn(fileSha256)}`,
 };
 
 /** Only the hash decides what runs, and never the web server. */
@@ -93,16 +98,36 @@ function bundleProblem({ identifier, fileSha256 }: Package): string | undefined 
     return `the bundle ${identifier.slice(0, 200)} is not at an https URL`;
   if (fileSha256 === undefined)
     return `the bundle ${identifier.slice(0, 200)} has no fileSha256, so anyone could replace it`;
-  return /^[0-9a-f]{64}$/i.test(fileSha256)
+  return /^[0-9a-f]{64}$/.test(hashIn(fileSha256))
     ? undefined
     : `the fileSha256 of the bundle ${identifier.slice(0, 200)} is not a SHA-256`;
 }
 
+/** Some authors write the name of the algorithm too. */
+function hashIn(text = ''): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/^sha-?256[:-]/, '');
+}
+
+/** The registry, and the pages that show its packages. */
+const npmRegistries = [
+  'https://registry.npmjs.org',
+  'https://registry.npmjs.com',
+  'https://www.npmjs.com',
+  'https://npmjs.com',
+];
+
 const packageKinds: Record<string, PackageKind | undefined> = {
-  npm: { registry: 'https://registry.npmjs.org', source: (each) => packageUrl('npx', each) },
-  go: { registry: 'https://proxy.golang.org', source: (each) => packageUrl('go', each) },
-  pypi: { registry: 'https://pypi.org', source: (each) => packageUrl('uvx', each) },
+  npm: { registries: npmRegistries, source: (each) => packageUrl('npx', each) },
+  go: { registries: ['https://proxy.golang.org'], source: (each) => packageUrl('go', each) },
+  pypi: {
+    registries: ['https://pypi.org', 'https://www.pypi.org'],
+    source: (each) => packageUrl('uvx', each),
+  },
   mcpb: bundle,
+  dxt: bundle,
   oci: image,
   docker: image,
 };
@@ -113,23 +138,36 @@ function packageUrl(scheme: string, { identifier, version }: Package): string {
   return `${scheme}://${identifier}${isThere ? '' : `@${version}`}`;
 }
 
+/** The other addresses of Docker Hub. */
+const dockerHosts: ReadonlySet<string> = new Set([
+  'hub.docker.com',
+  'index.docker.io',
+  'registry-1.docker.io',
+  'registry.hub.docker.com',
+]);
+
 /** The reference is the identifier. Earlier schemas have separate fields for the host and the version. */
-function imageOf({ identifier, version, registryBaseUrl }: Package): string {
+function imageOf({ identifier: given, version, registryBaseUrl }: Package): string {
+  const identifier = given.replace(/^(?:oci|docker|https):\/\//, '');
   const [first = ''] = identifier.split('/');
-  const host = URL.parse(registryBaseUrl ?? '')?.host;
+  const base = URL.parse(registryBaseUrl ?? '')?.host;
+  const host = base !== undefined && dockerHosts.has(base) ? 'docker.io' : base;
   const isWhole = host === undefined || /[.:]|^localhost$/.test(first);
   const reference = isWhole ? identifier : `${host}/${identifier}`;
   if (version === undefined || /:[^/]*$/.test(reference)) return reference;
   return `${reference}${version.startsWith('sha256:') ? '@' : ':'}${version}`;
 }
 
-function isFrom(base: string | undefined, registry: string): boolean {
-  return base === undefined || URL.parse(base)?.origin === registry;
+function isFrom(base: string | undefined, registries: readonly string[] = []): boolean {
+  return base === undefined || registries.includes(URL.parse(base)?.origin ?? '');
 }
 
-/** What `streamable-http` was called before. */
+/** What `streamable-http` was called before, and how other programs write it. */
+const streamable: ReadonlySet<string> = new Set(['http', 'streamable', 'streamablehttp']);
+
 function transportOf(type: string): string {
-  return type === 'streamable' || type === 'http' ? 'streamable-http' : type;
+  const bare = type.trim().toLowerCase();
+  return streamable.has(bare.replace(/[-_ ]/g, '')) ? 'streamable-http' : bare;
 }
 
 /** Arguments of `npx` or `docker run` that change nothing here. */
@@ -139,14 +177,19 @@ const idle = new Set(['-y', '--yes', '-i', '-t', '-it', '--interactive', '--tty'
  * The environment variables in the runtime arguments. All other runtime arguments are for a command that ToolHive
  * does not use. If the server needs them, returns the reason.
  */
-function runtimeVariables(args: readonly Argument[]): NamedInput[] | string {
+function runtimeVariables({ runtimeArguments: args, identifier, version }: Package): NamedInput[] | string {
+  const own: ReadonlySet<string> = new Set([
+    identifier,
+    `${identifier}@${version}`,
+    `${identifier}:${version}`,
+  ]);
   const variables: NamedInput[] = [];
   for (const arg of args) {
     const word = arg.name ?? arg.value ?? arg.valueHint ?? '';
     const given = arg.value ?? arg.default;
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(given ?? '') ?? [];
     if ((word === '-e' || word === '--env') && name !== undefined) variables.push({ ...arg, name, value });
-    else if (!idle.has(word) && (arg.isRequired || given !== undefined)) {
+    else if (!idle.has(word) && !own.has(word) && (arg.isRequired || given !== undefined)) {
       return `its runtime argument ${word} cannot be honoured`;
     }
   }
@@ -182,7 +225,7 @@ function variableOf(input: NamedInput): object {
 /** The port that the server listens on, by the address of its transport. */
 function portOf({ transport, packageArguments, environmentVariables }: Package): number | undefined {
   if (transport?.url === undefined) return undefined;
-  const values: Variables = {};
+  const values: Variables = { ...transport.variables };
   for (const { valueHint, name, ...rest } of [...packageArguments, ...environmentVariables] as Argument[]) {
     for (const word of [valueHint, name, name?.replace(/^-+/, '')])
       if (word !== undefined) values[word] = rest;
@@ -191,16 +234,36 @@ function portOf({ transport, packageArguments, environmentVariables }: Package):
   return url === null ? undefined : Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 }
 
+const remoteTransports: ReadonlySet<string> = new Set(['streamable-http', 'sse']);
+
+/** Without a type, the path shows the older transport. */
+function remoteTransportOf({ type, url }: Remote): string {
+  if (type !== undefined) return transportOf(type);
+  return /\/sse\/?(?:\?|$)/.test(url) ? 'sse' : 'streamable-http';
+}
+
 /** A remote server's entry, or the reason why it cannot be one. A URL without variables is preferred. */
 export function remoteOf({ remotes }: ServerJson): object | string | undefined {
-  const known = remotes
-    .map((remote) => ({ ...remote, type: transportOf(remote.type), url: fill(remote.url, remote.variables) }))
+  const known = remotes.usable
+    .map((remote) => ({
+      ...remote,
+      type: remoteTransportOf(remote),
+      url: fill(remote.url, remote.variables),
+    }))
     .map((remote) => ({ ...remote, open: namesIn(remote.url) }))
+    .filter(({ type }) => remoteTransports.has(type))
     .filter(({ open, variables }) => open.every((name) => Object.hasOwn(variables, name)))
     .toSorted((one, other) => one.open.length - other.open.length);
   const fixed = known.filter(({ open }) => open.length === (known[0]?.open.length ?? 0));
   const best = fixed.find(({ type }) => type === 'streamable-http') ?? fixed[0];
-  if (best === undefined) return remotes.length === 0 ? undefined : 'its URL depends on user input';
+  if (best === undefined) {
+    const [problem] = remotes.problems;
+    if (problem !== undefined) return `one of its remotes is invalid: ${problem}`;
+    const types = remotes.usable.map(remoteTransportOf);
+    if (types.length === 0) return undefined;
+    const unknown = types.every((type) => !remoteTransports.has(type));
+    return unknown ? `ToolHive has no transport ${types.join(', ')}` : 'its URL depends on user input';
+  }
   const { open, variables } = best;
   return {
     url: best.url,

@@ -5,9 +5,7 @@
 export function objectIn(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''), withoutNothing);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? JSON.stringify(value)
-      : undefined;
+    return isObject(value) ? JSON.stringify(value) : undefined;
   } catch {
     return undefined;
   }
@@ -16,6 +14,10 @@ export function objectIn(text: string): string | undefined {
 /** The members of a JSON object in an answer, without those that are nothing. Empty if there is no object. */
 export function membersIn(text: string): Record<string, unknown> {
   return JSON.parse(objectIn(text) ?? '{}') as Record<string, unknown>;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function withoutNothing(_name: string, value: unknown): unknown {

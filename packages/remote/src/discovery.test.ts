@@ -222,11 +222,6 @@ describe('what a server says about itself', () => {
   test.each([
     ['is no JSON', () => '<html>', 'its JSON'],
     ['has no resource', () => ({ authorization_servers: [] }), 'resource'],
-    [
-      'names servers wrongly',
-      (metadata: object) => ({ ...metadata, authorization_servers: 'a' }),
-      'authorization_servers',
-    ],
   ])('is refused when it %s', async (_what, metadata, field) => {
     await using world = await openWorld({ server: { metadata } });
 
@@ -476,7 +471,7 @@ describe('an authorization server', () => {
 
     expect(await failureOf(world)).toMatchObject({
       message: expect.stringContaining('does not announce support for PKCE with S256'),
-      hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
+      hint: expect.stringContaining('if it supports PKCE anyway'),
     });
     expect(world.authority.registrations).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Challenge } from './challenge.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
 import type { AuthSettings } from './settings.ts';
-import { nameOf } from './urls.ts';
+import { nameOf, slashless } from './urls.ts';
 
 export interface DiscoveryOptions {
   serverUrl: URL;
@@ -17,7 +17,7 @@ export interface DiscoveryOptions {
 /** Who gives tokens for a remote server, and for what. */
 export interface Authority {
   server: AuthorizationServer;
-  /** How the remote server is called there (RFC 8707). */
+  /** How the remote server is called there (RFC 8707). Empty if the authorization server knows no names. */
   resource: string;
   /** The scopes that the remote server names. */
   scopes: readonly string[] | undefined;
@@ -36,7 +36,7 @@ export async function discover(options: DiscoveryOptions, challenge: Challenge):
     : await firstServer(options, described?.authorization_servers ?? (await itself(options, challenge)));
   return {
     server,
-    resource: described?.resource ?? canonical(serverUrl),
+    resource: settings.resource ?? described?.resource ?? canonical(serverUrl),
     scopes: described?.scopes_supported,
   };
 }
@@ -52,21 +52,33 @@ async function itself(options: DiscoveryOptions, { resourceMetadata }: Challenge
   return [origin];
 }
 
-const text = z.string().nullish().transform(orUndefined);
-const texts = z.array(z.string()).nullish().transform(orUndefined);
-const flag = z.boolean().nullish().transform(orUndefined);
-
-function orUndefined<Value>(value: Value | null | undefined): Value | undefined {
-  return value ?? undefined;
-}
+/** An optional member with a value that it cannot have is missing, because most servers are used without it. */
+const text = z.string().optional().catch(undefined);
+/** Some servers write a list as one text, as `scope` is written elsewhere. */
+const texts = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : value),
+    z.array(z.string()).optional(),
+  )
+  .catch(undefined);
+const flag = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? value.toLowerCase() === 'true' : value),
+    z.boolean().optional(),
+  )
+  .catch(undefined);
 
 /** What a remote server says about itself (RFC 9728). */
-const ProtectedResource = z.object({
-  resource: z.string(),
-  authorization_servers: texts,
-  scopes_supported: texts,
-});
-type ProtectedResource = z.infer<typeof ProtectedResource>;
+const ProtectedResource = z
+  .object({ resource: z.string().optional(), authorization_servers: texts, scopes_supported: texts })
+  .refine(
+    ({ resource, authorization_servers: servers = [] }) => resource !== undefined || servers.length > 0,
+    {
+      path: ['resource'], // without both, it is another document
+    },
+  );
+/** The same, with the resource. */
+type ProtectedResource = z.infer<typeof ProtectedResource> & { resource: string };
 
 /** What an authorization server says about itself (RFC 8414, OpenID Connect Discovery). */
 const AuthorizationServer = z.object({
@@ -105,8 +117,7 @@ async function describeResource(
       if (described !== undefined) return described;
     } catch (error) {
       options.signal.throwIfAborted();
-      if (named.length === 0) throw error;
-      failures.push(error);
+      failures.push(error); // the next document may be right
     }
   }
   if (failures.length > 0) throw failures[0];
@@ -129,14 +140,19 @@ async function resourceAt(
 }
 
 async function checkResource(
-  described: ProtectedResource,
+  { resource: named, ...rest }: z.infer<typeof ProtectedResource>,
   { response, address, serverUrl }: { response: Response; address: string; serverUrl: URL },
 ): Promise<ProtectedResource> {
+  const location = new URL(address);
+  const described = { ...rest, resource: named ?? canonical(serverUrl) };
   const resource = URL.parse(described.resource);
-  if (resource === null || !isFor(resource, serverUrl, new URL(address))) {
-    throw forbidden(`the resource metadata at ${nameOf(new URL(address))} is for another server`);
+  const isOwn = location.origin === serverUrl.origin && location.pathname.startsWith(resourcePath);
+  if (resource === null || !isFor(resource, serverUrl, isOwn) || (named === undefined && !isOwn)) {
+    throw forbidden(`the resource metadata at ${nameOf(location)} is for another server`, {
+      hint: configureIssuer,
+    });
   }
-  await processResourceDiscoveryResponse(resource, response);
+  if (named !== undefined) await processResourceDiscoveryResponse(resource, response);
   if (described.authorization_servers?.length === 0)
     return { ...described, authorization_servers: undefined };
   return described;
@@ -144,14 +160,19 @@ async function checkResource(
 
 /**
  * Whether metadata describes this server. Metadata for more than the server's URL must come from the server's own
- * well-known URL, because the owner of a single path on a host does not control the whole host.
+ * well-known URL (`isOwn`), because the owner of a single path on a host does not control the whole host. There, a server
+ * behind a proxy that ends TLS often names itself with the wrong scheme.
  */
-function isFor(resource: URL, serverUrl: URL, address: URL): boolean {
-  if (resource.origin !== serverUrl.origin || resource.hash !== '') return false;
+function isFor(resource: URL, serverUrl: URL, isOwn: boolean): boolean {
+  const isSame = resource.origin === serverUrl.origin || (isOwn && isOtherScheme(resource, serverUrl));
+  if (!isSame || resource.hash !== '') return false;
   const [path, whole] = [slashless(resource.pathname), slashless(serverUrl.pathname)];
   if (path === whole) return resource.search === serverUrl.search || resource.search === '';
-  const isOwn = address.origin === serverUrl.origin && address.pathname.startsWith(resourcePath);
   return isOwn && resource.search === '' && whole.startsWith(`${path}/`);
+}
+
+function isOtherScheme(one: URL, other: URL): boolean {
+  return /^https?:$/.test(one.protocol) && one.hostname === other.hostname && one.port === other.port;
 }
 
 const maxServers = 5;
@@ -248,10 +269,17 @@ async function readMetadata(
   url: URL,
 ): Promise<{ server?: AuthorizationServer; others: OtherIssuer[] }> {
   const others: OtherIssuer[] = [];
+  const failures: unknown[] = [];
   for (const address of serverAddresses(url)) {
     const response = await requests.metadata(address, 'the metadata of the authorization server', signal);
     if (response === undefined) continue;
-    const server = await parsed(AuthorizationServer, response, address);
+    const described = await parsed(AuthorizationServer, response, address).catch((error: unknown) => {
+      failures.push(error); // the document of the other standard may be complete
+    });
+    if (described === undefined) continue;
+    const server = withWholeUrls(described, address);
+    if (isForAllTenants(server.issuer, url))
+      return { server: { ...checked(server, requests), issuer: url.href }, others };
     try {
       await processDiscoveryResponse(url, response);
     } catch (error) {
@@ -260,11 +288,41 @@ async function readMetadata(
       others.push({ issuer: server.issuer, error: explained });
       continue;
     }
-    requests.check(server.authorization_endpoint, 'the authorization endpoint');
-    requests.check(server.token_endpoint, 'the token endpoint');
-    return { server, others };
+    return { server: checked(server, requests), others };
   }
+  if (others.length === 0 && failures.length > 0) throw failures[0];
   return { others };
+}
+
+function checked(server: AuthorizationServer, requests: Requests): AuthorizationServer {
+  requests.check(server.authorization_endpoint, 'the authorization endpoint');
+  requests.check(server.token_endpoint, 'the token endpoint');
+  return server;
+}
+
+/** Entra ID writes a template where the issuer stands for all tenants: only the tokens contain the tenant. */
+function isForAllTenants(issuer: string, url: URL): boolean {
+  const [start, end, ...more] = issuer.split('{tenantid}');
+  if (start === undefined || end === undefined || more.length > 0 || URL.parse(start)?.origin !== url.origin)
+    return false;
+  const tenant = url.href.slice(start.length, end === '' ? undefined : -end.length);
+  return /^[\w.-]+$/.test(tenant) && url.href === `${start}${tenant}${end}`;
+}
+
+/** Endpoints may be relative to the document. */
+function withWholeUrls(server: AuthorizationServer, address: string): AuthorizationServer {
+  const whole = (endpoint: string): string => URL.parse(endpoint, address)?.href ?? endpoint;
+  const {
+    authorization_endpoint: authorize,
+    token_endpoint: token,
+    registration_endpoint: register,
+  } = server;
+  return {
+    ...server,
+    authorization_endpoint: whole(authorize),
+    token_endpoint: whole(token),
+    registration_endpoint: register === undefined ? undefined : whole(register),
+  };
 }
 
 /**
@@ -331,8 +389,4 @@ function canonical(serverUrl: URL): string {
 
 function withPath(url: URL, path: string): string {
   return `${url.origin}${path}`;
-}
-
-function slashless(path: string): string {
-  return path.replace(/\/$/, '');
 }

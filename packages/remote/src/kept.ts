@@ -31,7 +31,7 @@ export type Tokens = z.infer<typeof Tokens>;
 
 /** What came of signing in. */
 const Grant = z.object({
-  /** What the tokens are for (RFC 8707). */
+  /** What the tokens are for (RFC 8707). Empty if the request did not say. */
   resource: z.string(),
   /** The requested scopes, which the next sign-in requests again. */
   scopes: z.array(z.string()),

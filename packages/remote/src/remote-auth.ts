@@ -138,7 +138,9 @@ export class RemoteAuth implements AsyncDisposable {
     const inHeader = await readChallenge(wwwAuthenticate);
     const challenge = inHeader && { ...challengeIn(body), ...inHeader };
     const isAboutScopes = status === 403 && challenge?.error === 'insufficient_scope';
-    if (challenge === undefined || (status !== 401 && !isAboutScopes)) return 'not ours';
+    // Some servers refuse a request without a token with 403, and say where to get one.
+    const isWithoutToken = status === 403 && sent === undefined && challenge?.resourceMetadata !== undefined;
+    if (challenge === undefined || (status !== 401 && !isAboutScopes && !isWithoutToken)) return 'not ours';
     if (this.#hasOwnAuthorization)
       return this.#need('the server refuses the configured Authorization header');
     if (!this.#isLoaded) await this.load();
@@ -200,8 +202,9 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   get #purpose(): string {
-    const { issuer, endpoints, clientId, scopes } = this.#settings;
-    return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes]);
+    const { issuer, endpoints, clientId, scopes, resource } = this.#settings;
+    const own = resource === undefined ? [] : [resource]; // earlier versions stored none
+    return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes, ...own]);
   }
 
   async #authorize(signal: AbortSignal = this.#closing.signal, pace?: SignInPace): Promise<void> {

@@ -14,6 +14,7 @@ import { refusalOf } from '@toolhive/runtime/addresses';
 import { guardedFetch } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import { openWay } from '@toolhive/outgoing/way-out';
+import { BusyServers } from './busy-servers.ts';
 import type { OpenWay } from '@toolhive/proxy/proxy';
 import { objectIn } from './answer-text.ts';
 import type { AuthSettings } from './settings.ts';
@@ -26,6 +27,7 @@ interface RequestsOptions {
   network?: Network | undefined;
   /** The hosts that a registry entry named instead of the user. */
   registryHosts?: readonly string[] | undefined;
+  now?: (() => number) | undefined;
 }
 
 /** Metadata and tokens are small. */
@@ -40,16 +42,18 @@ export class Requests {
   readonly #named: ReadonlySet<string>;
   readonly #isHere: boolean;
   readonly #network: Network;
+  readonly #busy: BusyServers;
   /** Opens connections to the remote server. If the user named the server, it may have a private address. */
   readonly open: OpenWay;
 
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
-    const { network = {}, registryHosts = [] } = options;
+    const { network = {}, registryHosts = [], now = Date.now } = options;
     const named = [serverUrl.href, issuer, endpoints?.authorize, endpoints?.token];
     const hosts = named.flatMap((url) => (url === undefined ? [] : [new URL(url).host]));
     this.#named = new Set(hosts).difference(new Set(registryHosts));
     this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
     this.#network = network;
+    this.#busy = new BusyServers(now);
     this.open = this.#named.has(serverUrl.host)
       ? (wrap) => openWay(serverUrl, { ...reachOf(network), allowPrivate: true, wrap })
       : (wrap = (connect) => connect) =>
@@ -121,16 +125,7 @@ export class Requests {
   }
 
   async #send(url: URL, request: GuardedRequest) {
-    const answer = await guardedFetch(url.href, {
-      timeoutMs: defaultTimeoutMs,
-      ...this.#network,
-      ...request,
-      maxBytes,
-      followRedirects: false,
-      allowPrivate: this.#mayBeInside(url),
-    }).catch((error: unknown) => {
-      throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
-    });
+    const answer = await this.#busy.ask(url, request, () => this.#fetchOnce(url, request));
     const { status, text } = answer;
     const json = objectIn(text); // many servers send JSON as text/plain, and their pages of errors as application/json
     const type = json === undefined ? String(answer.headers['content-type'] ?? '') : 'application/json';
@@ -141,6 +136,19 @@ export class Requests {
     });
     const location = URL.parse(String(answer.headers['location'] ?? ''), url.href) ?? undefined;
     return { response, status, text, location, url: answer.url, type };
+  }
+
+  #fetchOnce(url: URL, request: GuardedRequest) {
+    return guardedFetch(url.href, {
+      timeoutMs: defaultTimeoutMs,
+      ...this.#network,
+      ...request,
+      maxBytes,
+      followRedirects: false,
+      allowPrivate: this.#mayBeInside(url),
+    }).catch((error: unknown) => {
+      throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
+    });
   }
 
   #mayBeInside(url: URL): boolean {
@@ -192,7 +200,7 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'an error without a name';
     const words = quote ? plainText(error.error_description ?? '') : '';
-    return forbidden(`${what}: ${code}${words && ` (${words})`}`);
+    return forbidden(`${what}: ${code}${words && ` (${words})`}${fixes[code] ?? ''}`);
   }
   const isTheirs =
     error instanceof OperationProcessingError ||
@@ -200,6 +208,14 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
     error instanceof WWWAuthenticateChallengeError;
   return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
 }
+
+/** What the user can do about an error, behind its name. */
+const fixes: Readonly<Record<string, string | undefined>> = {
+  invalid_scope:
+    '; to request other scopes, set oauth_config.scopes (--remote-auth-scopes) to those that the server accepts',
+  invalid_target:
+    '; if the authorization server does not support resource indicators, set oauth_config.resource (--remote-auth-resource) to none',
+};
 
 const maxWords = 200;
 

@@ -15,6 +15,8 @@ export interface AuthSettings {
   /** The name of the secret that holds the secret of the client. */
   clientSecret?: string;
   scopes?: readonly string[];
+  /** What tokens are for, instead of what the server says. Empty to leave that to the authorization server. */
+  resource?: string;
   /** More for the page where the user agrees. */
   parameters: Readonly<Record<string, string>>;
   skipBrowser: boolean;
@@ -65,6 +67,7 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
     ...(config.client_id && { clientId: config.client_id }),
     ...(clientSecret && { clientSecret }),
     ...(config.scopes?.length && { scopes: config.scopes }),
+    ...(config.resource && { resource: resourceOf(config.resource) }),
     parameters: parametersOf(config),
     skipBrowser: config.skip_browser ?? false,
     callbackPort: config.callback_port ?? 0,
@@ -87,6 +90,16 @@ function safeUrl(text: string, field: string): string {
   if (url !== undefined && isSafe(url)) return text;
   throw invalidField(`/oauth_config/${field}`, `${field} is not an https URL`, {
     hint: 'plain http is allowed only for addresses on this machine',
+  });
+}
+
+/** A resource indicator is an absolute URI without a fragment (RFC 8707, section 2). */
+function resourceOf(text: string): string {
+  if (text.toLowerCase() === 'none') return '';
+  const url = URL.parse(text);
+  if (url !== null && url.hash === '' && !/\s/.test(text)) return text;
+  throw invalidField('/oauth_config/resource', 'resource is not an absolute URI without a fragment', {
+    hint: 'use none for an authorization server that does not support resource indicators',
   });
 }
 

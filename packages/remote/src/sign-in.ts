@@ -17,7 +17,9 @@ import { refusesClient, pageRefusesClient, saysClientIsUnknown } from './forgott
 import type { Client, Grant } from './kept.ts';
 import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
 import { explain } from './requests.ts';
-import { asStandard, tokensFrom } from './tokens.ts';
+import { slashless } from './urls.ts';
+import { asStandard } from './token-answer.ts';
+import { named, tokensFrom } from './tokens.ts';
 
 export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;
@@ -42,7 +44,7 @@ export interface SignedIn {
 export async function signIn(options: SignInOptions): Promise<SignedIn> {
   const authority = await discover(options, options.challenge);
   const { server } = authority;
-  requirePkce(server);
+  requirePkce(server, options.settings);
   const scopes = scopesFor(authority, options);
   const state = generateRandomState();
   await using stack = new AsyncDisposableStack();
@@ -121,12 +123,13 @@ function registerAgain(
 class ClientForgotten extends Error {}
 
 /** A server that does not know PKCE would let a stolen code pass. */
-function requirePkce({ issuer, code_challenge_methods_supported: methods }: AuthorizationServer): void {
-  if (methods?.includes('S256') === true) return;
+function requirePkce(server: AuthorizationServer, { endpoints }: DiscoveryOptions['settings']): void {
+  const { issuer, code_challenge_methods_supported: methods } = server;
+  if (methods?.includes('S256') === true || endpoints !== undefined) return;
   throw unavailable(
     `${issuer} does not announce support for PKCE with S256, which protects authorization codes`,
     {
-      hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
+      hint: `if it supports PKCE anyway, as Entra ID and Amazon Cognito do, configure a client_id, the authorize_url ${server.authorization_endpoint.slice(0, 300)}, and the token_url ${server.token_endpoint.slice(0, 300)}`,
     },
   );
 }
@@ -186,6 +189,9 @@ async function listen(
   );
 }
 
+/** Google knows no scope `offline_access`, and gives refresh tokens only for these parameters. */
+const googleIssuer = 'https://accounts.google.com';
+
 type Request = Pick<ConsentRequest, 'server' | 'client' | 'resource' | 'state'>;
 
 function requestUrl(
@@ -203,6 +209,7 @@ function requestUrl(
   const parameters = {
     // Without a new prompt, earlier consent does not cover `offline_access` (OpenID Connect Core 11).
     ...(scopes.includes('offline_access') && { prompt: 'consent' }),
+    ...(server.issuer === googleIssuer && { access_type: 'offline', prompt: 'consent' }),
     ...settings.parameters,
     response_type: 'code',
     client_id: client.id,
@@ -210,7 +217,7 @@ function requestUrl(
     code_challenge: challenge,
     code_challenge_method: 'S256',
     state,
-    resource,
+    ...named(resource),
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
@@ -242,7 +249,7 @@ async function redeem(
       verifier,
       {
         ...requests.options(signal),
-        additionalParameters: { resource },
+        additionalParameters: named(resource),
       },
     );
     const response = await asStandard(answer);
@@ -269,7 +276,15 @@ async function attempt<Result>(
   }
 }
 
-function validateResponse(...[server, client, parameters, state]: Parameters<typeof validateAuthResponse>) {
+function validateResponse(
+  server: AuthorizationServer,
+  client: { client_id: string },
+  parameters: URLSearchParams,
+  state: string,
+) {
+  const { issuer } = server;
+  // The same server, which writes the slash at the end only in one place.
+  if (slashless(parameters.get('iss') ?? '') === slashless(issuer)) parameters.set('iss', issuer);
   try {
     return validateAuthResponse(server, client, parameters, state);
   } catch (error) {

@@ -1,13 +1,13 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { ResponseBodyError, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi';
 import type { TokenEndpointResponse } from 'oauth4webapi';
-import { membersIn } from './answer-text.ts';
 import type { AuthorizationServer } from './discovery.ts';
 import { refusesClient } from './forgotten-client.ts';
 import type { Client, Grant, Tokens } from './kept.ts';
 import { authenticationOf } from './registration.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
+import { asStandard } from './token-answer.ts';
 
 /** Tokens are renewed this long before they expire, or after three quarters of a short life. */
 const earlyMs = 30_000;
@@ -51,24 +51,9 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
   return nowMs >= expiresAtMs - early;
 }
 
-/**
- * A token response as RFC 6749 requires. Servers write the lifetime as text or as a negative number, the scopes as a
- * list, and leave out the type, which can only be Bearer. ToolHive needs access and not the user's identity, so it ignores ID
- * tokens, which must not be used as access tokens.
- */
-export async function asStandard(answer: Response): Promise<Response> {
-  const members = membersIn(await answer.clone().text());
-  if (!answer.ok || members['access_token'] === undefined) return answer;
-  const { id_token: _, expires_in: seconds, scope, ...rest } = members;
-  const life = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds;
-  const standard = {
-    token_type: 'Bearer',
-    ...rest,
-    ...(typeof life === 'number' && Number.isFinite(life) && { expires_in: Math.max(life, 0) }),
-    ...(typeof scope === 'string' && { scope }),
-    ...(Array.isArray(scope) && { scope: scope.join(' ') }),
-  };
-  return new Response(JSON.stringify(standard), { status: 200, headers: answer.headers });
+/** The parameter that says what a token is for. */
+export function named(resource: string): { resource?: string } {
+  return resource === '' ? {} : { resource };
 }
 
 export interface RefreshOptions {
@@ -111,7 +96,7 @@ async function refreshOnce(
   const them = { client_id: client.id };
   const what = `${server.issuer} did not return a new token`;
   const issuedAtMs = now();
-  const additionalParameters = { resource: grant.resource, ...scope };
+  const additionalParameters = { ...named(grant.resource), ...scope };
   const answer = await refreshTokenGrantRequest(
     server,
     them,
@@ -139,4 +124,18 @@ async function refreshOnce(
 }
 
 /** Errors that ask for a later attempt. */
-const passing = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);
+const passing = new Set([
+  'temporarily_unavailable',
+  'server_error',
+  'slow_down',
+  // Not in a standard, as Slack and others write them.
+  'fatal_error',
+  'internal_error',
+  'internal_server_error',
+  'rate_limit_exceeded',
+  'rate_limited',
+  'ratelimited',
+  'request_timeout',
+  'service_unavailable',
+  'too_many_requests',
+]);

@@ -16,3 +16,8 @@ export function isSafe(url: URL): boolean {
 export function nameOf({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
+
+/** A path or a URL without a slash at the end. */
+export function slashless(text: string): string {
+  return text.replace(/\/$/, '');
+}

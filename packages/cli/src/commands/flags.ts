@@ -123,6 +123,13 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
   },
   { name: 'remote-auth-scopes', kind: 'words', value: 'SCOPE', description: 'An OAuth scope to request' },
   {
+    name: 'remote-auth-resource',
+    kind: 'string',
+    value: 'URI',
+    description:
+      'The resource indicator to request a token for, or none if the authorization server does not support resource indicators',
+  },
+  {
     name: 'remote-auth-skip-browser',
     kind: 'boolean',
     description: 'Print the sign-in URL instead of opening a browser',

@@ -78,6 +78,7 @@ const sections = {
       .record(z.string(), z.string())
       .nullish()
       .meta({ description: 'More parameters for the authorization request.' }),
+    resource: text('The resource indicator to request a token for, or none. Not imported.'),
     headers: z.array(RegistryHeader).nullish().meta({ description: 'HTTP headers for the remote server.' }),
     env_vars: z
       .array(RegistryVariable)
@@ -124,7 +125,13 @@ export const RunConfig = z
       .boolean()
       .optional()
       .meta({ description: 'Whether other machines can use the workload without authentication.' }),
-    port: Port.meta({ description: 'The proxy port, which stays the same after a restart.' }),
+    port: Port.meta({
+      description:
+        'The proxy port. A restart changes it only if ToolHive chose it and another program uses it.',
+    }),
+    automatic_port: flag(
+      'Whether ToolHive chose the proxy port, and chooses another one if another program uses it.',
+    ),
     target_port: PortOrAny.optional().meta({ description: 'The port that an HTTP server listens on.' }),
     target_host: text('The address that an HTTP server listens on.'),
     permission_profile_name_or_path: text('The built-in profile, or the file that the profile came from.'),

@@ -108,6 +108,15 @@ const RemoteOAuth = z
       .optional()
       .meta({ description: 'The time limit for the sign-in, such as 5m.' }),
     oauth_params: z.record(z.string(), z.string()).nullish(),
+    resource: z
+      .string()
+      .max(2000)
+      .optional()
+      .meta({
+        description:
+          'The resource indicator to request a token for (RFC 8707), or none for an authorization server that does not support resource indicators. By default, the one in the metadata of the server, or its URL.',
+        examples: ['none'],
+      }),
   })
   .meta({ id: 'RemoteOAuth', description: 'How to sign in to a remote server.' });
 

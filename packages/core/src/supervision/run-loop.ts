@@ -204,7 +204,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {}); // aborted, which the caller looks at
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
+/** Returns when the signal aborts. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -15,6 +15,7 @@ import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
 import type { LiveParts } from './live-parts.ts';
 import { openProxy } from './open-proxy.ts';
+import { openOnFreePort } from './open-on-free-port.ts';
 import { proxyOptionsOf } from '../parts/part.ts';
 import type { Part } from '../parts/part.ts';
 import { reachRemoteServer } from './remote-server.ts';
@@ -28,6 +29,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   version: string;
   /** Everything that a workload consists of besides its server and its run config. */
   parts: readonly Part[];
+  /** Whether another workload has or reserves a port. */
+  isPortTaken: (port: number) => boolean;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -40,6 +43,8 @@ interface Run {
   onEvent: (event: RunEvent) => Promise<void>;
   /** Receives the settings that the runtime cannot enforce for the server. */
   onLimits: (limits: readonly RuntimeLimit[]) => void;
+  /** Stores the port that the proxy listens on instead of the one in the run config. */
+  onPort: (port: number) => Promise<void>;
   /** Receives each change of the sign-in to a remote server. */
   onSignIn: (state: RemoteAuthState) => Promise<void>;
   /** Whether a request to a remote server waits until the user has signed in. */
@@ -78,6 +83,7 @@ async function runContained(
   const { logs, timing } = options;
   const { runConfig } = stored;
   const { hasWorked, live, log, report, onEvent, signal } = run;
+  let current = stored; // its port changes if another program uses the stored one
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
   await using proxyLog = await logs.open(runConfig.name, 'proxy');
@@ -94,7 +100,7 @@ async function runContained(
           pace,
           onNotSignedIn: (error) => log.note('warn', { reason: messageOf(error) }, 'sign-in failed'),
         })
-      : startLocalServer(stored, options, { ...run, log: (chunk) => serverLog.write(chunk) });
+      : startLocalServer(current, options, { ...run, log: (chunk) => serverLog.write(chunk) });
   };
 
   await runServer({
@@ -107,13 +113,22 @@ async function runContained(
         serverVersion: () => live.proxy?.serverVersion,
         own: (resource) => opened.use(resource),
       });
-      live.proxy = await openProxy(runConfig, {
+      const own = {
         ...settings,
         version: options.version,
         onExcess,
-        onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
-        onTolerance: (deviation) => log.note('info', { deviation }, 'the server deviates from the protocol'),
-        onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+        onFault: (error: unknown) => log.note('warn', { err: error }, 'fault in the proxy'),
+        onTolerance: (deviation: string) =>
+          log.note('info', { deviation }, 'the server deviates from the protocol'),
+        onInvalidOutput: (line: string) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+      };
+      live.proxy = await openOnFreePort(runConfig, {
+        open: (placed) => {
+          current = { ...stored, runConfig: placed };
+          return openProxy(placed, own);
+        },
+        isPortTaken: options.isPortTaken,
+        onPort: run.onPort,
       });
       return live.proxy;
     },

@@ -12,6 +12,7 @@ import { describeRemoteAuth } from '@toolhive/remote/auth-status';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { LiveParts } from './live-parts.ts';
 import { RecordedState } from './recorded-state.ts';
+import { untilAborted } from './run-loop.ts';
 import type { RunEvent } from './run-loop.ts';
 import { describeFailure, failureFields, knownServer, runWorkload } from './run-workload.ts';
 import type { RunWorkloadOptions } from './run-workload.ts';
@@ -22,6 +23,7 @@ import { WorkloadLog } from './workload-log.ts';
 export interface SupervisorOptions extends RunWorkloadOptions {
   statuses: Statuses;
   log: Logger;
+  save: Save;
   /** Called after every change of the workload. */
   onChange: () => void;
   /** Receives descriptions of long steps. */
@@ -321,9 +323,21 @@ export class Supervisor implements AsyncDisposable {
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
       onSignIn: (state) => this.#onSignIn(state, signal),
+      onPort: (port) => this.#movePort(port, signal),
       isPatient: () => this.condition.status === 'starting',
       signal,
     });
+  }
+
+  /** Stores the port that the proxy has opened. An operation that ends the run loop does not wait for that. */
+  async #movePort(port: number, signal: AbortSignal): Promise<void> {
+    const moved = this.#operations.run(async () => {
+      if (signal.aborted) return;
+      await this.#replace({ id: this.#id, runConfig: { ...this.#runConfig, port } }, this.#options.save);
+      this.#log.note('warn', { port }, 'another program uses the proxy port, so it was changed');
+      this.#options.onChange();
+    });
+    await Promise.race([moved, untilAborted(signal)]);
   }
 
   /** Makes an event of the run loop the state of the workload, unless an operation has ended the loop meanwhile. */

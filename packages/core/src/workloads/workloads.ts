@@ -18,7 +18,8 @@ import type { SupervisorOptions } from '../supervision/supervisor.ts';
 import { Removal } from './removal.ts';
 import type { RemovalOptions } from './removal.ts';
 
-export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'>, RemovalOptions {
+export interface WorkloadsOptions
+  extends Omit<SupervisorOptions, 'onChange' | 'workloads' | 'isPortTaken' | 'save'>, RemovalOptions {
   runConfigs: RunConfigs;
   /** The upgrade from a version that stored everything by name. */
   adoption: Adoption;
@@ -281,8 +282,12 @@ export class Workloads implements AsyncDisposable {
       // Not one that another has replaced under the same name.
       if (this.#supervisors.get(name) === supervisor) this.#options.onChange(supervisor);
     };
-    const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
-    const supervisor = new Supervisor(stored, condition, { ...this.#options, workloads, onChange });
+    const own = {
+      workloads: () => this.all().map((other) => other.runConfig),
+      isPortTaken: (port: number) => this.#isTaken(port, name),
+      save: this.#save.bind(this),
+    };
+    const supervisor = new Supervisor(stored, condition, { ...this.#options, ...own, onChange });
     this.#supervisors.set(name, supervisor);
     this.#names = undefined;
     return supervisor;

@@ -4,6 +4,7 @@ import {
   isModern,
   isModernDiscovery,
   isModernRefusal,
+  legacyVersions,
   modernMeta,
   modernVersion,
   newestLegacyVersion,
@@ -132,13 +133,36 @@ async function initialize(
   client: ClientIdentity,
   signal: AbortSignal,
 ): Promise<Found> {
-  return {
-    generation: 'legacy',
-    identity: identityFrom(await connection.request('initialize', greetingParams(client), signal)),
-  };
+  const params = greetingParams(client);
+  try {
+    return await begin(connection, params, signal);
+  } catch (error) {
+    for (const protocolVersion of olderVersions(error, params.protocolVersion)) {
+      const found = await begin(connection, { ...params, protocolVersion }, signal).catch(() => undefined);
+      if (found !== undefined) return found;
+      signal.throwIfAborted();
+    }
+    throw error;
+  }
 }
 
-function greetingParams({ protocolVersion, capabilities, clientInfo = unnamed }: ClientIdentity): object {
+async function begin(connection: ServerConnection, params: object, signal: AbortSignal): Promise<Found> {
+  const result = await connection.request('initialize', { ...params }, signal);
+  return { generation: 'legacy', identity: identityFrom(result) };
+}
+
+const aboutVersion = /protocol[\s_-]?version|unsupported version|version (?:is )?not supported/i;
+
+/**
+ * The versions to ask for, the newest first, if a server refuses a newer one. It should name the version that it supports
+ * instead (MCP 2025-11-25, Lifecycle, Version Negotiation).
+ */
+function olderVersions(error: unknown, refused: string): string[] {
+  if (!(error instanceof RefusedRequest) || !aboutVersion.test(error.message)) return [];
+  return legacyVersions.filter((version) => version < refused).toReversed();
+}
+
+function greetingParams({ protocolVersion, capabilities, clientInfo = unnamed }: ClientIdentity) {
   const version = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
   return { protocolVersion: version, capabilities, clientInfo };
 }

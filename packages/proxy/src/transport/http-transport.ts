@@ -16,6 +16,7 @@ import { readEvents } from './events.ts';
 import { Cookies } from './cookies.ts';
 import { HttpSession, firstRetryMs, maxRetryMs } from './http-session.ts';
 import { mediaTypeOf } from './media-type.ts';
+import { askedPauseMs } from './pause.ts';
 import { describeAnswer, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import type { UpstreamClient } from './upstream-client.ts';
@@ -150,7 +151,8 @@ export class HttpTransport implements Transport {
       accept: 'application/json, text/event-stream',
       ...(this.#isModern ? await this.#described(message) : {}),
     };
-    return this.#request('POST', { headers, body: message.text, signal });
+    const executes = message.value.method === 'tools/call';
+    return this.#request('POST', { headers, body: message.text, signal, executes });
   }
 
   async #receive(message: Message, answer: Answer, signal: AbortSignal): Promise<Received> {
@@ -168,8 +170,9 @@ export class HttpTransport implements Transport {
       return 'session ended';
     for (const other of said.others) this.#hear(other, id);
     if (said.answer === undefined) {
-      const why = describeAnswer(answer, body);
-      const fail = (): void => this.#failed(message, why);
+      const why = describeAnswer(answer, body, this.#options.endpoint);
+      const retryAfterMs = askedPauseMs(answer);
+      const fail = (): void => this.#failed(message, why, retryAfterMs);
       const mayFollow = statusCode === 202 && body.trim() === '';
       if (!mayFollow || !this.#session.expect(id, { isAccepted: true, fail })) fail();
       return undefined;
@@ -224,7 +227,10 @@ export class HttpTransport implements Transport {
 
   async #request(
     method: Dispatcher.HttpMethod,
-    { headers, body, signal }: { headers: Record<string, string>; body?: string; signal: AbortSignal },
+    {
+      headers,
+      ...request
+    }: { headers: Record<string, string>; body?: string; signal: AbortSignal; executes?: boolean },
   ): Promise<Answer> {
     const described: Record<string, string> = {
       ...(this.#session.id === undefined ? {} : { 'mcp-session-id': this.#session.id }),
@@ -232,8 +238,7 @@ export class HttpTransport implements Transport {
     };
     const answer = await this.#options.endpoint.request({
       method,
-      body,
-      signal,
+      ...request,
       headers: { ...headers, ...described, ...this.#cookies.headers },
     });
     this.#cookies.take(answer.headers);
@@ -268,11 +273,12 @@ export class HttpTransport implements Transport {
   }
 
   /** Answers a request in the server's place. */
-  #failed(message: Message, why: string): void {
+  #failed(message: Message, why: string, retryAfterMs?: number): void {
     const id = requestIdOf(message);
     if (id === undefined) return;
     const text = `${noAnswer}: ${why}`;
-    this.#hear(errorMessage(JSON.stringify(id), errorCodes.serverError, text), id);
+    const data = retryAfterMs === undefined ? undefined : { retryAfterMs };
+    this.#hear(errorMessage(JSON.stringify(id), errorCodes.serverError, text, data), id);
   }
 
   #hear(said: string | Message, id: RequestId | undefined): void {

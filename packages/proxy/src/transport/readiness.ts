@@ -129,6 +129,11 @@ export async function generationOfRemote(
   if (isUnclear && transport !== 'sse' && generation === 'legacy') {
     if ((await tryInitialize(endpoint, signal)).isAccepted) return generation;
   }
+  if (status === 429) {
+    throw unavailable(`${endpoint.origin} returned status 429, because it gets too many requests`, {
+      hint: 'wait before you start the workload again, and check whether other programs use the same account or address',
+    });
+  }
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} refused access with status ${status}`, {
       hint: 'run thv run or thv restart to sign in for a workload. Otherwise check the headers',

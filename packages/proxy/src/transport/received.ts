@@ -5,6 +5,8 @@ import type { Message } from '../jsonrpc/message.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import type { Tolerance } from '../jsonrpc/tolerances.ts';
 import type { Answer } from './answer.ts';
+import type { Reach } from './own-address.ts';
+import { askedPauseMs } from './pause.ts';
 import { mediaTypeOf } from './media-type.ts';
 
 export type RequestId = string | number;
@@ -80,15 +82,27 @@ function anonymous(text: string, id: RequestId): string | undefined {
 
 const maxShown = 200;
 
-/** Describes a response without an answer, for an error. */
-export function describeAnswer({ statusCode, headers }: Answer, text: string): string {
+/** Describes a response without an answer, for an error. `reach` is how the server is reached. */
+export function describeAnswer(answer: Answer, text: string, reach: Reach): string {
+  const { statusCode, headers } = answer;
   const { location } = headers;
   const isRedirect = statusCode >= 300 && statusCode < 400 && typeof location === 'string';
   if (isRedirect)
-    return `the server returned status ${statusCode}, which leads to ${escaped(location.slice(0, maxShown))}`;
+    return `the server returned status ${statusCode}, which leads to ${escaped(location.slice(0, maxShown))}${fixFor(location, reach)}`;
   const mediaType = mediaTypeOf(headers);
   const type = mediaType === '' || mediaType === 'application/json' ? '' : ` with ${escaped(mediaType)}`;
   const said = text.trim();
   const shown = said.length > maxShown ? `${said.slice(0, maxShown)}…` : said;
-  return `the server returned status ${statusCode}${type}${shown === '' ? '' : `: ${escaped(shown)}`}`;
+  const pauseMs = askedPauseMs(answer);
+  const pause = pauseMs === undefined ? '' : `, and asks to wait ${Math.ceil(pauseMs / 1000)} s`;
+  return `the server returned status ${statusCode}${type}${pause}${shown === '' ? '' : `: ${escaped(shown)}`}`;
+}
+
+/** What the user can do about a redirect that is not followed, because another server would get messages and tokens. */
+function fixFor(location: string, { origin, isLocal }: Reach): string {
+  const target = URL.parse(location, origin);
+  if (target === null || isLocal || !/^https?:$/.test(target.protocol)) return '';
+  return target.origin === origin
+    ? ', a redirect that does not end'
+    : '; ToolHive does not follow redirects to another host or port, so if you trust that address, use it as the URL of the server';
 }

@@ -95,19 +95,20 @@ export class SseTransport implements Transport {
    */
   async #postInOrder(message: Message): Promise<void> {
     const over = new AbortController();
-    const posted = this.#post(message.text)
+    const posted = this.#post(message)
       .catch((error: unknown) => this.#failed(message, messageOf(error)))
       .finally(() => over.abort());
     const signal = AbortSignal.any([over.signal, this.#over.signal]);
     await Promise.race([posted, delay(acceptMs, undefined, { signal }).catch(() => {})]);
   }
 
-  async #post(text: string): Promise<void> {
+  async #post({ text, value }: Message): Promise<void> {
     const answer = await this.#endpoint.request({
       method: 'POST',
       path: await this.#path.promise,
       headers: { 'content-type': 'application/json', ...this.#cookies.headers },
       body: text,
+      executes: value.method === 'tools/call',
       signal: this.#over.signal,
     });
     const { statusCode, body } = answer;
@@ -118,7 +119,7 @@ export class SseTransport implements Transport {
       this.#hasWorked = true;
     } else if (this.#hasWorked && sessionState({ statusCode, text: body }, false) === 'ended') {
       this.#end('the server ended the session'); // the next message opens another stream, with another session
-    } else throw new Error(describeAnswer(answer, body));
+    } else throw new Error(describeAnswer(answer, body, this.#endpoint));
   }
 
   #failed({ kind, value }: Message, why: string): void {

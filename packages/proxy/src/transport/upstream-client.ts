@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { isLoopback } from '@toolhive/contract/loopback';
@@ -7,6 +8,7 @@ import { WorkloadInput } from '../input/workload-input.ts';
 import { abortedBy, answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { ownPath } from './own-address.ts';
+import { pauseBefore } from './pause.ts';
 import { sessionState } from './session-end.ts';
 
 /** Opens connections to one origin. `wrap` changes how each of them is opened. */
@@ -50,7 +52,9 @@ export interface UpstreamRequest {
   signal: AbortSignal;
   /** Another path than that of the endpoint. */
   path?: string;
-  /** Called if the server asks for a sign-in, for which the request may wait. */
+  /** Whether the server does something for the request, so that only a server that has not begun gets it again. */
+  executes?: boolean;
+  /** Called if the request may wait: for a sign-in, or because the server asks for a pause. */
   onRefused?: () => void;
 }
 
@@ -188,8 +192,18 @@ export class UpstreamClient implements AsyncDisposable {
     await this.#dispatcher.destroy();
   }
 
-  #ask(request: UpstreamRequest): Promise<Answer> {
-    return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
+  /** A server elsewhere may ask for a pause, as many do that limit requests by their sender. */
+  async #ask(request: UpstreamRequest): Promise<Answer> {
+    if (this.#remote === undefined) return this.#send(request);
+    const { executes = false, signal, onRefused } = request;
+    for (let attempt = 0; ; attempt++) {
+      const answer = await this.#requestFrom(this.#remote, request);
+      const pauseMs = pauseBefore(answer, { attempt, executes, nowMs: Date.now() });
+      if (pauseMs === undefined) return answer;
+      discard(answer);
+      onRefused?.();
+      await delay(pauseMs, undefined, { signal });
+    }
   }
 
   /** Where a redirect leads to, if that is on the same host. Undefined for any other answer. */

@@ -42,6 +42,12 @@ export async function serveRoutes(routes: (origin: string) => Record<string, Rou
   return {
     origin,
     seen,
+    /** Adds a route, or changes one. */
+    also(key: string, route: Route) {
+      table[key] = route;
+    },
+    /** What a route does at present. */
+    routeOf: (key: string): Route => table[key] ?? (({ reply }) => reply(404, {})),
     countOf: (key: string) => seen.filter((each) => each === key).length,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -69,6 +75,8 @@ export interface AuthorizationServerChanges {
   clients?: Record<string, string>;
   /** Changes what a token endpoint gives. */
   given?: (tokens: Record<string, unknown>) => Record<string, unknown>;
+  /** Writes tokens as a form, as GitHub does. */
+  writesForms?: boolean;
   /** Leaves refresh tokens valid when they are used. */
   keepsRefresh?: boolean;
   /** How long a token lives. */
@@ -174,7 +182,7 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
       ? refreshTokens.get(body.get('refresh_token') ?? '')
       : codes.get(body.get('code') ?? '');
     if (code === undefined || code.clientId !== clientId) return 'invalid_grant';
-    if (code.resource !== body.get('resource')) return 'invalid_target';
+    if (code.resource !== (body.get('resource') ?? '')) return 'invalid_target';
     if (isRefresh) return undefined;
     const challenge = createHash('sha256')
       .update(body.get('code_verifier') ?? '')
@@ -207,7 +215,10 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
       expires_in: changes.expiresIn ?? 3600,
       scope: code.scope,
     };
-    reply(200, changes.given?.(tokens) ?? tokens);
+    const said = changes.given?.(tokens) ?? tokens;
+    if (changes.writesForms !== true) return reply(200, said);
+    const body = new URLSearchParams(said as Record<string, string>).toString();
+    reply(200, body, { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' });
   }
 
   return {

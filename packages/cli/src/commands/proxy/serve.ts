@@ -138,6 +138,7 @@ function remoteAuthFrom(flags: FlagValues): UnkeptRemoteOptions['config'] {
     token_url: flags.text('remote-auth-token-url'),
     client_id: flags.text('remote-auth-client-id'),
     scopes: flags.list('remote-auth-scopes'),
+    resource: flags.text('remote-auth-resource'),
     skip_browser: flags.has('remote-auth-skip-browser'),
     callback_port: flags.number('remote-auth-callback-port'),
     timeout: `${flags.milliseconds('remote-auth-timeout')}ms`,

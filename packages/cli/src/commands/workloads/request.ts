@@ -131,6 +131,7 @@ const mappings: readonly FlagMapping[] = [
       token_url: 'remote-auth-token-url',
       client_id: 'remote-auth-client-id',
       scopes: 'remote-auth-scopes',
+      resource: 'remote-auth-resource',
       skip_browser: 'remote-auth-skip-browser',
       callback_port: 'remote-auth-callback-port',
       timeout: ['remote-auth-timeout', (ms) => `${Number(ms)}ms`],

@@ -162,6 +162,8 @@ test('the help of run says what it takes, by what it is about', () => {
           --remote-auth-client-secret-file FILE
                                        A file with the client secret
           --remote-auth-scopes SCOPE   An OAuth scope to request (can be repeated)
+          --remote-auth-resource URI   The resource indicator to request a token for, or none if the
+                                       authorization server does not support resource indicators
           --remote-auth-skip-browser   Print the sign-in URL instead of opening a browser
           --remote-auth-callback-port PORT
                                        The local port for the browser's redirect. 0 selects a free port

@@ -27,7 +27,7 @@ import { draftOf } from './draft.ts';
 import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from '../homes.ts';
-import { choosePort, keepOrChoosePort } from './port.ts';
+import { chooseAgain, choosePort, keepOrChoosePort } from './port.ts';
 import { withLearningOf } from '../../run-config/learning.ts';
 import { requireRevision } from '../revision.ts';
 import { findSource } from './source.ts';
@@ -64,14 +64,14 @@ export async function createWorkload(
 
   const name = draft.name ?? source.defaultName;
   using reservation = await checkField('/name', () => core.workloads.reserve(name)); // throws conflict if the name is taken
-  const port = await checkField(portField(draft), () => choosePort(draft, reservation));
+  const chosen = await checkField(portField(draft), () => choosePort(draft, reservation));
 
   const access = await accessSettings(core.secrets, request, name);
   const notes: string[] = [];
   const note = (text: string): void => {
     notes.push(text);
   };
-  const runConfig = { ...buildRunConfig(draft, source, { name, port }, note), ...access };
+  const runConfig = { ...buildRunConfig(draft, source, { name, ...chosen }, note), ...access };
   const consent = { accepted: acceptedIn(draft), present: [], narrows: narrows(request, call) };
   const prepared = await prepare(
     core,
@@ -82,8 +82,9 @@ export async function createWorkload(
     throw error;
   });
   for (const text of notes) call.report(text);
-  await core.workloads.add(prepared);
-  return { name, port };
+  const ready = await chooseAgain(prepared.runConfig, reservation);
+  await core.workloads.add({ ...prepared, runConfig: ready });
+  return { name, port: ready.port };
 }
 
 /**
@@ -104,14 +105,14 @@ export async function editWorkload(
   const source = await findSource(core, draft, { ...call, isNew: false });
 
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
-  const port = await checkField(portField(draft), () =>
+  const chosen = await checkField(portField(draft), () =>
     keepOrChoosePort(draft, reservation, supervisor.runConfig),
   );
 
   const { registry_hosts } = supervisor.runConfig;
   const access = await accessSettings(core.secrets, request, name, supervisor.runConfig);
   const asked = withRegistryHosts(
-    { ...buildRunConfig(draft, source, { name, port }), ...access },
+    { ...buildRunConfig(draft, source, { name, ...chosen }), ...access },
     registry_hosts,
   );
   const built = withUnchangedIsolation(asked, draft, supervisor);
@@ -128,7 +129,7 @@ export async function editWorkload(
   );
   requireRevision(supervisor.runConfig, ifMatch); // some changes need no reservation
   await core.workloads.change(supervisor, prepared);
-  return { name, port };
+  return { name, port: chosen.port };
 }
 
 function portField({ settings }: Draft): string {

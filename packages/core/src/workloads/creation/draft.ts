@@ -20,6 +20,8 @@ export interface Draft {
   host: string;
   /** The requested proxy port. Undefined or 0 for any port. */
   port: number | undefined;
+  /** Whether ToolHive chose the port of a run config, so that another one is as good. */
+  hasAutomaticPort: boolean;
   /** A registry entry, an image, or a package. */
   image: string | undefined;
   /** The user's values for the variables in the URL of a registry entry. */
@@ -56,7 +58,7 @@ export type RunConfigSettings = {
 /** The parts of a run config that belong to one workload only. */
 export type RunConfigIdentity = Pick<
   RunConfig,
-  'schema_version' | 'name' | 'base_name' | 'container_name' | 'host' | 'port'
+  'schema_version' | 'name' | 'base_name' | 'container_name' | 'host' | 'port' | 'automatic_port'
 >;
 
 /** Throws `not-implemented` if the request asks for something that ToolHive does not enforce yet. */
@@ -72,6 +74,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     return {
       ...common,
       port: request.port,
+      hasAutomaticPort: request.automatic_port === true,
       urlVariables: {},
       remoteUrl: request.remote_url || undefined,
       builtIn: request.built_in,
@@ -86,6 +89,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
   return {
     ...common,
     port: request.proxy_port,
+    hasAutomaticPort: false,
     urlVariables: request.url_variables ?? {},
     remoteUrl: request.url || undefined,
     builtIn: BuiltInServerName.safeParse(request.image).data,

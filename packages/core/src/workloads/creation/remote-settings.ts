@@ -15,6 +15,8 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   const secret = request.oauth_config?.client_secret;
   const auth = {
     ...oauth,
+    // Without a resource, a token is good for other servers too, so an entry cannot choose that.
+    resource: request.oauth_config?.resource || undefined,
     ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
     headers: request.headers?.length ? request.headers : (entry?.headers ?? []).map(withoutSecret),
   };

@@ -9,7 +9,8 @@ import { readPodTemplate } from './pod-template.ts';
 import { remoteSettings } from './remote-settings.ts';
 import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
-import type { LocalSource } from './source.ts';
+import type { LocalSource, WorkloadSource } from './source.ts';
+import type { WorkloadRequest } from './draft.ts';
 import { refuseUnenforced, requireOwnHost } from '../../permissions/enforcement.ts';
 
 describe('variables that a server needs', () => {
@@ -184,6 +185,26 @@ const weather: Entry = {
   ],
   permissions: { network: { outbound: { allow_port: [443] } } },
 };
+
+test('only a request chooses the resource indicator of a remote server', () => {
+  const url = new URL('https://mcp.example.com/mcp');
+  const listed = {
+    ...RegistryRemoteServer.parse({ description: '', transport: 'sse', url: url.href, name: 'listed' }),
+    oauth_config: { use_pkce: true, resource: 'none' },
+    name: 'listed',
+  };
+  const remote = { kind: 'remote' as const, url, defaultName: 'notes', registryHosts: [] };
+  const built = (request: WorkloadRequest, source: WorkloadSource) =>
+    buildRunConfig(draftOf(request, {}), source, { name: 'notes', port: 4000 });
+
+  const asked = built({ url: url.href, oauth_config: { resource: 'none' } }, remote);
+  const fromEntry = built({ image: 'listed' }, { ...remote, entry: listed });
+  const imported = built(asked, remote);
+
+  expect(asked.remote_auth_config?.resource).toBe('none');
+  expect(fromEntry.remote_auth_config?.resource).toBeUndefined();
+  expect(imported.remote_auth_config?.resource).toBeUndefined();
+});
 
 test('a registry entry cannot name a stored secret for a header', () => {
   const header = { name: 'x-key', description: '', required: false, secret: true };

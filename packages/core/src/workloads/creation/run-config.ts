@@ -16,7 +16,7 @@ import type { WorkloadSource } from './source.ts';
 export function buildRunConfig(
   draft: Draft,
   source: WorkloadSource,
-  { name, port }: { name: string; port: number },
+  { name, port, automatic_port }: Pick<RunConfig, 'name' | 'port' | 'automatic_port'>,
   note: (text: string) => void = () => {},
 ): RunConfig {
   const identity: RunConfigIdentity = {
@@ -26,6 +26,7 @@ export function buildRunConfig(
     container_name: name,
     host: draft.host,
     port,
+    ...(automatic_port === true ? { automatic_port } : {}),
   };
   // First, so that the file begins with it, and last, because an exported run config contains another value.
   return { ...identity, ...settingsFor(draft, source, note), ...identity };
@@ -62,11 +63,18 @@ function settingsFor(
     });
   }
   const settings = ownSettings(
-    given.kind === 'complete' ? given.settings : remoteSettings(given.request, source),
+    given.kind === 'complete' ? withoutResource(given.settings) : remoteSettings(given.request, source),
   );
   return requireRemoteSettings(
     withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
   );
+}
+
+/** Without a resource indicator, a token is good for other servers too, so only the user chooses one, in a request. */
+function withoutResource({ remote_auth_config: auth, ...settings }: RunConfigSettings): RunConfigSettings {
+  if (auth === undefined || auth === null) return settings;
+  const { resource: _resource, ...rest } = auth;
+  return { ...settings, remote_auth_config: rest };
 }
 
 /**
@@ -79,6 +87,7 @@ function ownSettings(given: RunConfigSettings): RunConfigSettings {
     learned: _learned,
     accepted_risks: _accepted,
     not_granted: _found,
+    automatic_port: _chosen,
     ...settings
   } = given;
   return withoutId(settings);

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { readRegistry } from './read.ts';
+
+const aPackage = (changes: object = {}) => ({
+  registryType: 'npm',
+  identifier: '@example/weather',
+  version: '1.2.0',
+  transport: { type: 'stdio' },
+  ...changes,
+});
+
+const read = (changes: object) =>
+  readRegistry({ name: 'io.github.example/weather', version: '1.2.0', ...changes });
+
+const serverOf = (packages: unknown) => read({ packages }).registry.servers['io-github-example-weather'];
+
+const remoteOf = (remotes: unknown) => Object.values(read({ remotes }).registry.remote_servers)[0];
+
+const npx = 'npx://@example/weather@1.2.0';
+const remote = { type: 'sse', url: 'https://mcp.example.com/sse' };
+const hash = 'ab'.repeat(32);
+
+describe('a package of a server', () => {
+  test.each<[string, unknown]>([
+    ['is used beside one that is incomplete', [{ registryType: 'npm' }, aPackage()]],
+    ['is used beside null', [null, aPackage()]],
+    ['may stand alone', aPackage()],
+    ['may name its transport as text', [aPackage({ transport: 'stdio' })]],
+    ['may have blanks around its name', [aPackage({ identifier: ' @example/weather ' })]],
+    ['may be at the address of the pages of npm', [aPackage({ registryBaseUrl: 'https://www.npmjs.com' })]],
+    ['may be an argument of its runtime', [aPackage({ runtimeArguments: ['-y', '@example/weather@1.2.0'] })]],
+    [
+      'over stdio comes before one whose port is unknown',
+      [aPackage({ transport: { type: 'http' } }), aPackage()],
+    ],
+  ])('%s', (_what, packages) => {
+    expect(serverOf(packages)).toMatchObject({ image: npx, transport: 'stdio' });
+  });
+
+  test.each<[unknown, string[]]>([
+    [
+      ['--yes', 'x'],
+      ['--yes', 'x'],
+    ],
+    [[{ name: '--port', value: 80 }], ['--port=80']],
+    [[{ value: 'serve' }], ['serve']],
+  ])('may have the arguments %j', (packageArguments, args) => {
+    expect(serverOf([aPackage({ packageArguments })])?.args).toEqual(args);
+  });
+
+  test.each<[unknown, object]>([
+    [{ KEY: 'value' }, { name: 'KEY', default: 'value' }],
+    [{ KEY: { isSecret: true } }, { name: 'KEY', secret: true }],
+    [['KEY'], { name: 'KEY', required: false }],
+    [[{ name: 'KEY', isRequired: 'true', placeholder: 8080 }], { name: 'KEY', required: true }],
+  ])('may have the variables %j', (environmentVariables, variable) => {
+    expect(serverOf([aPackage({ environmentVariables })])?.env_vars).toMatchObject([variable]);
+  });
+
+  test.each([
+    [{ identifier: 'oci://ghcr.io/e/w:1' }, 'ghcr.io/e/w:1'],
+    [{ identifier: 'docker://ghcr.io/e/w:1' }, 'ghcr.io/e/w:1'],
+    [{ identifier: 'https://ghcr.io/e/w:1' }, 'ghcr.io/e/w:1'],
+    [{ identifier: 'e/w', version: '1', registryBaseUrl: 'https://hub.docker.com' }, 'docker.io/e/w:1'],
+  ])('may be the image %j', (changes, image) => {
+    expect(serverOf([aPackage({ registryType: 'oci', ...changes })])?.image).toBe(image);
+  });
+
+  test('has the port in the variables of its transport', () => {
+    const variables = { port: { default: '8080' } };
+    const transport = { type: 'streamable-http', url: 'http://localhost:{port}/mcp', variables };
+
+    expect(serverOf([aPackage({ transport })])).toMatchObject({ target_port: 8080 });
+  });
+
+  test.each([
+    ['mcpb', `sha256:${hash}`],
+    ['dxt', hash],
+    ['mcpb', hash.toUpperCase()],
+  ])('may be a bundle of the type %s with the hash %s', (registryType, fileSha256) => {
+    const identifier = 'https://example.com/notes.mcpb';
+
+    expect(serverOf([aPackage({ registryType, identifier, fileSha256 })])?.image).toBe(
+      `mcpb://${identifier}@sha256-${hash}`,
+    );
+  });
+
+  test('that is the only one, and cannot be read, is named', () => {
+    expect(read({ packages: [{ registryType: 'npm' }] }).skipped).toEqual([
+      { name: 'io.github.example/weather', why: expect.stringContaining('one of its packages is invalid: ') },
+    ]);
+  });
+});
+
+describe('a remote of a server', () => {
+  const url = 'https://mcp.example.com/mcp';
+
+  test.each<[string, unknown, string]>([
+    ['may be in an object with its type', { 'streamable-http': { url } }, 'streamable-http'],
+    ['may have its type under another name', [{ transportType: 'streamableHttp', url }], 'streamable-http'],
+    ['may have another spelling of its type', [{ type: 'Streamable_HTTP', url }], 'streamable-http'],
+    ['may have its type in capitals', [{ ...remote, type: 'SSE' }], 'sse'],
+    ['may have no type', [{ url }], 'streamable-http'],
+    ['may show its type in its path', [{ url: remote.url }], 'sse'],
+    [
+      'is used beside one of another type',
+      [{ type: 'websocket', url: 'wss://mcp.example.com' }, remote],
+      'sse',
+    ],
+    ['is used beside null', [null, remote], 'sse'],
+  ])('%s', (_what, remotes, transport) => {
+    expect(remoteOf(remotes)).toMatchObject({ transport });
+  });
+
+  test('may have an object of headers', () => {
+    expect(remoteOf([{ ...remote, headers: { 'X-Region': 'eu' } }])).toMatchObject({
+      headers: [{ name: 'X-Region', default: 'eu' }],
+    });
+  });
+
+  test('with an unknown type is named', () => {
+    expect(read({ remotes: [{ type: 'websocket', url: 'wss://mcp.example.com' }] }).skipped).toEqual([
+      { name: 'io.github.example/weather', why: 'ToolHive has no transport websocket' },
+    ]);
+  });
+});
+
+test('a server with members of another kind in its description is used', () => {
+  const { skipped } = read({
+    title: 5,
+    version: 1,
+    repository: 'https://git.example/w',
+    packages: [aPackage()],
+  });
+
+  expect(skipped).toEqual([]);
+});
