@@ -10,6 +10,7 @@ import { Action } from '../../ui/action.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { useFollowed } from '../../ui/followed.ts';
 import { dateTime } from '../../ui/format.ts';
+import { Instant } from '../../ui/instant.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -84,21 +85,17 @@ function NotificationSwitch(): ReactNode {
   return (
     <fieldset>
       <legend>Notifications</legend>
-      <label className="choice">
-        <input
-          type="checkbox"
-          role="switch"
-          aria-describedby={id}
-          checked={state === 'on'}
-          disabled={state === 'unsupported' || state === 'refused'}
-          onChange={({ target }) =>
-            void attempt('Cannot change notifications', async () =>
-              setState(await switchNotifications(target.checked)),
-            )
-          }
-        />
+      <Instant
+        isSwitch
+        aria-describedby={id}
+        isOn={state === 'on'}
+        isDisabled={state === 'unsupported' || state === 'refused'}
+        onChange={(isOn) =>
+          attempt('Cannot change notifications', async () => setState(await switchNotifications(isOn)))
+        }
+      >
         Notify about failures, changed tools, and found updates
-      </label>
+      </Instant>
       <p id={id} className="quiet">
         {notificationTexts[state]}
       </p>
