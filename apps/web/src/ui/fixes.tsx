@@ -69,7 +69,7 @@ export function FixButtons({ hint, fixes = [] }: Partial<Advice>): ReactNode {
       {fixes.map((fix) => (
         <FixButton key={fix.label} fix={fix} />
       ))}
-      {fixes.length === 0 && isCommand(hint) && <CopyButton text={hint} label="Copy as thv" />}
+      {fixes.length === 0 && isCommand(hint) && <CopyButton text={hint} label="Copy as thv" what={hint} />}
     </>
   );
 }

@@ -216,9 +216,9 @@ export function Tester({
           {problemCount > 0 && (
             <span className="quiet">You can send arguments that do not match the schema.</span>
           )}
-          <CopyButton label="Copy as thv" text={asThv(workload, item, value)} />
+          <CopyButton label="Copy as thv" what={`to use ${item.label}`} text={asThv(workload, item, value)} />
           {url !== undefined && url !== '' && (
-            <CopyButton label="Copy as curl" text={asCurl(url, item, value)} />
+            <CopyButton label="Copy as curl" what={`to use ${item.label}`} text={asCurl(url, item, value)} />
           )}
         </div>
       </form>
