@@ -82,3 +82,9 @@ export function inScreenWords(message: string): string {
     return initial === undefined ? part : `${before}${initial === 'W' ? 'S' : 's'}erver${plural}${after}`;
   });
 }
+
+/** A message or a hint as a sentence: it begins with a capital letter and has an end. */
+export function sentence(text: string): string {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}

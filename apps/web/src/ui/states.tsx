@@ -4,7 +4,7 @@ import type { ThvError } from '@toolhive/contract/failure';
 import { refresh, useConnection } from '../api/store.ts';
 import type { Loaded } from '../api/store.ts';
 import { Fixes } from './fixes.tsx';
-import { inScreenWords } from './format.ts';
+import { inScreenWords, sentence } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 /** Data that is loaded sooner never shows a skeleton, which would only flicker. */
@@ -95,11 +95,6 @@ export function Failure({
       )}
     </div>
   );
-}
-
-function sentence(text: string): string {
-  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
 /** The purpose of an empty screen, and one action. */
