@@ -116,6 +116,29 @@ export function Empty({
   );
 }
 
+/** Says that a value was changed elsewhere since the user began to change it, so that the user does not undo that unknowingly. */
+export function Overtaken({
+  name,
+  stored,
+  onUse,
+}: {
+  name: string;
+  stored: string;
+  onUse: () => void;
+}): ReactNode {
+  return (
+    <div className="notice warning" role="alert">
+      <p>
+        This value was changed elsewhere while you edited it. It is now{' '}
+        {stored === '' ? 'empty' : <ForeignText>{stored}</ForeignText>}. If you save, yours replaces it.
+      </p>
+      <button type="button" aria-label={`Use the current value of ${name}`} onClick={onUse}>
+        Use the current value
+      </button>
+    </div>
+  );
+}
+
 /** Something the user should know. */
 export function Notice({
   kind = 'information',

@@ -13,7 +13,7 @@ import { Instant } from '../../ui/instant.tsx';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { decoded } from '../../ui/query.ts';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Empty, Overtaken, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
@@ -209,13 +209,17 @@ function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): Reac
 
 function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string) => void }): ReactNode {
   const [name, setName] = useState(group.name);
-  const [description, setDescription] = useFollowed(group.description ?? '');
+  const { description: stored = '' } = group;
+  const { text: description, set: setDescription, isOvertaken } = useFollowed(stored);
   const isDefault = group.name === 'default';
   const save = (): Promise<boolean> =>
     attempt('Cannot change the group', async () => {
       await client.editGroup({
         params: { name: group.name },
-        body: { ...(isDefault ? {} : { name }), description },
+        body: {
+          ...(name === group.name ? {} : { name }),
+          ...(description === stored ? {} : { description }),
+        },
       });
       refresh(groups.key);
       refresh(workloads.key);
@@ -235,7 +239,10 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
         />
       )}
       <TextField label="Description" maxLength={500} value={description} onChange={setDescription} />
-      <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
+      {isOvertaken && (
+        <Overtaken name="the description" stored={stored} onUse={() => setDescription(stored)} />
+      )}
+      <Action type="submit" disabled={name === group.name && description === stored}>
         Save
       </Action>
     </Form>

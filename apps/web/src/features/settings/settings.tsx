@@ -12,7 +12,7 @@ import { useFollowed } from '../../ui/followed.ts';
 import { dateTime } from '../../ui/format.ts';
 import { Instant } from '../../ui/instant.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Shown } from '../../ui/states.tsx';
+import { Overtaken, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { chooseTheme, storedTheme, themes } from '../../ui/theme.ts';
 import type { Theme } from '../../ui/theme.ts';
@@ -120,7 +120,7 @@ const labels: Record<Theme, string> = { system: 'Same as the system', light: 'Li
 function SettingRow({ setting }: { setting: Setting }): ReactNode {
   const { name, title, choices, summary, value, problem } = setting;
   const stored = value === null ? '' : Array.isArray(value) ? value.join(',') : String(value);
-  const [text, setText] = useFollowed(stored);
+  const { text, set: setText, isOvertaken } = useFollowed(stored);
   const save = (next: string | null): Promise<boolean> =>
     attempt(`Cannot change ${title}`, async () => {
       await (next === null
@@ -134,6 +134,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
         <div>
           <label htmlFor={`setting-${name}`}>{title}</label> <code className="quiet">{name}</code>
           <p className="quiet">{sentence(summary)}</p>
+          {isOvertaken && <Overtaken stored={stored} onUse={() => setText(stored)} name={title} />}
           {problem !== undefined && (
             <p className="problem">
               <ForeignText>{problem}</ForeignText>
