@@ -43,9 +43,12 @@ export const WorkloadCheck = z
   .meta({ id: 'WorkloadCheck', description: 'The workload that a request would create.' });
 export type WorkloadCheck = z.infer<typeof WorkloadCheck>;
 
+/** The longest text that can be imported, in characters. */
+export const maxImportText = 500_000;
+
 export const ImportDocument = z
   .object({
-    document: z.string().min(1).max(500_000).meta({
+    document: z.string().min(1).max(maxImportText).meta({
       description:
         'The configuration of an MCP client, as JSON, YAML, or TOML text, an installation link, or commands and URLs, one in each line.',
     }),
