@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { maxImportText } from '../import-text.ts';
 import { Permissions } from './network.ts';
 import { Risk } from './risk.ts';
 import { CreateWorkload } from './workload.ts';
@@ -42,9 +43,6 @@ export const WorkloadCheck = z
   })
   .meta({ id: 'WorkloadCheck', description: 'The workload that a request would create.' });
 export type WorkloadCheck = z.infer<typeof WorkloadCheck>;
-
-/** The longest text that can be imported, in characters. */
-export const maxImportText = 500_000;
 
 export const ImportDocument = z
   .object({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
-import { maxImportText } from '@toolhive/contract/preview';
+import { maxImportText } from '@toolhive/contract/import-text';
 import { answerAs } from '../../testing/daemon.ts';
 import { Paste } from './paste.tsx';
 

@@ -1,6 +1,6 @@
 import { useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { maxImportText } from '@toolhive/contract/preview';
+import { maxImportText } from '@toolhive/contract/import-text';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import type { ThvError } from '@toolhive/contract/failure';
 import { Link, useLocation } from 'wouter';
@@ -67,7 +67,7 @@ export function Paste(): ReactNode {
         </Action>
       </Form>
       {failure !== undefined && <Failure failure={failure} title="Cannot read the text" />}
-      <p className="quiet" role="status">
+      <p className="quiet results" role="status">
         {servers !== undefined && found(servers)}
       </p>
       {servers?.map((server) => (
