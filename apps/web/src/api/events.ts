@@ -19,6 +19,14 @@ const retryMs = 500;
  * opens at most six connections to one host. When that tab is closed, another one takes over.
  */
 export function followEvents({ onEvent, onConnection }: Listener): void {
+  if (!('locks' in navigator)) {
+    // A page over plain http from another machine has no locks, so each tab reads the stream.
+    void lead((message) => {
+      if ('event' in message) onEvent(message.event);
+      else if ('connection' in message) onConnection(message.connection);
+    });
+    return;
+  }
   const channel = new BroadcastChannel('toolhive-events');
   let isLeader = false;
   let connection: Connection = 'connecting';
