@@ -46,6 +46,19 @@ test('an action runs at once when the page is closed, and only once', async () =
   expect(steps).toEqual(['run']);
 });
 
+test('the time to undo an action does not end while the keyboard is in the messages', async () => {
+  const { steps, screen } = await announce();
+  const undo = screen.getByRole('button', { name: 'Undo' }).element() as HTMLElement;
+
+  undo.focus();
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(steps).toEqual([]);
+  undo.blur();
+  await vi.advanceTimersByTimeAsync(6_000);
+
+  expect(steps).toEqual(['run']);
+});
+
 test('an Undo stays until its time ends, however many messages follow', async () => {
   const { steps, screen } = await announce();
 

@@ -72,8 +72,13 @@ export function withUndo(text: string, { run, onUndo }: { run: () => void; onUnd
     dismiss(id);
     run();
   };
+  const end = (): void => {
+    // The time of a user who has reached the messages with the keyboard does not end before they leave.
+    if (document.querySelector('.toasts:focus-within') === null) finish();
+    else timer = setTimeout(end, undoMs);
+  };
   const id = nextId++;
-  const timer = setTimeout(finish, undoMs);
+  let timer = setTimeout(end, undoMs);
   window.addEventListener('pagehide', finish);
   const undo = (): void => {
     clearTimeout(timer);
