@@ -56,6 +56,7 @@ test('a server that is removed elsewhere leaves the form with what was typed', a
 test('the state of a server is announced when it changes', async () => {
   let list = [odd];
   answerAs({ listWorkloads: () => ({ workloads: list }) });
+  refresh('workloads'); // an earlier test has loaded others
   const screen = await open('/w/odd');
   await expect.element(screen.getByRole('status')).toHaveTextContent('Running');
 
