@@ -2,9 +2,25 @@ import { createClient } from '@toolhive/contract/client';
 import type { Send } from '@toolhive/contract/client';
 import { ThvError } from '@toolhive/contract/failure';
 
+let patience = new AbortController();
+let heardAt = 0;
+
+/** When the daemon last sent anything, in milliseconds since 1970. Its streams have a heartbeat. */
+export function lastHeardAt(): number {
+  return heardAt;
+}
+
+/** Ends all requests that wait for a daemon that hangs. Each fails as if the connection were lost. */
+export function giveUp(): void {
+  patience.abort();
+  patience = new AbortController();
+}
+
 /** Sends a request to the daemon that served this page. Throws `unavailable` if it does not respond. */
 export function request(path: string, init: RequestInit): Promise<Response> {
-  return fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch((thrown: unknown) => {
+  const signal = AbortSignal.any(init.signal ? [init.signal, patience.signal] : [patience.signal]);
+  const options = { ...init, signal, credentials: 'same-origin', cache: 'no-store' } as const;
+  return fetch(path, options).catch((thrown: unknown) => {
     if (init.signal?.aborted === true) throw thrown;
     throw new ThvError('unavailable', 'the daemon does not respond', {
       hint: 'start it again with thv serve or thv ui', // shown as a command to copy
@@ -43,6 +59,7 @@ async function* textOf({ body }: Response, signal: AbortSignal | undefined): Asy
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      heardAt = Date.now();
       yield value;
     }
   } catch (thrown) {

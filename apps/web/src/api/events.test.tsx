@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { client } from './client.ts';
 import { followEvents } from './events.ts';
 
 const before = globalThis.fetch;
@@ -22,4 +23,29 @@ test('a page without locks, as over plain http from another machine, follows the
 
   await expect.poll(() => seen.slice(0, 4)).toEqual(['live', 'reset', 'group.changed', 'lost']);
   globalThis.fetch = () => new Promise(() => {}); // its next attempt ends with the page
+});
+
+test('an action that waits for a daemon that hangs ends when heartbeats are missing', async () => {
+  vi.stubGlobal('navigator', {});
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(':\n\n')),
+    });
+    globalThis.fetch = (input, init) =>
+      String(input instanceof Request ? input.url : input).endsWith('/events')
+        ? Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }))
+        : new Promise((_resolve, reject) => {
+            init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+          });
+    followEvents({ onEvent() {}, onConnection() {} });
+    const stopped = client.stopWorkloads({ body: { names: ['echo'] } });
+    stopped.catch(() => {}); // awaited below
+
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    await expect(stopped).rejects.toMatchObject({ message: 'the daemon does not respond' });
+  } finally {
+    vi.useRealTimers();
+  }
 });
