@@ -29,7 +29,7 @@ export function request(path: string, init: RequestInit): Promise<Response> {
   });
 }
 
-/** The failure of a request whose answer ended early: nobody knows how far the daemon has come. */
+/** The failure of a request whose answer ended early: how far the daemon has come is not known. */
 export function interrupted(cause: unknown): ThvError {
   return new ThvError('unavailable', 'the connection to the daemon was lost before it answered', {
     hint: 'look at the current state before you try again, because the daemon can have done a part of it',

@@ -55,6 +55,6 @@ export function focusRow(): void {
 }
 
 /** Moves the focus to the heading of the page, without scrolling. */
-export function focusHeading(): void {
+function focusHeading(): void {
   document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 }
