@@ -1,11 +1,11 @@
-/** Hosts of source code, whose pages are often copied instead of what they describe. */
+/** Hosts of source code, whose pages are often copied instead of a source. */
 const codeHosts =
   /^(?:www\.)?(github\.com|gist\.github\.com|gitlab\.com|bitbucket\.org|codeberg\.org|gitee\.com|git\.sr\.ht)$/;
 
 const advice =
   'find the server in the registry, or use the command or configuration in its README, such as npx -y PACKAGE';
 
-/** Why the address of a web page is not that of an MCP server, and what to use instead. Undefined for other addresses. */
+/** Why the address of a web page is not that of an MCP server, and the alternative. Undefined for other addresses. */
 export function pageAddress(address: string): { problem: string; hint: string } | undefined {
   const { protocol = '', hostname = '', pathname = '' } = URL.parse(address) ?? {};
   if (!/^https?:$/.test(protocol)) return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { previewImport } from './import.ts';
 
-/** What the import of this text shows: the problem and the hint of a page that runs nowhere, or what runs. */
+/** The import of this text: the problem and the hint of a page, or the source that runs. */
 async function shown(text: string): Promise<object> {
   const [server] = (await previewImport(text)).servers;
   const { problem, hint, request } = server ?? {};

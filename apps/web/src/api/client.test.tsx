@@ -23,7 +23,7 @@ const call = (): Promise<unknown> =>
     { signal: new AbortController().signal, onProgress() {}, onLog() {}, onInput: async () => ({}) },
   );
 
-test('an action whose answer is cut off ends with what to look at, and is not sent again', async () => {
+test('an action whose answer is cut off ends with advice, and is not sent again', async () => {
   loseAfter('{"progress":"installing"}\n', 'application/x-ndjson');
 
   const created = client.createWorkload({ body: { image: 'x' } }, { onProgress() {} });

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { render } from 'vitest-browser-react';
 import { CopyButton } from './copy.tsx';
 
-test('the name of a button says what it copies, before and after', async () => {
+test('the name of a button names the copied text, before and after', async () => {
   const write = vi.spyOn(navigator.clipboard, 'writeText').mockResolvedValue();
   const screen = await render(
     <>

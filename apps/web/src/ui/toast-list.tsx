@@ -8,7 +8,7 @@ import { useTopDialog } from './top-dialog.ts';
 
 /**
  * The messages at the edge of the page, or within the modal dialog that makes the page inert. Screen readers announce
- * what appears in an element that they know, so the region exists without messages, too.
+ * only additions to an element that they know, so the region exists without messages, too.
  */
 export function Toasts(): ReactNode {
   const shown = useSyncExternalStore(subscribeToToasts, shownToasts);

@@ -5,7 +5,7 @@ import { maxImportText } from '@toolhive/contract/import-text';
 import { answerAs } from '../../testing/daemon.ts';
 import { Paste } from './paste.tsx';
 
-test('what a text contains is announced, and a problem is a sentence in the section of its server', async () => {
+test('the content of a text is announced, and a problem is a sentence in the section of its server', async () => {
   const problem = 'this is the page of a repository on github.com, not the address of an MCP server';
   answerAs({
     previewImport: () => ({
