@@ -25,12 +25,15 @@ export function CopyButton({
     }
     setTimeout(() => setState('idle'), 2_000);
   };
+  const shown = { idle: label, done: 'Copied', failed: 'Cannot copy' }[state];
   return (
-    <button type="button" className={className} onClick={() => void copy()}>
-      <span aria-live="polite">
-        {{ idle: label, done: 'Copied', failed: 'Cannot copy' }[state]}
-        <span className="visually-hidden"> {plainForeign(what)}</span>
-      </span>
+    <button
+      type="button"
+      className={className}
+      aria-label={`${shown} ${plainForeign(what)}`.trim()}
+      onClick={() => void copy()}
+    >
+      <span aria-live="polite">{shown}</span>
     </button>
   );
 }
