@@ -158,7 +158,7 @@ function ConnectionBanner(): ReactNode {
         reconnects automatically.
       </p>
       <p className="fix">
-        Start the daemon again: <CopyButton text="thv serve" label="Copy the command" />
+        Start the daemon again: <CopyButton text="thv serve" label="Copy the command" what="thv serve" />
       </p>
     </div>
   );

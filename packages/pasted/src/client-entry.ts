@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { pageAddress } from '@toolhive/contract/page-address';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { RawEntry } from './client-document.ts';
 import { readEntry } from './entry-fields.ts';
@@ -268,7 +269,11 @@ function requireUrl(text: string, open: readonly Open[]): void {
   const url = URL.parse(withoutPlaceholders(plain, '1'));
   // A placeholder can be the beginning of the URL.
   if (url === null && open.some(({ token }) => text.startsWith(token))) return;
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return;
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) {
+    const page = pageAddress(url.href);
+    if (page !== undefined) throw invalid(page.problem, { hint: page.hint });
+    return;
+  }
   const examples = [...text.matchAll(/<[^<>/@]{1,60}>/g)].map(([example]) => example);
   const [, port] = /^\w+:\/\/[^/@]*:(\d{1,10})(?:\/|$)/.exec(text) ?? [];
   throw invalid('the URL is not a valid http or https URL', {

@@ -98,10 +98,14 @@ function linesOf(text: string): Line[] {
   }));
 }
 
+/** The address of a page without its scheme, as some browsers show it. */
+const bareAddress = /^(?:www\.)?(?:github|gitlab|npmjs|pypi|hub\.docker)\.(?:com|org)\/\S+$/i;
+
 function entriesIn(line: string, env: Readonly<Record<string, string>>): readonly RawEntry[] | undefined {
-  if (/^https?:\/\/\S+$/i.test(line)) {
-    const command = commandOfPage(line);
-    return [unnamed(command === undefined ? { url: line } : { command })];
+  const address = bareAddress.test(line) ? `https://${line}` : line;
+  if (/^https?:\/\/\S+$/i.test(address)) {
+    const command = commandOfPage(address);
+    return [unnamed(command === undefined ? { url: address } : { command })];
   }
   const words = wordsIn(line);
   // Only a shell reads it: `cd DIR && npx one`.

@@ -26,9 +26,41 @@ export async function previewImport(document: string): Promise<ImportPreview> {
   const { entries, inputs } =
     readInstallation([withoutMarkup(document.trim())]) ??
     commandsIn(document) ??
-    readClientDocument(document, 'the document');
+    sourceIn(document) ??
+    configurationIn(document);
   const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs)));
   return { servers: named(previews) };
+}
+
+/** The tools that run the packages of a source. */
+const launchers = { npx: ['npx', '-y'], uvx: ['uvx'], go: ['go', 'run'] } as const;
+
+/** A source as `thv run` takes it, perhaps with the command: `npx://PACKAGE`, `ghcr.io/OWNER/IMAGE:TAG`. */
+function sourceIn(document: string): ClientDocument | undefined {
+  const [, source = ''] = /^(?:thv run )?(\S{1,500})$/.exec(document.trim()) ?? [];
+  const [, scheme, name = ''] = /^(npx|uvx|go):\/\/(.+)$/.exec(source) ?? [];
+  const isImage = /^[\w.-]+\.[a-z]{2,}(?::\d+)?(?:\/[\w.-]+)+(?:[:@][\w.:-]+)?$/.test(source);
+  const words =
+    scheme !== undefined
+      ? [...launchers[scheme as keyof typeof launchers], name] // the pattern allows only these
+      : source.startsWith('@')
+        ? ['npx', '-y', source]
+        : isImage
+          ? ['docker', 'run', '-i', '--rm', source]
+          : undefined;
+  if (words === undefined) return undefined;
+  return { entries: [{ name: '', workload: '', notes: [], entry: { command: words } }], inputs: new Map() };
+}
+
+/** Whether a text is meant as a configuration, so that the place of its mistake matters. */
+const isConfiguration = (text: string): boolean =>
+  /^\s*[{["'`]|[{[]\s*["']|^\s*[\w."-]+\s*[:=](?:\s|$)/m.test(text);
+
+function configurationIn(document: string): ClientDocument {
+  if (isConfiguration(document)) return readClientDocument(document, 'the text');
+  throw invalid('the text is neither the configuration nor the command of an MCP server', {
+    hint: 'paste a block with mcpServers, a command such as npx -y PACKAGE, or the URL of a remote server',
+  });
 }
 
 type Preview = ImportPreview['servers'][number];

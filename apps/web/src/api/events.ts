@@ -1,5 +1,5 @@
 import type { DaemonEvent } from '@toolhive/contract/event';
-import { client } from './client.ts';
+import { client, giveUp, lastHeardAt } from './client.ts';
 
 /** Whether events arrive. */
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -9,7 +9,14 @@ interface Listener {
   onConnection: (connection: Connection) => void;
 }
 
-type Message = { event: DaemonEvent } | { connection: Connection } | { hello: true };
+type Message = { event: DaemonEvent } | { connection: Connection } | { hello: true } | { hangs: true };
+
+/**
+ * A daemon that was silent at so many looks hangs: three heartbeats of its stream are missing. Looks are counted, because
+ * the time of a computer that sleeps goes on.
+ */
+const maxSilentLooks = 9;
+const lookMs = 5_000;
 
 /** The time between attempts to reach a daemon that does not respond. */
 const retryMs = 500;
@@ -19,6 +26,15 @@ const retryMs = 500;
  * opens at most six connections to one host. When that tab is closed, another one takes over.
  */
 export function followEvents({ onEvent, onConnection }: Listener): void {
+  if (!('locks' in navigator)) {
+    // A page over plain http from another machine has no locks, so each tab reads the stream.
+    void lead((message) => {
+      if ('event' in message) onEvent(message.event);
+      else if ('connection' in message) onConnection(message.connection);
+      else if ('hangs' in message) giveUp();
+    });
+    return;
+  }
   const channel = new BroadcastChannel('toolhive-events');
   let isLeader = false;
   let connection: Connection = 'connecting';
@@ -29,6 +45,7 @@ export function followEvents({ onEvent, onConnection }: Listener): void {
   const deliver = (message: Message): void => {
     if ('event' in message) onEvent(message.event);
     else if ('connection' in message) onConnection((connection = message.connection));
+    else if ('hangs' in message) giveUp();
     else if (isLeader) channel.postMessage({ connection } satisfies Message);
   };
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => deliver(data));
@@ -43,6 +60,13 @@ export function followEvents({ onEvent, onConnection }: Listener): void {
 async function lead(tell: (message: Message) => void): Promise<never> {
   let last: string | undefined;
   for (;;) {
+    let silentLooks = 0;
+    let heardAt = lastHeardAt();
+    const watch = setInterval(() => {
+      silentLooks = lastHeardAt() === heardAt ? silentLooks + 1 : 0;
+      heardAt = lastHeardAt();
+      if (silentLooks >= maxSilentLooks) tell({ hangs: true });
+    }, lookMs);
     try {
       const events = await client.watchEvents({ headers: { 'last-event-id': last } });
       tell({ connection: 'live' });
@@ -54,6 +78,8 @@ async function lead(tell: (message: Message) => void): Promise<never> {
       }
     } catch {
       // The connection is lost or refused, which the state below shows. The next attempt determines the cause.
+    } finally {
+      clearInterval(watch);
     }
     tell({ connection: 'lost' });
     await new Promise((resolve) => setTimeout(resolve, retryMs));

@@ -1,6 +1,7 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { abandonKey } from '@toolhive/contract/mcp-meta';
 import { apiBase } from '@toolhive/contract/wire';
+import { interrupted, request } from './client.ts';
 
 /** The protocol version of the web UI. The workload's proxy translates for servers of other versions. */
 const protocolVersion = '2026-07-28';
@@ -106,22 +107,22 @@ function answered({ signal, onInput }: CallEvents, requests: readonly InputReque
  * Gives up a call whose server waits for input. No stream is open that could be closed, so the proxy is told to cancel
  * the call. The request outlives the page.
  */
-async function abandon(target: CallTarget, { method, params, mirrored }: Request): Promise<void> {
+async function abandon(target: CallTarget, { method, params, mirrored }: McpRequest): Promise<void> {
   const id = nextId++;
   const { _meta, ...others } = withMeta(params, id);
-  const request = {
+  const asked = {
     method,
     params: { ...others, _meta: { ...asObject(_meta), [abandonKey]: true } },
     mirrored,
   };
   // Browsers refuse large requests that outlive their page, and send these only while it is open.
-  await post(target, id, request, { keepalive: true })
-    .catch(() => post(target, id, request, {}))
+  await post(target, id, asked, { keepalive: true })
+    .catch(() => post(target, id, asked, {}))
     .then(({ body }) => body?.cancel())
     .catch(() => {}); // the daemon is gone, and the call with it
 }
 
-interface Request {
+interface McpRequest {
   method: string;
   params: Values;
   mirrored: Record<string, string>;
@@ -130,10 +131,10 @@ interface Request {
 function post(
   { workload, authorization }: CallTarget,
   id: number,
-  { method, params, mirrored }: Request,
+  { method, params, mirrored }: McpRequest,
   options: RequestInit,
 ): Promise<Response> {
-  return fetch(`${apiBase}/workloads/${encodeURIComponent(workload)}/mcp`, {
+  return request(`${apiBase}/workloads/${encodeURIComponent(workload)}/mcp`, {
     method: 'POST',
     headers: {
       ...requestHeaders(method, params),
@@ -141,21 +142,20 @@ function post(
       ...(authorization === undefined ? {} : { 'x-workload-authorization': authorization }),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-    cache: 'no-store',
     ...options,
   });
 }
 
 async function send(
   target: CallTarget,
-  { method, params, mirrored }: Request,
+  { method, params, mirrored }: McpRequest,
   { signal, onProgress, onLog }: CallEvents,
 ): Promise<Values> {
   const id = nextId++;
   const response = await post(target, id, { method, params: withMeta(params, id), mirrored }, { signal });
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('text/event-stream')) {
-    for await (const message of messagesOf(response)) {
+    for await (const message of messagesOf(response, signal)) {
       if (message['id'] === id) return resultOf(message);
       const details = asObject(message['params']);
       if (message['method'] === 'notifications/progress') {
@@ -240,7 +240,7 @@ function headerValue(value: string): string {
   return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}?=`;
 }
 
-async function* messagesOf({ body }: Response): AsyncGenerator<Values> {
+async function* messagesOf({ body }: Response, signal: AbortSignal): AsyncGenerator<Values> {
   if (body === null) return;
   // Loaded with the first stream, because most servers answer without one.
   const { EventSourceParserStream } = await import('eventsource-parser/stream');
@@ -253,6 +253,8 @@ async function* messagesOf({ body }: Response): AsyncGenerator<Values> {
       const message = value.data === '' ? undefined : parsed(value.data);
       if (message !== undefined) yield message;
     }
+  } catch (thrown) {
+    throw signal.aborted ? thrown : interrupted(thrown);
   } finally {
     await reader.cancel().catch(() => {}); // it has ended by itself
   }

@@ -94,6 +94,26 @@ export function refresh(key: string): void {
   if (entry !== undefined) invalidate(entry);
 }
 
+/** Loads data again, and resolves when the screen shows it or why it cannot be loaded. At once if no screen shows it. */
+export function reloaded(key: string): Promise<void> {
+  const entry = entries.get(key);
+  refresh(key);
+  if (entry === undefined || entry.listeners.size === 0) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isLoading = entry.loading !== undefined;
+  let loads = isLoading ? 2 : 1; // one that runs now can have begun before the change
+  const listener = (): void => {
+    const hasEnded = isLoading && !entry.state.isLoading;
+    isLoading = entry.state.isLoading;
+    if (hasEnded) loads -= 1;
+    if (loads > 0) return;
+    entry.listeners.delete(listener);
+    resolve();
+  };
+  entry.listeners.add(listener);
+  return promise;
+}
+
 function entryOf(resource: Resource<unknown>): Entry {
   const existing = entries.get(resource.key);
   if (existing !== undefined) {

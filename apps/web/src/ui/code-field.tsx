@@ -16,7 +16,7 @@ export function CodeField(): ReactNode {
   };
   return (
     <Form className="inline-form" onSubmit={submit}>
-      <CopyButton text="thv ui" label="Copy the command" />
+      <CopyButton text="thv ui" label="Copy the command" what="thv ui" />
       <TextField label="Code, or the whole address" value={text} onChange={setText} />
       <button type="submit" className="primary" disabled={code === undefined}>
         Sign in

@@ -1,14 +1,18 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { plainForeign } from './text.tsx';
 
 /** Copies a text and says so. */
 export function CopyButton({
   text,
-  label = 'Copy',
+  label,
+  what,
   className,
 }: {
   text: string;
-  label?: string;
+  label: string;
+  /** The end of the name of the button, for a page with several: "of NAME". */
+  what: string;
   className?: string;
 }): ReactNode {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle');
@@ -21,9 +25,15 @@ export function CopyButton({
     }
     setTimeout(() => setState('idle'), 2_000);
   };
+  const shown = { idle: label, done: 'Copied', failed: 'Cannot copy' }[state];
   return (
-    <button type="button" className={className} onClick={() => void copy()}>
-      <span aria-live="polite">{{ idle: label, done: 'Copied', failed: 'Cannot copy' }[state]}</span>
+    <button
+      type="button"
+      className={className}
+      aria-label={`${shown} ${plainForeign(what)}`.trim()}
+      onClick={() => void copy()}
+    >
+      <span aria-live="polite">{shown}</span>
     </button>
   );
 }

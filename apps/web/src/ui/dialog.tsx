@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { ForeignText } from './text.tsx';
+import { enterDialog } from './top-dialog.ts';
 import { SharedTurn, useOwnTurn } from './turn.ts';
 
 /** A modal dialog. It closes with Escape, and the focus returns to where it was. */
@@ -18,10 +19,13 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const turn = useOwnTurn();
+  const isPressedOutside = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    const leave = dialog.current === null ? undefined : enterDialog(dialog.current);
     return () => {
+      leave?.();
       // The browser only restores the focus of a dialog that is closed before its element is removed.
       if (document.activeElement !== document.body) return;
       const isLeft = before instanceof HTMLElement && before !== document.body && before.isConnected;
@@ -35,8 +39,12 @@ export function Dialog({
       className={className}
       aria-labelledby={id}
       onClose={onClose}
+      onPointerDown={(event) => {
+        isPressedOutside.current = event.target === event.currentTarget;
+      }}
       onClick={(event) => {
-        if (event.target === event.currentTarget) event.currentTarget.close(); // the backdrop
+        // The backdrop. The selection of a text can end there, too.
+        if (event.target === event.currentTarget && isPressedOutside.current) event.currentTarget.close();
       }}
     >
       <SharedTurn value={turn}>

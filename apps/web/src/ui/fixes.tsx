@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { Action } from './action.tsx';
 import { restartWorkloads, startWorkloads } from './actions.ts';
 import { CopyButton } from './copy.tsx';
-import { inScreenWords } from './format.ts';
+import { commandIn, inScreenWords } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 /** The operations that a click performs. Every other one is on the screen that a link opens. */
@@ -69,7 +69,9 @@ export function FixButtons({ hint, fixes = [] }: Partial<Advice>): ReactNode {
       {fixes.map((fix) => (
         <FixButton key={fix.label} fix={fix} />
       ))}
-      {fixes.length === 0 && isCommand(hint) && <CopyButton text={hint} label="Copy as thv" />}
+      {fixes.length === 0 && isCommand(hint) && (
+        <CopyButton text={commandIn(hint)} label="Copy as thv" what={commandIn(hint)} />
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inScreenWords, remaining, withoutCommands } from './format.ts';
+import { commandIn, inScreenWords, remaining, withoutCommands } from './format.ts';
 
 test.each([
   [-5_000, 'less than a minute'],
@@ -42,4 +42,14 @@ test('a long text without spaces is read in one pass', () => {
   const text = 'a'.repeat(2_000_000);
 
   expect(inScreenWords(`workload x: ${text} "${text}`)).toBe(`server x: ${text} "${text}`);
+});
+
+test.each([
+  ['start it again with thv serve or thv ui', 'thv serve'],
+  ['run thv list --all to see all workloads', 'thv list --all'],
+  ['thv doctor weather', 'thv doctor weather'],
+  ['thv run npx://a@1.0.0, or thv run uvx://b', 'thv run npx://a@1.0.0'],
+  ['set a password with `thv secret setup`. Then try again', 'thv secret setup'],
+])('the command in a hint can be pasted into a terminal: %s', (hint, command) => {
+  expect(commandIn(hint)).toBe(command);
 });

@@ -82,3 +82,16 @@ export function inScreenWords(message: string): string {
     return initial === undefined ? part : `${before}${initial === 'W' ? 'S' : 's'}erver${plural}${after}`;
   });
 }
+
+/** A message or a hint as a sentence: it begins with a capital letter and has an end. */
+export function sentence(text: string): string {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
+/** The first command in a hint, which a user can paste into a terminal: `thv serve` in "start it with thv serve or thv ui". */
+export function commandIn(hint: string): string {
+  const [command = hint] =
+    /\bthv .*?(?=$|[,;`]|\.(?:\s|$)|\s(?:to|or|and|if|for|from|before|after)\s)/.exec(hint) ?? [];
+  return command;
+}

@@ -151,7 +151,7 @@ export function Launch({ draft, edited, revision, isValid, onDone, attempts }: P
             Cancel
           </button>
         )}
-        <CopyButton text={asCommand(draft)} label="Copy as thv run" />
+        <CopyButton text={asCommand(draft)} label="Copy as thv run" what={draft.name} />
       </div>
       <div role="status" aria-live="polite">
         {controller !== undefined && <progress aria-label="Installation" />}

@@ -35,7 +35,7 @@ export function LongText({ text, file }: { text: string; file: string }): ReactN
               {shown + step === text.length ? 'Show all' : `Show ${step.toLocaleString('en')} more`}
             </button>
           )}
-          <CopyButton text={text} label="Copy all" />
+          <CopyButton text={text} label="Copy all" what={`of ${file}`} />
           <button type="button" onClick={() => download(text, file)}>
             Download
           </button>

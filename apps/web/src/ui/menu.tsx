@@ -16,10 +16,15 @@ export interface MenuItem {
 export function MenuButton({
   label,
   items,
+  isBusy = false,
+  className = 'icon',
   children,
 }: {
   label: string;
   items: readonly MenuItem[];
+  /** An item of it runs, so that the menu does not open. */
+  isBusy?: boolean;
+  className?: string;
   children: ReactNode;
 }): ReactNode {
   const id = useId();
@@ -45,10 +50,12 @@ export function MenuButton({
       <button
         ref={button}
         type="button"
-        className="icon"
+        className={className}
         aria-label={label}
         aria-haspopup="menu"
-        popoverTarget={id}
+        aria-busy={isBusy || undefined}
+        aria-disabled={isBusy || undefined}
+        popoverTarget={isBusy ? undefined : id}
       >
         {children}
       </button>

@@ -4,7 +4,7 @@ import type { ThvError } from '@toolhive/contract/failure';
 import { refresh, useConnection } from '../api/store.ts';
 import type { Loaded } from '../api/store.ts';
 import { Fixes } from './fixes.tsx';
-import { inScreenWords } from './format.ts';
+import { inScreenWords, sentence } from './format.ts';
 import { ForeignText } from './text.tsx';
 
 /** Data that is loaded sooner never shows a skeleton, which would only flicker. */
@@ -97,11 +97,6 @@ export function Failure({
   );
 }
 
-function sentence(text: string): string {
-  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
-}
-
 /** The purpose of an empty screen, and one action. */
 export function Empty({
   title,
@@ -117,6 +112,29 @@ export function Empty({
       <h2>{title}</h2>
       {children !== undefined && <p>{children}</p>}
       {action}
+    </div>
+  );
+}
+
+/** Says that a value was changed elsewhere since the user began to change it, so that the user does not undo that unknowingly. */
+export function Overtaken({
+  name,
+  stored,
+  onUse,
+}: {
+  name: string;
+  stored: string;
+  onUse: () => void;
+}): ReactNode {
+  return (
+    <div className="notice warning" role="alert">
+      <p>
+        This value was changed elsewhere while you edited it. It is now{' '}
+        {stored === '' ? 'empty' : <ForeignText>{stored}</ForeignText>}. If you save, yours replaces it.
+      </p>
+      <button type="button" aria-label={`Use the current value of ${name}`} onClick={onUse}>
+        Use the current value
+      </button>
     </div>
   );
 }

@@ -15,9 +15,18 @@ let toasts: readonly Toast[] = [];
 let nextId = 1;
 const listeners = new Set<() => void>();
 
+/** How many messages without an action are shown at once. One with an action stays until its time ends. */
+const maxPlain = 4;
+
 function change(next: readonly Toast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
+}
+
+function show(added: Toast): void {
+  const plain = [...toasts, added].filter(({ action }) => action === undefined);
+  const oldest = new Set(plain.slice(0, -maxPlain));
+  change([...toasts, added].filter((toast) => !oldest.has(toast)));
 }
 
 export function dismiss(id: number): void {
@@ -30,7 +39,7 @@ const shownMs = 5_000;
 /** Shows a message for a few seconds. */
 export function toast(text: string, action?: Toast['action']): number {
   const id = nextId++;
-  change([...toasts.slice(-3), { id, text, action, kind: 'information' }]);
+  show({ id, text, action, kind: 'information' });
   setTimeout(() => dismiss(id), shownMs);
   return id;
 }
@@ -38,10 +47,7 @@ export function toast(text: string, action?: Toast['action']): number {
 /** Shows a failure until it is dismissed. */
 export function toastFailure(what: string, failure: ThvError): void {
   const id = nextId++;
-  change([
-    ...toasts.slice(-3),
-    { id, text: `${what}: ${inScreenWords(failure.message)}`, advice: failure, kind: 'failure' },
-  ]);
+  show({ id, text: `${what}: ${inScreenWords(failure.message)}`, advice: failure, kind: 'failure' });
 }
 
 /** Runs an action, and shows why it failed if it does. Returns whether it succeeded. */
@@ -66,15 +72,20 @@ export function withUndo(text: string, { run, onUndo }: { run: () => void; onUnd
     dismiss(id);
     run();
   };
+  const end = (): void => {
+    // The time of a user who has reached the messages with the keyboard does not end before they leave.
+    if (document.querySelector('.toasts:focus-within') === null) finish();
+    else timer = setTimeout(end, undoMs);
+  };
   const id = nextId++;
-  const timer = setTimeout(finish, undoMs);
+  let timer = setTimeout(end, undoMs);
   window.addEventListener('pagehide', finish);
   const undo = (): void => {
     clearTimeout(timer);
     window.removeEventListener('pagehide', finish);
     onUndo();
   };
-  change([...toasts.slice(-3), { id, text, action: { label: 'Undo', run: undo }, kind: 'information' }]);
+  show({ id, text, action: { label: 'Undo', run: undo }, kind: 'information' });
 }
 
 /** For `useSyncExternalStore`. */

@@ -1,11 +1,22 @@
-import { useEffect, useRef } from 'react';
-import type { ReactNode } from 'react';
+import { lazy, useEffect, useRef } from 'react';
+import type { ComponentType, LazyExoticComponent, ReactNode } from 'react';
 import { useConnection } from '../api/store.ts';
 import { Page } from './page.tsx';
 import { Notice } from './states.tsx';
 
 /** The script of a screen could not be loaded: the daemon is gone, or serves another version. */
 export class UnloadedScreen extends Error {}
+
+/** A part of a screen that is loaded when it is first shown. */
+export function lazily<Props>(
+  load: () => Promise<{ default: ComponentType<Props> }>,
+): LazyExoticComponent<ComponentType<Props>> {
+  return lazy(() =>
+    load().catch((cause: unknown) => {
+      throw new UnloadedScreen('a part of the screen could not be loaded', { cause });
+    }),
+  );
+}
 
 /** Stands in for such a screen. A failed script is never loaded again, so the page is, as soon as the daemon is back. */
 export function Unloaded(): ReactNode {

@@ -1,6 +1,8 @@
 import { useId } from 'react';
 import type { ComponentProps, ReactNode } from 'react';
+import { pageAddress } from '@toolhive/contract/page-address';
 import { groups, secrets } from '../api/resources.ts';
+import { sentence } from './format.ts';
 import { useResource } from '../api/store.ts';
 import { AreaField, SelectField, TextField, useField } from './fields.tsx';
 import { SecretStore } from './secret-store.tsx';
@@ -17,6 +19,12 @@ interface Props {
   source: 'package' | 'remote' | 'none';
   /** A workload that exists keeps its name. */
   isNameFixed?: boolean;
+}
+
+/** Why a URL cannot be that of a server, while the user still types it. */
+function problemOfUrl(url: string): string | undefined {
+  const page = pageAddress(url);
+  return page === undefined ? undefined : `${sentence(page.problem)} ${sentence(page.hint)}`;
 }
 
 /** A workload's settings. */
@@ -45,6 +53,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
           pointer="/url"
           hint="For example https://mcp.example.com/mcp. If the server asks for a sign-in, a browser window opens."
           type="url"
+          problem={problemOfUrl(draft.url)}
           value={draft.url}
           isRequired
           onChange={(url) => set({ url })}

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { maxImportText } from '../import-text.ts';
 import { Permissions } from './network.ts';
 import { Risk } from './risk.ts';
 import { CreateWorkload } from './workload.ts';
@@ -45,7 +46,7 @@ export type WorkloadCheck = z.infer<typeof WorkloadCheck>;
 
 export const ImportDocument = z
   .object({
-    document: z.string().min(1).max(500_000).meta({
+    document: z.string().min(1).max(maxImportText).meta({
       description:
         'The configuration of an MCP client, as JSON, YAML, or TOML text, an installation link, or commands and URLs, one in each line.',
     }),

@@ -1,5 +1,6 @@
-import { useRef, useState } from 'react';
+import { useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
+import { maxImportText } from '@toolhive/contract/import-text';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import type { ThvError } from '@toolhive/contract/failure';
 import { Link, useLocation } from 'wouter';
@@ -7,6 +8,7 @@ import { client } from '../../api/client.ts';
 import { failureOf } from '../../api/store.ts';
 import { Fixes } from '../../ui/fixes.tsx';
 import { Action } from '../../ui/action.tsx';
+import { count, inScreenWords, sentence } from '../../ui/format.ts';
 import { Launch, useAttempts } from '../../ui/launch.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -24,9 +26,17 @@ export function Paste(): ReactNode {
   const [text, setText] = useState('');
   const [servers, setServers] = useState<readonly Imported[] | undefined>();
   const [failure, setFailure] = useState<ThvError | undefined>();
+  /** The length of a text that was too long, which the field does not take: a browser shows such texts slowly. */
+  const [excess, setExcess] = useState<number | undefined>();
+  const accept = (next: string): void => {
+    const isTooLong = next.length > maxImportText;
+    setExcess(isTooLong ? next.length : undefined);
+    if (!isTooLong) setText(next);
+  };
   const preview = async (): Promise<void> => {
     setFailure(undefined);
     setServers(undefined);
+    setExcess(undefined);
     try {
       setServers((await client.previewImport({ body: { document: text } })).servers);
     } catch (thrown) {
@@ -42,15 +52,24 @@ export function Paste(): ReactNode {
           className="json"
           isRequired
           placeholder={example}
+          problem={excess === undefined ? undefined : tooLong(excess)}
           value={text}
-          onChange={setText}
+          onChange={accept}
+          onPaste={(event) => {
+            const pasted = event.clipboardData.getData('text/plain');
+            if (pasted.length <= maxImportText) return;
+            event.preventDefault();
+            setExcess(pasted.length);
+          }}
         />
         <Action type="submit" className="primary">
           Continue
         </Action>
       </Form>
       {failure !== undefined && <Failure failure={failure} title="Cannot read the text" />}
-      {servers?.length === 0 && <p>The text contains no server.</p>}
+      <p className="quiet results" role="status">
+        {servers !== undefined && found(servers)}
+      </p>
       {servers?.map((server) => (
         <ImportedServer key={server.name} server={server} />
       ))}
@@ -58,11 +77,24 @@ export function Paste(): ReactNode {
   );
 }
 
+function tooLong(length: number): string {
+  const [has, limit] = [length, maxImportText].map((amount) => amount.toLocaleString('en'));
+  return `The text has ${has} characters, and the limit is ${limit}. Use only the part with the servers.`;
+}
+
+function found(servers: readonly Imported[]): string {
+  const failed = servers.filter(({ problem }) => problem !== undefined).length;
+  if (servers.length === 0) return 'The text contains no server.';
+  if (failed === 0) return `The text contains ${count(servers.length, 'server')}.`;
+  return `The text contains ${count(servers.length, 'server')}, ${failed} of which cannot run as written.`;
+}
+
 function ImportedServer({
   server: { name, request, notes, needs, problem, hint },
 }: {
   server: Imported;
 }): ReactNode {
+  const id = useId();
   const [, navigate] = useLocation();
   const [draft, setDraft] = useState<Draft | undefined>(
     () => request && draftOfRequest(request, name, needs),
@@ -74,13 +106,13 @@ function ImportedServer({
   const attempts = useAttempts();
   const [created, setCreated] = useState<string | undefined>();
   return (
-    <section className="card">
-      <h2>
+    <section className="card" aria-labelledby={id}>
+      <h2 id={id}>
         <ForeignText>{name}</ForeignText>
       </h2>
       {problem !== undefined && (
         <div className="problem">
-          <ForeignText>{problem}</ForeignText>
+          <ForeignText>{sentence(inScreenWords(problem))}</ForeignText>
           <Fixes hint={hint} />
         </div>
       )}
@@ -88,7 +120,7 @@ function ImportedServer({
         <ul className="plain">
           {notes.map((note) => (
             <li key={note}>
-              <ForeignText>{note}</ForeignText>
+              <ForeignText>{sentence(inScreenWords(note))}</ForeignText>
             </li>
           ))}
         </ul>

@@ -4,12 +4,13 @@ import type { ClientName, ClientStatus } from '@toolhive/contract/client-applica
 import type { Diagnosis } from '@toolhive/contract/diagnosis';
 import { client } from '../../api/client.ts';
 import { clients, groups } from '../../api/resources.ts';
-import { refresh, useResource } from '../../api/store.ts';
+import { reloaded, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { ClientMark } from '../../ui/client-mark.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { count } from '../../ui/format.ts';
+import { Instant } from '../../ui/instant.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -26,13 +27,14 @@ export function Clients(): ReactNode {
     { name: ClientName; product: string; group: string } | undefined
   >();
   const names = allGroups.map(({ name }) => name);
-  const toggle = (name: ClientName, group: string, isOn: boolean): Promise<boolean> =>
-    attempt('Cannot change the client', async () => {
-      const body = { names: [name], groups: [group] };
-      await (isOn ? client.registerClients({ body }) : client.unregisterClients({ body }));
-      refresh(clients.key);
-      refresh(groups.key);
-    });
+  const toggle = async (name: ClientName, group: string, isOn: boolean): Promise<boolean> => {
+    const body = { names: [name], groups: [group] };
+    const isDone = await attempt('Cannot change the client', () =>
+      isOn ? client.registerClients({ body }) : client.unregisterClients({ body }),
+    );
+    await Promise.all([reloaded(clients.key), reloaded(groups.key)]);
+    return isDone;
+  };
   const check = (name: ClientName): Promise<boolean> =>
     attempt('Cannot check the client', async () =>
       setDiagnosis(await client.diagnoseClient({ params: { name } })),
@@ -60,7 +62,7 @@ export function Clients(): ReactNode {
                     onChange={(group, isOn) =>
                       isOn
                         ? setPreviewed({ name: each.client_type, product: each.product, group })
-                        : void toggle(each.client_type, group, false)
+                        : toggle(each.client_type, group, false)
                     }
                   />
                 ))}
@@ -83,9 +85,8 @@ export function Clients(): ReactNode {
         <Preview
           {...previewed}
           onClose={() => setPreviewed(undefined)}
-          onAccept={() => {
-            setPreviewed(undefined);
-            void toggle(previewed.name, previewed.group, true);
+          onAccept={async () => {
+            if (await toggle(previewed.name, previewed.group, true)) setPreviewed(undefined);
           }}
         />
       )}
@@ -114,7 +115,7 @@ function ClientCard({
   client: Client;
   groups: readonly string[];
   onCheck: () => Promise<boolean>;
-  onChange: (group: string, isOn: boolean) => void;
+  onChange: (group: string, isOn: boolean) => unknown;
 }): ReactNode {
   const { client_type: id, product, installed, registered, problem } = each;
   return (
@@ -153,20 +154,15 @@ function GroupChoice({
 }: {
   client: Client;
   groups: readonly string[];
-  onChange: (group: string, isOn: boolean) => void;
+  onChange: (group: string, isOn: boolean) => unknown;
 }): ReactNode {
   return (
     <fieldset>
       <legend>Groups that {product} sees</legend>
       {all.map((group) => (
-        <label key={group} className="choice">
-          <input
-            type="checkbox"
-            checked={registeredIn.includes(group)}
-            onChange={({ target }) => onChange(group, target.checked)}
-          />
+        <Instant key={group} isOn={registeredIn.includes(group)} onChange={(isOn) => onChange(group, isOn)}>
           <span>{group}</span>
-        </label>
+        </Instant>
       ))}
     </fieldset>
   );

@@ -20,7 +20,7 @@ export function Preview({
   product: string;
   group: string;
   onClose: () => void;
-  onAccept: () => void;
+  onAccept: () => Promise<void>;
 }): ReactNode {
   const resource = clientPreview(name, group);
   const loaded = useResource(resource);

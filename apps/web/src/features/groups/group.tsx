@@ -6,18 +6,21 @@ import type { Workload } from '@toolhive/contract/workload';
 import { Link, useLocation, useParams } from 'wouter';
 import { client } from '../../api/client.ts';
 import { clients, groups, workloads } from '../../api/resources.ts';
-import { refresh, useResource } from '../../api/store.ts';
+import { refresh, reloaded, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { count } from '../../ui/format.ts';
+import { Instant } from '../../ui/instant.tsx';
+import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { decoded } from '../../ui/query.ts';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Empty, Overtaken, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table/columns.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { useFollowed } from '../../ui/followed.ts';
 import { attempt, toast, withUndo } from '../../ui/toasts.ts';
 import { Form, TextField } from '../../ui/fields.tsx';
+import { SharedTurn, useOwnTurn, useTurn } from '../../ui/turn.ts';
 
 /** The workloads of a group and the clients that see them. */
 export function GroupScreen(): ReactNode {
@@ -119,7 +122,7 @@ function memberColumns(others: readonly string[]): readonly Column<Workload>[] {
 
 function Move({ name, others }: { name: string; others: readonly string[] }): ReactNode {
   const move = (group: string): Promise<boolean> =>
-    attempt('Cannot move the server', async () => {
+    attempt(`Cannot move ${name}`, async () => {
       const details = await client.getWorkload({ params: { name } });
       await client.editWorkload({
         params: { name },
@@ -129,29 +132,29 @@ function Move({ name, others }: { name: string; others: readonly string[] }): Re
       refresh(workloads.key);
       toast(`Moved ${name} to ${group}. The server restarts.`);
     });
+  const turn = useTurn();
+  // Not a list to choose from: the arrow keys would choose, and each choice is a restart.
   return (
-    <select
-      aria-label={`Move ${name} to another group`}
-      value=""
-      onChange={({ target }) => void move(target.value)}
+    <MenuButton
+      label={`Move to another group: ${name}`}
+      className=""
+      isBusy={turn.holder !== undefined}
+      items={others.map((other) => ({ label: other, run: () => turn.run(name, () => move(other)) }))}
     >
-      <option value="">Move to</option>
-      {others.map((other) => (
-        <option key={other}>{other}</option>
-      ))}
-    </select>
+      Move to
+    </MenuButton>
   );
 }
 
 function Members({ group }: { group: Group }): ReactNode {
   const loaded = useResource(clients);
-  const toggle = (client_type: ClientName, isOn: boolean): Promise<boolean> =>
-    attempt('Cannot change the client', async () => {
-      const body = { names: [client_type], groups: [group.name] };
-      await (isOn ? client.registerClients({ body }) : client.unregisterClients({ body }));
-      refresh(groups.key);
-      refresh(clients.key);
-    });
+  const toggle = async (client_type: ClientName, isOn: boolean): Promise<void> => {
+    const body = { names: [client_type], groups: [group.name] };
+    await attempt('Cannot change the client', () =>
+      isOn ? client.registerClients({ body }) : client.unregisterClients({ body }),
+    );
+    await Promise.all([reloaded(groups.key), reloaded(clients.key)]);
+  };
   return (
     <>
       <h2>Clients</h2>
@@ -166,14 +169,12 @@ function Members({ group }: { group: Group }): ReactNode {
             <ul>
               {shown.map(({ client_type: type, product }) => (
                 <li key={type}>
-                  <label className="choice">
-                    <input
-                      type="checkbox"
-                      checked={group.registered_clients.includes(type)}
-                      onChange={({ target }) => void toggle(type, target.checked)}
-                    />
+                  <Instant
+                    isOn={group.registered_clients.includes(type)}
+                    onChange={(isOn) => toggle(type, isOn)}
+                  >
                     {product}
-                  </label>
+                  </Instant>
                 </li>
               ))}
             </ul>
@@ -185,45 +186,40 @@ function Members({ group }: { group: Group }): ReactNode {
 }
 
 function EndpointSwitches({ group: { name, endpoint } }: { group: Group }): ReactNode {
-  const change = (to: 'meta' | 'combined', isOn: boolean): Promise<boolean> =>
-    attempt('Cannot change the endpoint', async () => {
-      await client.editGroup({ params: { name }, body: { endpoint: isOn ? to : 'none' } });
-      refresh(groups.key);
-      refresh(workloads.key);
-    });
+  const turn = useOwnTurn();
+  const change = async (to: 'meta' | 'combined', isOn: boolean): Promise<void> => {
+    await attempt('Cannot change the endpoint', () =>
+      client.editGroup({ params: { name }, body: { endpoint: isOn ? to : 'none' } }),
+    );
+    await Promise.all([reloaded(groups.key), reloaded(workloads.key)]);
+  };
   return (
-    <>
+    <SharedTurn value={turn}>
       <h2>Meta server</h2>
-      <label className="choice">
-        <input
-          type="checkbox"
-          checked={endpoint === 'meta'}
-          onChange={({ target }) => void change('meta', target.checked)}
-        />
+      <Instant isOn={endpoint === 'meta'} onChange={(isOn) => change('meta', isOn)}>
         Give clients only a meta server, which finds and calls the tools of all other servers
-      </label>
+      </Instant>
       <h2>Combined endpoint</h2>
-      <label className="choice">
-        <input
-          type="checkbox"
-          checked={endpoint === 'combined'}
-          onChange={({ target }) => void change('combined', target.checked)}
-        />
+      <Instant isOn={endpoint === 'combined'} onChange={(isOn) => change('combined', isOn)}>
         Give clients only one endpoint, which offers everything of all servers
-      </label>
-    </>
+      </Instant>
+    </SharedTurn>
   );
 }
 
 function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string) => void }): ReactNode {
   const [name, setName] = useState(group.name);
-  const [description, setDescription] = useFollowed(group.description ?? '');
+  const { description: stored = '' } = group;
+  const { text: description, set: setDescription, isOvertaken } = useFollowed(stored);
   const isDefault = group.name === 'default';
   const save = (): Promise<boolean> =>
     attempt('Cannot change the group', async () => {
       await client.editGroup({
         params: { name: group.name },
-        body: { ...(isDefault ? {} : { name }), description },
+        body: {
+          ...(name === group.name ? {} : { name }),
+          ...(description === stored ? {} : { description }),
+        },
       });
       refresh(groups.key);
       refresh(workloads.key);
@@ -243,7 +239,10 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
         />
       )}
       <TextField label="Description" maxLength={500} value={description} onChange={setDescription} />
-      <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
+      {isOvertaken && (
+        <Overtaken name="the description" stored={stored} onUse={() => setDescription(stored)} />
+      )}
+      <Action type="submit" disabled={name === group.name && description === stored}>
         Save
       </Action>
     </Form>

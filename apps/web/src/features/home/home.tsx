@@ -19,6 +19,7 @@ import { useMedia } from '../../ui/media.ts';
 import { Page } from '../../ui/page.tsx';
 import { useQuery, useSortQuery } from '../../ui/query.ts';
 import { Empty, NotLoaded, Shown } from '../../ui/states.tsx';
+import { focusRow } from '../../ui/table/kept-focus.ts';
 import { Table } from '../../ui/table/table.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { homeColumns, isMatch, summary } from './columns.tsx';
@@ -138,13 +139,20 @@ function SelectionActions({ names, onClear }: { names: readonly string[]; onClea
       <Action
         className="dangerous"
         onClick={() => {
+          focusRow();
           removeWorkloads(names);
           onClear();
         }}
       >
         Remove
       </Action>
-      <button type="button" onClick={onClear}>
+      <button
+        type="button"
+        onClick={() => {
+          focusRow();
+          onClear();
+        }}
+      >
         Clear selection
       </button>
     </div>

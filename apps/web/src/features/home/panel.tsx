@@ -63,7 +63,7 @@ export function Panel({
       </nav>
       {url !== '' && (
         <p className="panel-url">
-          <code>{url}</code> <CopyButton text={url} label="Copy URL" />
+          <code>{url}</code> <CopyButton text={url} label="Copy URL" what={`of ${name}`} />
         </p>
       )}
       <h3>Last hour</h3>

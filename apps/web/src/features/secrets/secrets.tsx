@@ -1,9 +1,9 @@
-import { useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { SecretsProvider } from '@toolhive/contract/secrets';
 import { client } from '../../api/client.ts';
 import { secretUses, secrets } from '../../api/resources.ts';
-import { refresh, useResource } from '../../api/store.ts';
+import { refresh, useEvents, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -167,20 +167,41 @@ function SecretForm({
 }): ReactNode {
   const [key, setKey] = useState(name);
   const [value, setValue] = useState('');
+  const [change, setChange] = useState<'secret.changed' | 'secret.removed' | undefined>();
+  const isSaving = useRef(false);
+  useEvents(
+    useCallback(
+      (event) => {
+        const isAboutThis = event.type === 'secret.changed' || event.type === 'secret.removed';
+        if (isAboutThis && event.name === name && !isSaving.current) setChange(event.type);
+      },
+      [name],
+    ),
+  );
+  const isMissing = isNew || change === 'secret.removed';
   const save = async (): Promise<void> => {
+    isSaving.current = true;
     const isDone = await attempt('Cannot save the secret', async () => {
-      await (isNew
+      await (isMissing
         ? client.createSecret({ body: { key, value } })
         : client.updateSecret({ params: { key }, body: { value } }));
       refresh(secrets.key);
     });
+    isSaving.current = false;
     if (!isDone) return;
-    toast(isNew ? `Saved ${key}` : `Replaced ${key}. Restart the servers that use it.`);
+    toast(isMissing ? `Saved ${key}` : `Replaced ${key}. Restart the servers that use it.`);
     onClose();
   };
   return (
     <Dialog title={isNew ? 'Add a secret' : `Replace ${name}`} onClose={onClose}>
       <Form onSubmit={save}>
+        {!isNew && change !== undefined && (
+          <div className="notice warning" role="alert">
+            {change === 'secret.changed'
+              ? 'This secret was replaced elsewhere while this dialog was open. If you save, your value replaces that one.'
+              : 'This secret was removed elsewhere while this dialog was open. If you save, it is stored again.'}
+          </div>
+        )}
         {isNew && (
           <TextField
             label="Name"

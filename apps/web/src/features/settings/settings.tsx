@@ -10,8 +10,9 @@ import { Action } from '../../ui/action.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { useFollowed } from '../../ui/followed.ts';
 import { dateTime } from '../../ui/format.ts';
+import { Instant } from '../../ui/instant.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Shown } from '../../ui/states.tsx';
+import { Overtaken, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { chooseTheme, storedTheme, themes } from '../../ui/theme.ts';
 import type { Theme } from '../../ui/theme.ts';
@@ -84,21 +85,17 @@ function NotificationSwitch(): ReactNode {
   return (
     <fieldset>
       <legend>Notifications</legend>
-      <label className="choice">
-        <input
-          type="checkbox"
-          role="switch"
-          aria-describedby={id}
-          checked={state === 'on'}
-          disabled={state === 'unsupported' || state === 'refused'}
-          onChange={({ target }) =>
-            void attempt('Cannot change notifications', async () =>
-              setState(await switchNotifications(target.checked)),
-            )
-          }
-        />
+      <Instant
+        isSwitch
+        aria-describedby={id}
+        isOn={state === 'on'}
+        isDisabled={state === 'unsupported' || state === 'refused'}
+        onChange={(isOn) =>
+          attempt('Cannot change notifications', async () => setState(await switchNotifications(isOn)))
+        }
+      >
         Notify about failures, changed tools, and found updates
-      </label>
+      </Instant>
       <p id={id} className="quiet">
         {notificationTexts[state]}
       </p>
@@ -123,7 +120,7 @@ const labels: Record<Theme, string> = { system: 'Same as the system', light: 'Li
 function SettingRow({ setting }: { setting: Setting }): ReactNode {
   const { name, title, choices, summary, value, problem } = setting;
   const stored = value === null ? '' : Array.isArray(value) ? value.join(',') : String(value);
-  const [text, setText] = useFollowed(stored);
+  const { text, set: setText, isOvertaken } = useFollowed(stored);
   const save = (next: string | null): Promise<boolean> =>
     attempt(`Cannot change ${title}`, async () => {
       await (next === null
@@ -137,6 +134,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactNode {
         <div>
           <label htmlFor={`setting-${name}`}>{title}</label> <code className="quiet">{name}</code>
           <p className="quiet">{sentence(summary)}</p>
+          {isOvertaken && <Overtaken stored={stored} onUse={() => setText(stored)} name={title} />}
           {problem !== undefined && (
             <p className="problem">
               <ForeignText>{problem}</ForeignText>

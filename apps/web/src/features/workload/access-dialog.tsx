@@ -5,6 +5,7 @@ import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { client } from '../../api/client.ts';
 import { networkDecisions, permissions, workload } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
+import type { Loaded } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -47,13 +48,21 @@ export default function AccessDialog({ name, ask, onClose }: Props): ReactNode {
   const details = useResource(workload(name));
   const granted = useResource(permissions(name));
   const decisions = useResource(networkDecisions(name));
+  const isGone = details.error?.kind === 'not-found' && details.data !== undefined;
+  const kept = <Data,>(loaded: Loaded<Data>): Loaded<Data> =>
+    isGone && loaded.data !== undefined ? { ...loaded, error: undefined } : loaded;
   return (
     <Dialog title={titles[ask.kind]} className="wide" onClose={onClose}>
-      <Shown loaded={details} name={workload(name).key} what="the server">
+      {isGone && (
+        <div className="notice warning" role="alert">
+          This server was removed elsewhere, so nothing can be saved.
+        </div>
+      )}
+      <Shown loaded={kept(details)} name={workload(name).key} what="the server">
         {(found) => (
-          <Shown loaded={granted} name={permissions(name).key} what="the permissions">
+          <Shown loaded={kept(granted)} name={permissions(name).key} what="the permissions">
             {(access) => (
-              <Shown loaded={decisions} name={networkDecisions(name).key} what="the connections">
+              <Shown loaded={kept(decisions)} name={networkDecisions(name).key} what="the connections">
                 {(list) =>
                   ask.kind === 'learn' || ask.kind === 'tighten' ? (
                     <NetworkStep

@@ -1,4 +1,4 @@
-import { Suspense, lazy, useState } from 'react';
+import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedTool } from '@toolhive/contract/capabilities';
 import type { NetworkDecision, Permissions } from '@toolhive/contract/network';
@@ -21,8 +21,9 @@ import { PendingChanges } from './pending-changes.tsx';
 import { LastToolNote } from './last-tool-note.tsx';
 import { RestartNote } from './restart-note.tsx';
 import { changeTools, hidesAll, withShown } from './tool-changes.ts';
+import { lazily } from '../../ui/unloaded.tsx';
 
-const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
+const RenameDialog = lazily(() => import('./rename-dialog.tsx'));
 
 /** The doors of a server to files, the network, and secrets, and the tools that clients get. */
 export function Access(): ReactNode {

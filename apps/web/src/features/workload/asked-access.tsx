@@ -1,5 +1,6 @@
-import { Suspense, lazy } from 'react';
+import { Suspense } from 'react';
 import type { ReactNode } from 'react';
+import { lazily } from '../../ui/unloaded.tsx';
 
 /** A change of a server's access that the user has begun. */
 export type Ask =
@@ -13,7 +14,7 @@ export type Ask =
   | { kind: 'tighten' }
   | { kind: 'learn' };
 
-const AccessDialog = lazy(() => import('./access-dialog.tsx'));
+const AccessDialog = lazily(() => import('./access-dialog.tsx'));
 
 /** The dialog for every change of access, which is loaded when it is first needed. */
 export function AskedAccess(props: { name: string; ask: Ask; onClose: () => void }): ReactNode {

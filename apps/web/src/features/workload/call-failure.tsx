@@ -7,7 +7,7 @@ import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 
 /** Why a call has no result. */
-export default function CallFailure({ failure, ms }: { failure: unknown; ms: number }): ReactNode {
+export function CallFailure({ failure, ms }: { failure: unknown; ms: number }): ReactNode {
   if (failure instanceof DOMException && failure.name === 'AbortError') {
     return <p className="quiet">Canceled after {duration(ms)}.</p>;
   }

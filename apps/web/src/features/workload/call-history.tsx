@@ -6,7 +6,7 @@ import { ForeignText } from '../../ui/text.tsx';
 import type { RecordedCall } from './history.ts';
 
 /** The calls of an item in this tab, to repeat or to change them. */
-export default function CallHistory({
+export function CallHistory({
   calls,
   isBusy,
   onReplay,

@@ -111,7 +111,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         <h2>Details</h2>
         <Details details={details} />
         <div className="buttons">
-          <CopyButton text={asCurl(draft)} label="Copy as curl" />
+          <CopyButton text={asCurl(draft)} label="Copy as curl" what={`to run ${details.name}`} />
         </div>
       </aside>
     </div>

@@ -21,7 +21,8 @@ export function Details({ details }: { details: WorkloadDetails }): ReactNode {
             <span className="quiet">none while it does not run</span>
           ) : (
             <>
-              <code>{details.proxy_url}</code> <CopyButton text={details.proxy_url} />
+              <code>{details.proxy_url}</code>{' '}
+              <CopyButton text={details.proxy_url} label="Copy URL" what={`of ${details.name}`} />
             </>
           )}
         </Pair>

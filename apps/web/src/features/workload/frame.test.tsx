@@ -53,6 +53,19 @@ test('a server that is removed elsewhere leaves the form with what was typed', a
   expect(screen.getByRole('button', { name: 'Restart' }).query()).toBe(null);
 });
 
+test('the state of a server is announced when it changes', async () => {
+  let list = [odd];
+  answerAs({ listWorkloads: () => ({ workloads: list }) });
+  refresh('workloads'); // an earlier test has loaded others
+  const screen = await open('/w/odd');
+  await expect.element(screen.getByRole('status')).toHaveTextContent('Running');
+
+  list = [{ ...odd, status: 'stopped' }];
+  refresh('workloads');
+
+  await expect.element(screen.getByRole('status')).toHaveTextContent('Stopped');
+});
+
 test.each(['/w/gone', '/w/%E0%A4%A', '/w/%zz'])(
   'a link to %s says that there is no such server',
   async (path) => {

@@ -66,7 +66,9 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
       action={
         workload !== undefined && (
           <>
-            <Status status={workload.status} />
+            <span role="status">
+              <Status status={workload.status} />
+            </span>
             <SignIn workload={workload} />
             <Action onClick={() => (active ? stopWorkloads([name]) : startWorkloads([name]))}>
               {active ? 'Stop' : 'Start'}

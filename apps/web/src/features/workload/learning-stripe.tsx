@@ -1,12 +1,13 @@
-import { Suspense, lazy, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { LearningMode } from '@toolhive/contract/network';
 import { permissions } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { ago, remaining } from '../../ui/format.ts';
+import { lazily } from '../../ui/unloaded.tsx';
 
-const LearningDialog = lazy(() => import('./learning-dialog.tsx'));
+const LearningDialog = lazily(() => import('./learning-dialog.tsx'));
 
 /** A reminder on every screen of a server that it reaches more than its profile allows, or has a record of that. */
 export function LearningStripe({ name }: { name: string }): ReactNode {

@@ -70,10 +70,12 @@ test('a search finds lines that the page has not read', async () => {
   const screen = await render(<LogView name="echo" />);
   const status = screen.getByRole('status');
   await expect.element(status).toHaveTextContent('2 lines');
+  await expect.element(status).toHaveAttribute('aria-live', 'off'); // every new line changes it
 
   await screen.getByLabelText('Search in the log').fill('disk');
   await expect.element(screen.getByText('disk is nearly full')).toBeVisible();
   await expect.element(status).toHaveTextContent('2 lines');
+  await expect.element(status).toHaveAttribute('aria-live', 'polite');
   expect(sent.find(({ query }) => query['search'] === 'disk')?.query).toMatchObject({ before: '90' });
 
   await screen.getByLabelText('Search in the log').fill('');

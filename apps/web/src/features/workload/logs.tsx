@@ -109,7 +109,8 @@ export function LogView({ name }: { name: string }): ReactNode {
         </button>
       </div>
       {failure !== undefined && <NotLoaded failure={failure} title="Cannot read the log" />}
-      <p className="quiet" role="status">
+      {/* Only the result of a choice is announced. A busy server would be all that a screen reader says. */}
+      <p className="quiet" role="status" aria-live={query === '' && hidden === '' ? 'off' : 'polite'}>
         {count(lines.shown.length, 'line')}
         {lines.shown.length < lines.total && ` of ${lines.total.toLocaleString('en')}`}
         {lines.total >= maxLines && `; older lines are dropped`}

@@ -36,7 +36,8 @@ export function Now(): ReactNode {
                   <span className="quiet">Clients cannot connect while the server does not run.</span>
                 ) : (
                   <>
-                    <code>{details.proxy_url}</code> <CopyButton text={details.proxy_url} label="Copy URL" />
+                    <code>{details.proxy_url}</code>{' '}
+                    <CopyButton text={details.proxy_url} label="Copy URL" what={`of ${details.name}`} />
                   </>
                 )}
               </p>

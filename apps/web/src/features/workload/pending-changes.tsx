@@ -1,9 +1,10 @@
-import { Suspense, lazy, useEffect } from 'react';
+import { Suspense, useEffect } from 'react';
 import type { ReactNode } from 'react';
 import { capabilities, toolPins } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
+import { lazily } from '../../ui/unloaded.tsx';
 
-const ReviewedItems = lazy(() => import('./reviewed-items.tsx'));
+const ReviewedItems = lazily(() => import('./reviewed-items.tsx'));
 
 /** Items that need a review before the server is used. Most servers have none. */
 export function PendingChanges({ name }: { name: string }): ReactNode {

@@ -5,6 +5,7 @@ import { toolPins } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { Diff } from '../../ui/diff.tsx';
+import { FirstFew } from '../../ui/first-few.tsx';
 import { ForeignText, plainForeign } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.ts';
 
@@ -40,32 +41,34 @@ export default function ReviewedItems({ name }: { name: string }): ReactNode {
             ? 'Clients see the approved versions until you approve the changes.'
             : 'Clients see the changes already, because the tool pinning mode is warn.'}
         </p>
-        {pending.map((item) => (
-          <details key={`${item.kind} ${item.name}`} open={pending.length <= 3}>
-            <summary>
-              {item.kind} <ForeignText>{item.name}</ForeignText>: {item.state}
-              {item.findings.length > 0 && ` (${item.findings.length} suspicious)`}
-            </summary>
-            <PinFindings item={item} />
-            {item.diff !== undefined && <Diff text={item.diff} />}
-            {item.pending_hash !== undefined && (
-              <div className="buttons">
-                <Action
-                  aria-label={`Approve ${item.kind} ${plainForeign(item.name)}`}
-                  onClick={() => decide([item], 'approve')}
-                >
-                  Approve
-                </Action>
-                <Action
-                  aria-label={`Dismiss ${item.kind} ${plainForeign(item.name)}`}
-                  onClick={() => decide([item], 'dismiss')}
-                >
-                  Dismiss
-                </Action>
-              </div>
-            )}
-          </details>
-        ))}
+        <FirstFew items={pending} what="changes">
+          {(item) => (
+            <details key={`${item.kind} ${item.name}`} open={pending.length <= 3}>
+              <summary>
+                {item.kind} <ForeignText>{item.name}</ForeignText>: {item.state}
+                {item.findings.length > 0 && ` (${item.findings.length} suspicious)`}
+              </summary>
+              <PinFindings item={item} />
+              {item.diff !== undefined && <Diff text={item.diff} />}
+              {item.pending_hash !== undefined && (
+                <div className="buttons">
+                  <Action
+                    aria-label={`Approve ${item.kind} ${plainForeign(item.name)}`}
+                    onClick={() => decide([item], 'approve')}
+                  >
+                    Approve
+                  </Action>
+                  <Action
+                    aria-label={`Dismiss ${item.kind} ${plainForeign(item.name)}`}
+                    onClick={() => decide([item], 'dismiss')}
+                  >
+                    Dismiss
+                  </Action>
+                </div>
+              )}
+            </details>
+          )}
+        </FirstFew>
         {waiting.length > 1 && (
           <Action onClick={() => decide(waiting, 'approve')}>Approve all {waiting.length} changes</Action>
         )}
@@ -81,14 +84,16 @@ function Suspicious({ items }: { items: readonly PinnedItem[] }): ReactNode {
     <section className="notice warning" aria-labelledby="suspicious-texts">
       <h2 id="suspicious-texts">Suspicious texts of the server</h2>
       <p>Read them before you use the server. Clients send these texts to the model.</p>
-      {items.map((item) => (
-        <details key={`${item.kind} ${item.name}`}>
-          <summary>
-            {item.kind} <ForeignText>{item.name}</ForeignText>: {item.findings.length} suspicious
-          </summary>
-          <PinFindings item={item} />
-        </details>
-      ))}
+      <FirstFew items={items} what="texts">
+        {(item) => (
+          <details key={`${item.kind} ${item.name}`}>
+            <summary>
+              {item.kind} <ForeignText>{item.name}</ForeignText>: {item.findings.length} suspicious
+            </summary>
+            <PinFindings item={item} />
+          </details>
+        )}
+      </FirstFew>
     </section>
   );
 }

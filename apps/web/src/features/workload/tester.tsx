@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedPrompt, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
 import { asObject, asText, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
@@ -17,6 +17,9 @@ import { missing } from '../../ui/missing.ts';
 import { history, recordCall, subscribeToHistory } from './history.ts';
 import { useQuestions } from './questions.ts';
 import { TextField } from '../../ui/fields.tsx';
+import { lazily } from '../../ui/unloaded.tsx';
+import { CallFailure } from './call-failure.tsx';
+import { CallHistory } from './call-history.tsx';
 
 export type Item =
   | { kind: 'tool'; key: string; label: string; tool: ListedTool }
@@ -42,12 +45,10 @@ interface Running {
 type Outcome =
   { result: Values; ms: number; args: unknown; started: number } | { failure: unknown; ms: number };
 
-// This code is loaded when a server has answered: with a result, an error, an app, or a question.
-const Result = lazy(() => import('./result.tsx'));
-const CallFailure = lazy(() => import('./call-failure.tsx'));
-const CallHistory = lazy(() => import('./call-history.tsx'));
-const AppView = lazy(() => import('../app/app-view.tsx'));
-const InputDialog = lazy(() => import('./input-dialog.tsx'));
+// This code is loaded when a server has answered: with a result, an app, or a question. Without the daemon, it cannot be.
+const Result = lazily(() => import('./result.tsx'));
+const AppView = lazily(() => import('../app/app-view.tsx'));
+const InputDialog = lazily(() => import('./input-dialog.tsx'));
 
 /** Calls a tool, gets a prompt, or reads a resource with arguments from a form. */
 export function Tester({
@@ -216,9 +217,9 @@ export function Tester({
           {problemCount > 0 && (
             <span className="quiet">You can send arguments that do not match the schema.</span>
           )}
-          <CopyButton label="Copy as thv" text={asThv(workload, item, value)} />
+          <CopyButton label="Copy as thv" what={`to use ${item.label}`} text={asThv(workload, item, value)} />
           {url !== undefined && url !== '' && (
-            <CopyButton label="Copy as curl" text={asCurl(url, item, value)} />
+            <CopyButton label="Copy as curl" what={`to use ${item.label}`} text={asCurl(url, item, value)} />
           )}
         </div>
       </form>
@@ -248,9 +249,7 @@ export function Tester({
           </Suspense>
         )}
         {outcome !== undefined && 'failure' in outcome && (
-          <Suspense>
-            <CallFailure failure={outcome.failure} ms={outcome.ms} />
-          </Suspense>
+          <CallFailure failure={outcome.failure} ms={outcome.ms} />
         )}
       </div>
       {outcome !== undefined &&
@@ -265,17 +264,15 @@ export function Tester({
           />
         )}
       {calls.length > 0 && (
-        <Suspense>
-          <CallHistory
-            calls={calls}
-            isBusy={running !== undefined}
-            onReplay={(args) => {
-              setValue(args);
-              void call(args);
-            }}
-            onLoad={setValue}
-          />
-        </Suspense>
+        <CallHistory
+          calls={calls}
+          isBusy={running !== undefined}
+          onReplay={(args) => {
+            setValue(args);
+            void call(args);
+          }}
+          onLoad={setValue}
+        />
       )}
       {asked !== undefined && (
         <Suspense>

@@ -1,4 +1,4 @@
-import { Suspense, lazy, useMemo, useState } from 'react';
+import { Suspense, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Capabilities, ListedSkill, ListedTool } from '@toolhive/contract/capabilities';
 import { capabilities, workloads } from '../../api/resources.ts';
@@ -18,6 +18,7 @@ import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { PendingChanges } from './pending-changes.tsx';
 import { Tester } from './tester.tsx';
 import type { Item } from './tester.tsx';
+import { lazily } from '../../ui/unloaded.tsx';
 
 /** The tools, prompts, and resources of a server, and a form to call each. */
 export function Tools(): ReactNode {
@@ -260,8 +261,8 @@ function SkillFacts({ skill: { files, pin } }: { skill: ListedSkill }): ReactNod
   );
 }
 
-const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
-const OfferDialog = lazy(() => import('./offer-dialog.tsx'));
+const RenameDialog = lazily(() => import('./rename-dialog.tsx'));
+const OfferDialog = lazily(() => import('./offer-dialog.tsx'));
 
 /** Renames a tool, or hides it from clients. */
 function ToolActions({

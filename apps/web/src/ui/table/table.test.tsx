@@ -201,3 +201,58 @@ test('a long text gives way in its middle, and the pointer finds all of it', asy
   expect(end?.scrollWidth).toBe(end?.clientWidth);
   expect(start?.scrollWidth).toBeGreaterThan(start?.clientWidth ?? 0);
 });
+
+/** A list whose rows can be removed. */
+function Removable({ first }: { first: readonly Server[] }): ReactNode {
+  const [rows, setRows] = useState(first);
+  const actions: Column<Server> = {
+    id: 'actions',
+    head: 'Actions',
+    kind: 'actions',
+    width: 6,
+    cell: ({ name }) => (
+      <button type="button" onClick={() => setRows(rows.filter((each) => each.name !== name))}>
+        {`Remove ${name}`}
+      </button>
+    ),
+  };
+  return (
+    <main>
+      <h1 tabIndex={-1}>Servers</h1>
+      {rows.length > 0 && (
+        <Table
+          label="Servers"
+          columns={[...columns.slice(0, 1), actions]}
+          rows={rows}
+          keyOf={({ name }) => name}
+          firstSort={{ id: 'name', isDescending: false }}
+        />
+      )}
+    </main>
+  );
+}
+
+test('the focus goes from a removed row to the next one, then to the last one, and then to the heading', async () => {
+  await page.viewport(1280, 720);
+  await render(<Removable first={servers(3)} />);
+  const remove = (name: string): Promise<void> =>
+    page.getByRole('button', { name: `Remove ${name}` }).click();
+
+  await remove('server-1');
+  await expect.poll(focusedRow).toBe('server-2');
+  await remove('server-2');
+  await expect.poll(focusedRow).toBe('server-0');
+  await remove('server-0');
+  await expect.element(page.getByRole('heading', { name: 'Servers' })).toHaveFocus();
+});
+
+test('a removed row does not take the focus from elsewhere', async () => {
+  await page.viewport(1280, 720);
+  const screen = await render(<Servers rows={servers(3)} />);
+  await userEvent.click(page.getByRole('button', { name: 'Stop server-1' }));
+  await userEvent.click(page.getByRole('button', { name: 'Calls' }));
+
+  await screen.rerender(<Servers rows={servers(1)} />);
+
+  await expect.element(page.getByRole('button', { name: 'Calls' })).toHaveFocus();
+});

@@ -5,6 +5,7 @@ import { Icon } from '../drawing/icon.tsx';
 import { useMedia } from '../media.ts';
 import { cardLines, fitting, isWide, sorted } from './columns.ts';
 import type { Column, Sort } from './columns.ts';
+import { useKeptFocus } from './kept-focus.ts';
 import { RowDetails } from './row-details.tsx';
 import { useVisibleRows } from './window.ts';
 
@@ -78,6 +79,7 @@ export function Table<Row>(props: Props<Row>): ReactNode {
     element?.scrollIntoView({ block: 'nearest' });
     element?.focus({ preventScroll: true });
   };
+  const focus = useKeptFocus(inOrder.map(keyOf), go);
   const toggle = (key: string): void => {
     if (selection === undefined) return;
     const next = new Set(selection.chosen);
@@ -154,7 +156,7 @@ export function Table<Row>(props: Props<Row>): ReactNode {
             ))}
           </tr>
         </thead>
-        <tbody ref={body} role="rowgroup" onPointerOver={showFullText}>
+        <tbody ref={body} role="rowgroup" onPointerOver={showFullText} onBlur={focus.onBlur}>
           {indexes.map((index) => {
             const row = inOrder[index];
             if (row === undefined) return null;
@@ -169,7 +171,10 @@ export function Table<Row>(props: Props<Row>): ReactNode {
                 data-active={index === activeIndex}
                 tabIndex={index === activeIndex ? 0 : -1}
                 style={{ top: index * height }}
-                onFocus={() => setActive(key)}
+                onFocus={() => {
+                  setActive(key);
+                  focus.onFocus({ key, index });
+                }}
                 onKeyDown={(event) => onKeyDown(event, row)}
                 onClick={(event) => {
                   if (isOwnClick(event)) open(row);

@@ -1,11 +1,16 @@
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { invalid } from '@toolhive/contract/failure';
+import { pageAddress } from '@toolhive/contract/page-address';
 import { resolve } from 'node:path';
 
 /** What a person wants to run: the URL of a remote server, or anything that the daemon can look up. */
 export function sourceOf(word: string): { url: string } | { image: string } {
-  if (/^https?:\/\//i.test(word)) return { url: word };
+  if (/^https?:\/\//i.test(word)) {
+    const page = pageAddress(word);
+    if (page !== undefined) throw invalid(page.problem, { hint: page.hint });
+    return { url: word };
+  }
   const local = localPackage(word);
   return { image: local === undefined ? word : `${local.scheme}://${local.path}` };
 }

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { previewImport } from './import.ts';
+
+test.each([
+  ['npx://@acme/server@1.2.0', { image: 'npx://@acme/server@1.2.0' }],
+  ['uvx://mcp-server-time', { image: 'uvx://mcp-server-time' }],
+  ['go://github.com/acme/server@latest', { image: 'go://github.com/acme/server@latest' }],
+  ['@modelcontextprotocol/server-memory', { image: 'npx://@modelcontextprotocol/server-memory' }],
+  ['ghcr.io/github/github-mcp-server:latest', { image: 'ghcr.io/github/github-mcp-server:latest' }],
+  ['thv run npx://server-everything', { image: 'npx://server-everything' }],
+])('a source is imported as thv run would run it: %s', async (text, request) => {
+  const { servers } = await previewImport(text);
+
+  expect(servers).toMatchObject([{ request }]);
+});
+
+test.each([
+  'lorem ipsum dolor sit amet',
+  'Please install the time server for me',
+  'שלום עולם',
+  '<div><script>alert(1)</script></div>',
+  'curl -fsSL https://example.com/install.sh | sh',
+  '   \n  ',
+])('a text that is no configuration is not blamed for its syntax: %s', async (text) => {
+  await expect(previewImport(text)).rejects.toMatchObject({
+    message: 'the text is neither the configuration nor the command of an MCP server',
+    hint: 'paste a block with mcpServers, a command such as npx -y PACKAGE, or the URL of a remote server',
+  });
+});
+
+test('the place of a mistake in a configuration is named', async () => {
+  await expect(previewImport('{"mcpServers": {"time": {"command": "uvx", "args": [')).rejects.toThrow(
+    /^the text is not JSON: syntax error in line 1, column \d+$/,
+  );
+});
