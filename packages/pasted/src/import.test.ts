@@ -33,3 +33,9 @@ test('the place of a mistake in a configuration is named', async () => {
     /^the text is not JSON: syntax error in line 1, column \d+$/,
   );
 });
+
+test.each(['\n', ' ', '\t', '[ ', 'a.', '--'])('reads a long text of %j at once', async (part) => {
+  const text = `a${part.repeat(490_000 / part.length)}b`;
+
+  await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
+});

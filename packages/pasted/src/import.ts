@@ -54,7 +54,7 @@ function sourceIn(document: string): ClientDocument | undefined {
 
 /** Whether a text is meant as a configuration, so that the place of its mistake matters. */
 const isConfiguration = (text: string): boolean =>
-  /^\s*[{["'`]|[{[]\s*["']|^\s*[\w."-]+\s*[:=](?:\s|$)/m.test(text);
+  /^[ \t]*[{["'`]|[{[]\s*["']|^[ \t]*[\w."-]+[ \t]*[:=](?:\s|$)/m.test(text);
 
 function configurationIn(document: string): ClientDocument {
   if (isConfiguration(document)) return readClientDocument(document, 'the text');
