@@ -1,6 +1,6 @@
 type Members = Record<string, unknown>;
 
-/** What authors write instead of the names of Node.js for the platforms. */
+/** Names of platforms that authors write instead of those of Node.js. */
 const platforms: Readonly<Record<string, string>> = {
   mac: 'darwin',
   macos: 'darwin',

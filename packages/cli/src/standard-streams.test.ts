@@ -28,7 +28,7 @@ async function runInShell(command: string, script: string, readWhen?: RegExp) {
 const run = '"$NODE" --input-type=module-typescript -e "$PROGRAM"';
 
 describe.skipIf(process.platform === 'win32')('a standard stream', () => {
-  test('keeps the order of what is written before and after it becomes a stream', async () => {
+  test('keeps the order of texts from before and after it becomes a stream', async () => {
     const script = `standardOutput.write('a'); standardOutput.stream.write('b'); standardOutput.write('c\\n');
       standardError.write(String([standardOutput.isTerminal, standardOutput.columns]));`;
 

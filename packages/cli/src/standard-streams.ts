@@ -12,7 +12,7 @@ class StandardStream {
     this.#descriptor = descriptor;
   }
 
-  /** Writes text before what is written later, in whichever way. Throws if there is no space, for example. */
+  /** Writes text, before any later text. Throws if the disk is full, for example. */
   write(text: string): void {
     const rest = this.#stream === undefined ? writtenDirectly(this.#descriptor, text) : text;
     if (rest.length > 0) this.stream.write(rest);

@@ -162,7 +162,7 @@ function isFrom(base: string | undefined, registries: readonly string[] = []): b
   return base === undefined || registries.includes(URL.parse(base)?.origin ?? '');
 }
 
-/** What `streamable-http` was called before, and how other programs write it. */
+/** The earlier names of `streamable-http`, and those of other programs. */
 const streamable: ReadonlySet<string> = new Set(['http', 'streamable', 'streamablehttp']);
 
 function transportOf(type: string): string {

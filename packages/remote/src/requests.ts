@@ -209,7 +209,7 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
   return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
 }
 
-/** What the user can do about an error, behind its name. */
+/** The fixes that the user can try, by the name of the error. */
 const fixes: Readonly<Record<string, string | undefined>> = {
   invalid_scope:
     '; to request other scopes, set oauth_config.scopes (--remote-auth-scopes) to those that the server accepts',

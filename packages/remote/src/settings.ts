@@ -15,7 +15,7 @@ export interface AuthSettings {
   /** The name of the secret that holds the secret of the client. */
   clientSecret?: string;
   scopes?: readonly string[];
-  /** What tokens are for, instead of what the server says. Empty to leave that to the authorization server. */
+  /** The resource that tokens are for, in place of the server's own statement. Empty to request none. */
   resource?: string;
   /** More for the page where the user agrees. */
   parameters: Readonly<Record<string, string>>;

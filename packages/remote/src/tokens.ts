@@ -51,7 +51,7 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
   return nowMs >= expiresAtMs - early;
 }
 
-/** The parameter that says what a token is for. */
+/** The parameter that names the resource of a token. */
 export function named(resource: string): { resource?: string } {
   return resource === '' ? {} : { resource };
 }

@@ -180,7 +180,7 @@ export interface PrepareOptions {
    */
   inspect?:
     ((source: PackageSource, contents: PackageContents, call: InspectionCall) => Promise<void>) | undefined;
-  /** How the server will be connected. The runtime can begin to make what that takes. */
+  /** How the server will be connected, so that the runtime can prepare the connection. */
   network?: LaunchNetwork['kind'] | undefined;
   /** The pin of a local package's path at the time of the grant. If absent, the current content is granted. */
   granted?: SourcePin | undefined;

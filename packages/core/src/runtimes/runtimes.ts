@@ -86,7 +86,7 @@ export class Runtimes {
 
   /** Inspects the machine now, so that the first workload does not wait for that. */
   prepare(): void {
-    this.check().catch(() => {}); // whoever needs the result receives the error
+    this.check().catch(() => {}); // the next caller that needs the result receives the error
   }
 
   #isWanted(report: RuntimeReport): boolean {

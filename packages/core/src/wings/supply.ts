@@ -74,7 +74,7 @@ export async function openSupply(
   await runtimes.sweep((runtime, error) =>
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
-  runtimes.prepare(); // after the removal of what could be taken for leftovers
+  runtimes.prepare(); // afterwards, because its own files look like leftovers
   const bundles = new BundleStore(paths.bundles);
   await bundles.removeUnused(paths.runConfigs);
   return { registry, packages, bundles, runtimes, secrets, lookup };

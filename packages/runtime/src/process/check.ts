@@ -77,7 +77,7 @@ export async function inspectMachine(
     findNode(env),
     findCgroups(),
   ]);
-  details.catch(() => {}); // where no sandbox works, the reason for that is what the user needs
+  details.catch(() => {}); // where no sandbox works, the reason for that matters
   const [complaint, network, egress] = await Promise.all([
     tryOut(bwrap, architecture, signal),
     inspectNetwork(bwrap, architecture, env, signal),
