@@ -17,7 +17,6 @@ import { refusesClient, pageRefusesClient, saysClientIsUnknown } from './forgott
 import type { Client, Grant } from './kept.ts';
 import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
 import { explain } from './requests.ts';
-import { slashless } from './urls.ts';
 import { asStandard } from './token-answer.ts';
 import { named, tokensFrom } from './tokens.ts';
 
@@ -276,15 +275,7 @@ async function attempt<Result>(
   }
 }
 
-function validateResponse(
-  server: AuthorizationServer,
-  client: { client_id: string },
-  parameters: URLSearchParams,
-  state: string,
-) {
-  const { issuer } = server;
-  // The same server, which writes the slash at the end only in one place.
-  if (slashless(parameters.get('iss') ?? '') === slashless(issuer)) parameters.set('iss', issuer);
+function validateResponse(...[server, client, parameters, state]: Parameters<typeof validateAuthResponse>) {
   try {
     return validateAuthResponse(server, client, parameters, state);
   } catch (error) {
