@@ -28,7 +28,8 @@ describe('the system', () => {
       limits: [],
     };
     const capabilities = { runs: 'packages' };
-    const runtime = { name: 'process' as const, capabilities, check: async () => report } as never;
+    const calls = { check: async () => report, sweep: async () => {} };
+    const runtime = { name: 'process' as const, capabilities, ...calls } as never;
     await using api = await openTestApi({ runtimes: () => [runtime] });
 
     const answer = await api.get('/health');
