@@ -300,7 +300,7 @@ function checked(server: AuthorizationServer, requests: Requests): Authorization
   return server;
 }
 
-/** Entra ID writes a template where the issuer stands for all tenants: only the tokens contain the tenant. */
+/** Entra ID writes a template as the issuer for all tenants: only the tokens contain the tenant. */
 function isForAllTenants(issuer: string, url: URL): boolean {
   const [start, end, ...more] = issuer.split('{tenantid}');
   if (start === undefined || end === undefined || more.length > 0 || URL.parse(start)?.origin !== url.origin)

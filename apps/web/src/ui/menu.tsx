@@ -22,7 +22,7 @@ export function MenuButton({
 }: {
   label: string;
   items: readonly MenuItem[];
-  /** An item of it runs, so that the menu does not open. */
+  /** One of its items runs, so that the menu does not open. */
   isBusy?: boolean;
   className?: string;
   children: ReactNode;

@@ -334,7 +334,7 @@ export class Supervisor implements AsyncDisposable {
     const moved = this.#operations.run(async () => {
       if (signal.aborted) return;
       await this.#replace({ id: this.#id, runConfig: { ...this.#runConfig, port } }, this.#options.save);
-      this.#log.note('warn', { port }, 'another program uses the proxy port, so it was changed');
+      this.#log.note('warn', { port }, 'another program uses the proxy port, so the port was changed');
       this.#options.onChange();
     });
     await Promise.race([moved, untilAborted(signal)]);
