@@ -16,13 +16,14 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { keyringAsset } from '@toolhive/secrets/keyring-helper';
-import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { cacheAsset, entryPart, partAsset, wrapPart } from '../apps/cli/src/executable-parts.ts';
+import { assetOf, cacheAsset, cacheFolder, compiledFiles, entryPart } from '../apps/cli/src/parts.ts';
 import {
+  buildLoader,
   builtinsByNeed,
   bundle,
   bundling,
+  cacheParts,
   chunksOfOurs,
   filesOf,
   licensesOf,
@@ -115,44 +116,19 @@ async function bundleInParts(work: string): Promise<Parts> {
     .filter(({ path, external }) => external === true && !isBuiltin(path));
   if (outside.length > 0) throw new Error(`not in the bundle: ${outside.map(({ path }) => path).join(', ')}`);
   await toCommonJs(folder, chunksOfOurs(metafile));
-  const names = await Array.fromAsync(glob('**/*.js', { cwd: folder }));
-  await Promise.all(
-    names.map(async (name) => {
-      const code = await readFile(join(folder, name), 'utf8');
-      await writeFile(join(folder, name), inAscii(wrapPart(code)));
-    }),
-  );
-
+  await cacheParts(folder);
+  const names = await Array.fromAsync(glob(compiledFiles, { cwd: folder }));
   const loader = join(work, 'loader.cjs');
-  const built = await build({
-    ...bundling,
-    entryPoints: [join(root, 'apps/cli/src/executable-loader.ts')],
-    outfile: loader,
-    format: 'cjs',
-    minify: true,
-  });
-  const cacher = join(root, 'scripts/cache-parts.ts');
-  await run(process.execPath, [cacher, folder]);
+  const built = await buildLoader(join(root, 'apps/cli/src/executable-loader.ts'), loader);
   const assets = names.flatMap((name) => [
-    [partAsset(name), join(folder, name)],
-    [cacheAsset(name), `${join(folder, name)}.cache`],
+    [assetOf(name), join(folder, name)],
+    [cacheAsset(name), join(folder, cacheFolder, name)],
   ]);
   return {
     loader,
     assets: Object.fromEntries(assets) as Record<string, string>,
-    inputs: [...filesOf(metafile), ...filesOf(built.metafile)],
+    inputs: [...filesOf(metafile), ...filesOf(built)],
   };
-}
-
-/**
- * Returns the same program in ASCII. Otherwise, V8 stores two bytes for each character, and reads all of them again for
- * the code cache. esbuild keeps the characters of regular expressions, where an escape means the same.
- */
-function inAscii(program: string): string {
-  return program.replaceAll(
-    /[^\0-\x7F]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 async function prepareBlob(

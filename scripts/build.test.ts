@@ -1,8 +1,12 @@
 // @suite system
+import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
-import { expect, test } from 'vitest';
-import { buildCli, loadedByNeed } from './build.ts';
+import { makeHome } from '@toolhive/core/testing';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { buildCli, loadedByNeed, root } from './build.ts';
 
 test('builds nothing again when nothing has changed', async () => {
   const bundle = new URL('../apps/cli/dist/thv.js', import.meta.url);
@@ -14,6 +18,56 @@ test('builds nothing again when nothing has changed', async () => {
   const after = await stat(bundle);
   expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
 });
+
+/** At its end, a program prints which files it compiled, and whether V8 accepted the cache of each. */
+const report = `
+  import { createRequire } from 'node:module';
+  const require = createRequire('/');
+  const vm = require('node:vm');
+  const files = [];
+  vm.Script = class extends vm.Script {
+    constructor(text, options) {
+      super(text, options);
+      files.push([options.filename.split('/').at(-1), this.cachedDataRejected === false]);
+    }
+  };
+  process.on('exit', () => require('node:fs').writeSync(2, 'compiled ' + JSON.stringify(files)));`;
+
+describe('the code caches', () => {
+  beforeAll(() => buildCli());
+
+  test('have all that a short command compiles, which is one file', async () => {
+    expect(await compiledBy(['version'])).toEqual([['short-commands.js', true]]);
+  });
+
+  test('have all that the help of all commands compiles', async () => {
+    const files = await compiledBy(['--help']);
+
+    expect(files.length).toBeGreaterThan(1);
+    expect(files.filter(([, isCached]) => !isCached)).toEqual([]);
+  });
+
+  test('have what a daemon compiles when it starts', async () => {
+    const files = await compiledBy(['serve', '--port', '0'], 'Health');
+
+    expect(files.find(([name]) => name.startsWith('serve-'))?.[1]).toBe(true);
+    expect(files.filter(([, isCached]) => isCached).length).toBeGreaterThan(0.8 * files.length);
+  });
+});
+
+/** Runs a command to its end, or until it has printed a word, and returns the names of the compiled files. */
+async function compiledBy(words: readonly string[], last?: string): Promise<[string, boolean][]> {
+  await using home = await makeHome();
+  const preload = `data:text/javascript,${encodeURIComponent(report)}`;
+  const env = { PATH: process.env['PATH'], HOME: home.path, TOOLHIVE_UI_PORT: '0' };
+  const args = ['--import', preload, '--', join(root, 'apps/cli/bin/thv.js'), ...words];
+  const running = promisify(execFile)(process.execPath, args, { env });
+  running.child.stdout?.on('data', (chunk: Buffer) => {
+    if (last !== undefined && chunk.includes(last)) running.child.kill();
+  });
+  const { stderr } = await running;
+  return JSON.parse(stderr.slice(stderr.lastIndexOf('compiled ') + 9)) as [string, boolean][]; // from `report`
+}
 
 test('loads what a file requires when it is first used', () => {
   const code = [

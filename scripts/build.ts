@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { cp, glob, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import { gatewayFile } from '@toolhive/runtime/gateway-command';
@@ -8,8 +10,11 @@ import { build, transform } from 'esbuild';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
 import { parseSync, Visitor } from 'oxc-parser';
 import type { Directive, Statement, VariableDeclarator } from 'oxc-parser';
+import { entryPart } from '../apps/cli/src/parts.ts';
 import { buildUi, uiFolder } from './build-ui.ts';
 import { embeddedFiles, embeddedPrograms } from './embedded-programs.ts';
+
+const run = promisify(execFile);
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli/');
@@ -24,15 +29,24 @@ export async function buildCli(): Promise<void> {
   try {
     const plugins = bundling.plugins.filter((plugin) => plugin !== builtinsByNeed); // CommonJS takes them by need anyway
     const program = join(root, 'packages/runtime/src/egress/gateway-main.ts');
-    const entries = { thv: `${cli}src/main.ts`, [basename(gatewayFile, '.js')]: program };
+    const entries = {
+      [basename(entryPart, '.js')]: `${cli}src/main.ts`,
+      [basename(gatewayFile, '.js')]: program,
+    };
     const metafile = await bundle(entries, fresh, { banner: {}, plugins });
     await toCommonJs(fresh, chunksOfOurs(metafile));
+    await cacheParts(fresh);
+    const loader = await buildLoader(`${cli}src/package-loader.ts`, `${fresh}/thv.js`);
     await cp(uiFolder, `${fresh}/ui`, { recursive: true, filter: (path) => !basename(path).startsWith('.') });
-    const inputs = [...filesOf(metafile), ...embeddedFiles(), `${uiFolder}/.inputs`];
-    await writeFile(
-      `${fresh}/${inputsFile}`,
-      JSON.stringify(await timesOf([...inputs, import.meta.filename])),
-    );
+    const inputs = [
+      ...filesOf(metafile),
+      ...filesOf(loader),
+      ...embeddedFiles(),
+      `${uiFolder}/.inputs`,
+      cacher,
+      import.meta.filename,
+    ];
+    await writeFile(`${fresh}/${inputsFile}`, JSON.stringify(await timesOf(inputs)));
     await writeFile(`${fresh}/licenses.txt`, await licensesOf([...inputs, ...uiLibraries]));
     await rm(outdir, { recursive: true, force: true });
     await rename(fresh, outdir);
@@ -99,6 +113,27 @@ export async function bundle(
   return metafile;
 }
 
+const cacher = join(root, 'scripts/cache-parts.ts');
+
+/** Writes the pack of short commands and the code caches of a program in parts. */
+export async function cacheParts(folder: string): Promise<void> {
+  await run(process.execPath, [cacher, folder]);
+}
+
+/** Builds the script that loads the parts of a program. */
+export async function buildLoader(source: string, outfile: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...bundling,
+    plugins: bundling.plugins.filter((plugin) => plugin !== builtinsByNeed),
+    entryPoints: [source],
+    outfile,
+    format: 'cjs',
+    minify: true,
+    define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
+  });
+  return metafile;
+}
+
 /** The chunks without third-party code, which only define values when loaded. */
 export function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
   const ours = Object.entries(outputs).filter(([, { inputs }]) =>
@@ -122,10 +157,21 @@ export async function toCommonJs(folder: string, pure: ReadonlySet<string>): Pro
       define: { 'import.meta.url': 'urlOfFile' },
       ...(usesUrl ? { banner: `const urlOfFile = require('node:url').pathToFileURL(__filename).href;` } : {}),
     });
-    await writeFile(file, loadedByNeed(code, pure));
+    await writeFile(file, inAscii(loadedByNeed(code, pure)));
   };
   await Promise.all(files.map(convert));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+}
+
+/**
+ * Returns the same program in ASCII. Otherwise, V8 stores two bytes for each character, and reads all of them again for
+ * the code cache. esbuild keeps the characters of regular expressions, where an escape means the same.
+ */
+function inAscii(program: string): string {
+  return program.replaceAll(
+    /[^\0-\x7F]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /**

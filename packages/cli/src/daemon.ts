@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
@@ -14,6 +14,7 @@ import { requirePrivateDirectory } from '@toolhive/state/private-directory';
 import type { StatePaths } from '@toolhive/state/paths';
 import { daemonLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
+import { sendOver } from './socket-request.ts';
 
 /** How long a background daemon may take until it answers, with the end of the one before. */
 const startLimitMs = 50_000;
@@ -22,8 +23,9 @@ const pollMs = 10;
 /** A client of the daemon that owns this user's state. Starts a background daemon if none is running. */
 export async function connectToDaemon(connection: Connection): Promise<Client> {
   const paths = statePaths(process.env);
-  if (!(await isListening(paths))) await startDaemon(paths, connection);
-  const send = repeatingReads(sendTo(paths.socket), async () => {
+  const open = await openConnection(paths);
+  if (open === undefined) await startDaemon(paths, connection);
+  const send = repeatingReads(sendTo(paths.socket, open), async () => {
     await delay(pollMs, undefined, { signal: connection.signal });
     if (!(await isListening(paths))) await startDaemon(paths, connection);
   });
@@ -75,39 +77,20 @@ function traced(send: Send, note: (text: string) => void): Send {
 /** A client of the daemon. Undefined if none is running. */
 export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
-  return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
+  const open = await openConnection(paths);
+  return open === undefined ? undefined : createClient(sendTo(paths.socket, open));
 }
 
-/** Without this TLS option, Node.js compiles its patterns for IP addresses, which takes 5 ms. */
-const withoutServerName = { servername: '' };
-
-/** Sends requests over a Unix socket. `node:http`, because loading `fetch` costs more than a whole command may. */
-function sendTo(socketPath: string): Send {
-  return ({ method, path, headers, body, signal }) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Send>>>();
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const request = httpRequest(
-      {
-        socketPath,
-        method,
-        path,
-        headers: { host: 'localhost', ...headers, ...length },
-        agent: false,
-        ...withoutServerName,
-        ...(signal ? { signal } : {}),
-      },
-      (response) => {
-        response.setEncoding('utf8');
-        resolve({
-          status: response.statusCode ?? 500,
-          contentType: response.headers['content-type'],
-          body: piecesOf(response, signal),
-        });
-      },
-    );
-    request.on('error', (error) => reject(endOfTalk(error, signal)));
-    request.end(body);
-    return promise;
+/** Sends requests over a Unix socket. An error says who ended the request. */
+function sendTo(socketPath: string, open?: Socket): Send {
+  const send = sendOver(socketPath, open);
+  return async (request) => {
+    try {
+      const answer = await send(request);
+      return { ...answer, body: piecesOf(answer.body, request.signal) };
+    } catch (error) {
+      throw endOfTalk(error, request.signal);
+    }
   };
 }
 
@@ -128,16 +111,26 @@ function endOfTalk(cause: unknown, signal: AbortSignal | undefined): Error {
   return unavailable('the daemon ended during the request', { hint: 'try again', cause });
 }
 
-/** Throws if the socket could belong to another user. */
-async function isListening({ socket: path, sharedSocketDirectory: shared }: StatePaths): Promise<boolean> {
+/**
+ * Opens a connection to the daemon that owns a user's state. Undefined if none is running. Throws if the socket could
+ * belong to another user.
+ */
+async function openConnection({
+  socket: path,
+  sharedSocketDirectory: shared,
+}: StatePaths): Promise<Socket | undefined> {
   if (shared !== undefined) await requirePrivateDirectory(shared);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { promise, resolve } = Promise.withResolvers<Socket | undefined>();
   const socket = connect({ path });
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  const isThere = await promise;
-  socket.destroy();
-  return isThere;
+  socket.once('connect', () => resolve(socket));
+  socket.on('error', () => resolve(undefined));
+  return promise;
+}
+
+async function isListening(paths: StatePaths): Promise<boolean> {
+  const connection = await openConnection(paths);
+  connection?.destroy();
+  return connection !== undefined;
 }
 
 export { ownProgram };
