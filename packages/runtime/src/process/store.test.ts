@@ -81,6 +81,31 @@ describe('the package store', () => {
     expect(await prepare(store, { ...example, version: '^1' })).toMatchObject({ version: '1.10.0' });
   });
 
+  test.each([
+    ['without a version', undefined, '2.0.0'],
+    ['of a tag', 'latest', '2.0.0'],
+    ['of a range', '^1', '1.10.0'],
+    ['of an exact version', '1.2.0', '1.2.0'],
+  ])('records when a release was published: a package %s', async (_title, version, release) => {
+    const { store } = aStore();
+    const at = '2026-03-01T10:00:00.000Z';
+    registry.times.set(`${example.name}@${release}`, at);
+
+    const prepared = await prepare(store, { ...example, version });
+
+    expect((await store.contents(prepared))?.publishedAt).toBe(at);
+  });
+
+  test('asks once about the latest version, and once for its installation', async () => {
+    const { store } = aStore();
+    const before = registry.requests.length;
+
+    await prepare(store, example);
+
+    const asked = registry.requests.slice(before).filter((request) => !request.endsWith('.tgz'));
+    expect(asked).toEqual(['GET /@example%2fserver', 'GET /@example%2fserver']);
+  });
+
   test('asks nobody about an exact version that is there', async () => {
     const { store } = aStore();
     const pinned = await prepare(store, { ...example, version: '1.2.0' });

@@ -13,7 +13,7 @@ import {
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import { npmContents } from '../../contents/npm.ts';
-import type { PackageContents } from '../../runtime.ts';
+import type { PackageContents, Release } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { toolEnvironment } from '../../version-managers.ts';
 import { inside } from '../plan.ts';
@@ -43,6 +43,12 @@ export const npmInstaller: Installer = {
 
   async resolve(source, context) {
     const spec = specOf(source);
+    if (namesOneRelease(source)) {
+      const release = await releaseOf(source, context);
+      if (release === undefined) throw notFound(`package ${spec} not found`);
+      resolved.set(context, release);
+      return release.version;
+    }
     const result = await npm(['view', spec, 'version', '--json'], context);
     if (result.code !== 0) throw npmFailure(source, result);
     const version = newestOf(parseJson(result.stdout));
@@ -51,14 +57,9 @@ export const npmInstaller: Installer = {
   },
 
   async newest(source, context) {
-    const result = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
-    if (result.code !== 0) throw npmFailure(source, result);
-    const found = parseJson(result.stdout);
-    // Without times, npm prints the version alone.
-    const version = newestOf(field(found, 'version') ?? found);
-    if (version === undefined) throw notFound(`package ${source.name} not found`);
-    const publishedAt = timeIn(found, version);
-    return { version, ...(publishedAt === undefined ? {} : { publishedAt }) };
+    const release = await releaseOf(source, context);
+    if (release === undefined) throw notFound(`package ${source.name} not found`);
+    return release;
   },
 
   async preview(source, context) {
@@ -83,8 +84,28 @@ export const npmInstaller: Installer = {
   },
 };
 
+/** The releases that were resolved with a context, so that npm does not start again for their publication times. */
+const resolved = new WeakMap<InstallContext, Release>();
+
+/** Whether a source names a tag, such as `latest`. For a range, npm prints all publication times for each version in it. */
+const namesOneRelease = ({ version = 'latest' }: PackageSource): boolean => /^[a-z]{2}[a-z-]*$/.test(version);
+
+/** The release of a source that names a tag. */
+async function releaseOf(source: PackageSource, context: InstallContext): Promise<Release | undefined> {
+  const result = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
+  if (result.code !== 0) throw npmFailure(source, result);
+  const found = parseJson(result.stdout);
+  // Without times, npm prints the version alone.
+  const version = newestOf(field(found, 'version') ?? found);
+  if (version === undefined) return undefined;
+  const publishedAt = timeIn(found, version);
+  return { version, ...(publishedAt === undefined ? {} : { publishedAt }) };
+}
+
 /** When an exact version was published. Undefined if the registry does not say so. */
 async function publishedAtOf(source: PackageSource, context: InstallContext): Promise<string | undefined> {
+  const known = resolved.get(context);
+  if (known !== undefined && known.version === source.version) return known.publishedAt;
   const { stdout } = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
   return timeIn(parseJson(stdout), source.version ?? '');
 }
