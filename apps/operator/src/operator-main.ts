@@ -5,19 +5,25 @@ import { loadConfig } from '@toolhive/kubernetes/config';
 import { LEASE, runOperator } from '@toolhive/operator/operator';
 import { pino } from 'pino';
 
-const { values } = parseArgs({
-  options: {
-    'metrics-bind-address': { type: 'string', default: ':8080' },
-    'health-probe-bind-address': { type: 'string', default: ':8081' },
-    'leader-elect': { type: 'boolean', default: false },
-    'leader-election-id': { type: 'string', default: LEASE },
-  },
-});
 const { env } = process;
 const log = pino({ name: 'operator', base: null });
 const isBundled = import.meta.url.endsWith('.js');
 /** Passes that ignore the signal cannot keep the process alive longer. */
 const SHUTDOWN_MS = 9_000;
+
+/** The flags of the command line. Throws if there is another one. */
+function flagsIn(args: string[]) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      'metrics-bind-address': { type: 'string', default: ':8080' },
+      'health-probe-bind-address': { type: 'string', default: ':8081' },
+      'leader-elect': { type: 'boolean', default: false },
+      'leader-election-id': { type: 'string', default: LEASE },
+    },
+  });
+  return values;
+}
 
 /** The names in a list with commas. */
 function namesIn(list = ''): string[] {
@@ -36,6 +42,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 try {
+  const flags = flagsIn(process.argv.slice(2));
   const config = await loadConfig();
   await runOperator(
     {
@@ -44,10 +51,10 @@ try {
       namespaces: namesIn(env['WATCH_NAMESPACE']),
       namespace: env['POD_NAMESPACE'] ?? config.namespace,
       identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
-      leaderElection: values['leader-elect'],
-      lease: values['leader-election-id'],
-      metricsAddress: values['metrics-bind-address'],
-      probeAddress: values['health-probe-bind-address'],
+      leaderElection: flags['leader-elect'],
+      lease: flags['leader-election-id'],
+      metricsAddress: flags['metrics-bind-address'],
+      probeAddress: flags['health-probe-bind-address'],
       sourceReader: new URL(isBundled ? 'source-reader.js' : 'source-reader-main.ts', import.meta.url),
       runnerImage: env['TOOLHIVE_RUNNER_IMAGE'] ?? 'ghcr.io/stacklok/toolhive/proxyrunner:latest',
       registryImage: env['TOOLHIVE_REGISTRY_API_IMAGE'] ?? 'ghcr.io/stacklok/thv-registry-api:latest',
