@@ -18,6 +18,7 @@ import {
   packFile,
   packOf,
   scriptText,
+  sealedCache,
 } from '../apps/cli/src/parts.ts';
 import type { Workload } from '@toolhive/contract/workload';
 import { statePaths } from '@toolhive/state/paths';
@@ -107,7 +108,7 @@ async function isListening(): Promise<boolean> {
 function writeCache(file: string): void {
   const path = join(folder, cacheFolder, file);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, scriptOf(file).createCachedData());
+  writeFileSync(path, sealedCache(scriptOf(file).createCachedData()));
 }
 
 let ofCommands: Set<string>;

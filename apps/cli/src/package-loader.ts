@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
-import { cacheFolder, loadParts, scriptText } from './parts.ts';
+import { cacheFolder, loadParts, openedCache, scriptText } from './parts.ts';
 
 // The main script of the npm package, beside the parts of the program. It does for them what Node.js does for CommonJS
 // files, with V8's code caches where the build has made them for this version of V8.
@@ -24,7 +24,7 @@ export const { main } = loadParts({
 
 function cacheOf(file: string): Buffer | undefined {
   try {
-    return readFileSync(join(folder, cacheFolder, file));
+    return openedCache(readFileSync(join(folder, cacheFolder, file)));
   } catch {
     return undefined; // made by another version of Node.js
   }

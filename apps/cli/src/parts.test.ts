@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
-import { expect, test } from 'vitest';
-import { loadParts, packFile, packOf, scriptText } from './parts.ts';
+import { describe, expect, test } from 'vitest';
+import { loadParts, openedCache, packFile, packOf, scriptText, sealedCache } from './parts.ts';
 
 const entry = (code: string): string => `${code};exports.main=async()=>{}`;
 
@@ -67,3 +67,28 @@ test('a part can end with a comment, and its name can have every character', () 
 
   expect(program['value']).toBe(1);
 });
+
+describe('a stored code cache', () => {
+  const cache = Buffer.from(Array.from({ length: 20_000 }, (_, index) => (index * 7) % 251));
+
+  test.each([0, 1, 4, 5, 1023, 1024, 1030, 20_000])('of %i bytes is read as it was written', (length) => {
+    const part = cache.subarray(0, length);
+
+    expect(openedCache(sealedCache(part))?.equals(part)).toBe(true);
+  });
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['less than a checksum', Buffer.alloc(3)],
+    ['its beginning', sealedCache(cache).subarray(0, 9_000)],
+    ['its beginning, and zeros in place of the rest', withZeros(sealedCache(cache), 8_192, 20_004)],
+    ['zeros in place of a block', withZeros(sealedCache(cache), 4_096, 8_192)],
+    ['zeros only', Buffer.alloc(20_004)],
+  ])('is not used if the disk has %s', (_what, stored) => {
+    expect(openedCache(stored)).toBeUndefined();
+  });
+});
+
+function withZeros(stored: Buffer, from: number, to: number): Buffer {
+  return Buffer.from(stored).fill(0, from, to);
+}

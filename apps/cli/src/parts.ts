@@ -31,6 +31,35 @@ const wrapped = (code: string): string =>
 export const packOf = (parts: ReadonlyMap<string, string>): string =>
   `({${Array.from(parts, ([name, code]) => `${JSON.stringify(name)}:${wrapped(code)}`).join(',\n')}})`;
 
+/** A code cache as it is stored: with a checksum at its end. */
+export function sealedCache(cache: Buffer): Buffer {
+  const seal = Buffer.alloc(sealBytes);
+  seal.writeInt32LE(checksumOf(cache));
+  return Buffer.concat([cache, seal]);
+}
+
+/**
+ * A stored code cache without its checksum. Undefined if a part of it is missing: V8 does not check the content of a cache,
+ * and would crash.
+ */
+export function openedCache(stored: Buffer): Buffer | undefined {
+  if (stored.length < sealBytes) return undefined;
+  const cache = stored.subarray(0, -sealBytes);
+  return checksumOf(cache) === stored.readInt32LE(cache.length) ? cache : undefined;
+}
+
+const sealBytes = 4;
+/** A file system writes in larger blocks. After a crash of the machine, some of them can be empty. */
+const checkedEveryBytes = 1024;
+
+/** A checksum over one word in each kilobyte. One over all words would take as long as the cache saves. */
+function checksumOf(cache: Buffer): number {
+  let sum = cache.length;
+  for (let at = 0; at + 4 <= cache.length; at += checkedEveryBytes)
+    sum = Math.trunc(Math.imul(sum, 31) ^ cache.readInt32LE(at));
+  return sum;
+}
+
 type Part = (
   exports: unknown,
   require: (id: string) => unknown,
