@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { createContext, useContext, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
 import { refresh, useConnection } from '../api/store.ts';
@@ -9,6 +9,12 @@ import { ForeignText } from './text.tsx';
 
 /** Data that is loaded sooner never shows a skeleton, which would only flicker. */
 const skeletonAfterMs = 150;
+
+/**
+ * Whether the subject of a page no longer exists, which the page says itself. Its parts then keep what they show, and do not
+ * all report that it is missing.
+ */
+export const SubjectIsGone = createContext(false);
 
 /** Shows loaded data, or the state of the loading: skeleton, failure with a retry, or earlier data with the failure. */
 export function Shown<Data>({
@@ -24,8 +30,11 @@ export function Shown<Data>({
   what: string;
   children: (data: Data) => ReactNode;
 }): ReactNode {
-  const { data, error } = loaded;
+  const { data, error: found } = loaded;
+  const isGone = useContext(SubjectIsGone);
+  const error = isGone && found?.kind === 'not-found' ? undefined : found;
   if (data === undefined) {
+    if (error !== found) return <p className="quiet">This part is no longer available.</p>;
     return error === undefined ? (
       <Skeleton what={what} />
     ) : (

@@ -1,10 +1,13 @@
+import { notFound } from '@toolhive/contract/failure';
 import type { Workload } from '@toolhive/contract/workload';
 import { expect, test } from 'vitest';
 import { render } from 'vitest-browser-react';
 import { Route, Router } from 'wouter';
 import { memoryLocation } from 'wouter/memory-location';
-import { refresh } from '../../api/store.ts';
+import { learning, toolPins } from '../../api/resources.ts';
+import { refresh, useResource } from '../../api/store.ts';
 import { answerAs } from '../../testing/daemon.ts';
+import { Shown } from '../../ui/states.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
 const odd: Workload = {
@@ -29,11 +32,29 @@ function Screen() {
   );
 }
 
-const open = (path: string) => {
+const pins = { mode: 'off' as const, pending: 0, complete: true, items: [] };
+
+/** A page with parts that are loaded on their own. */
+function Parts() {
+  const name = useWorkloadName();
+  const [records, tools] = [learning(name), toolPins(name)];
+  return (
+    <WorkloadFrame name={name}>
+      <Shown loaded={useResource(tools)} name={tools.key} what="the pins">
+        {() => <p>The pins</p>}
+      </Shown>
+      <Shown loaded={useResource(records)} name={records.key} what="the records">
+        {() => <p>The records</p>}
+      </Shown>
+    </WorkloadFrame>
+  );
+}
+
+const open = (path: string, component = Screen) => {
   const { hook } = memoryLocation({ path });
   return render(
     <Router hook={hook}>
-      <Route path="/w/:name" component={Screen} />
+      <Route path="/w/:name" component={component} />
     </Router>,
   );
 };
@@ -51,6 +72,29 @@ test('a server that is removed elsewhere leaves the form with what was typed', a
   await expect.element(screen.getByText(/This server was removed elsewhere/)).toBeVisible();
   await expect.element(screen.getByLabelText('Description')).toHaveValue('half a sen');
   expect(screen.getByRole('button', { name: 'Restart' }).query()).toBe(null);
+});
+
+test('a server that is removed elsewhere is reported once, and not by each part of its page', async () => {
+  const missing = notFound('workload odd not found');
+  let list = [odd];
+  answerAs({
+    listWorkloads: () => ({ workloads: list }),
+    getToolPins: () => (list.length > 0 ? pins : missing),
+    getLearning: () => missing,
+  });
+  refresh('workloads'); // an earlier test has loaded others
+  const screen = await open('/w/odd', Parts);
+  await expect.element(screen.getByText('The pins')).toBeVisible();
+  await expect.element(screen.getByText('Cannot load the records')).toBeVisible();
+
+  list = [];
+  refresh('workloads');
+  refresh('pins/odd');
+
+  await expect.element(screen.getByText(/This server was removed elsewhere/)).toBeVisible();
+  await expect.element(screen.getByText('This part is no longer available.')).toBeVisible();
+  await expect.element(screen.getByText('The pins')).toBeVisible();
+  expect(screen.getByRole('alert').all()).toHaveLength(1);
 });
 
 test('the state of a server is announced when it changes', async () => {

@@ -17,7 +17,7 @@ import { Page } from '../../ui/page.tsx';
 import { decoded } from '../../ui/query.ts';
 import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Empty, SubjectIsGone } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { LearningStripe } from './learning-stripe.tsx';
 import { tabs } from './tabs.ts';
@@ -111,7 +111,7 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
           <ForeignText>{withoutCommands(workload.status_context)}</ForeignText>
         </div>
       )}
-      {children}
+      <SubjectIsGone value={isGone}>{children}</SubjectIsGone>
     </Page>
   );
 }
