@@ -77,8 +77,7 @@ function traced(send: Send, note: (text: string) => void): Send {
 /** A client of the daemon. Undefined if none is running. */
 export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
-  const open = await openConnection(paths);
-  return open === undefined ? undefined : createClient(sendTo(paths.socket, open));
+  return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
 }
 
 /** Sends requests over a Unix socket. An error says who ended the request. */

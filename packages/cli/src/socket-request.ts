@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 
-/** How long an open connection waits for the first request, in milliseconds. */
-const spareMs = 1_000;
+/** How long an open connection waits for the first request, in milliseconds. A daemon that ends waits for the connection. */
+const spareMs = 200;
 
 /**
  * Sends requests to the daemon over its Unix socket, each over a connection of its own, in HTTP/1.1 (RFC 9112). Only the
