@@ -36,7 +36,10 @@ export function listPage(document: unknown): ListPage | undefined {
   if (servers === undefined) return undefined;
   const about = [outer, inner ?? {}].flatMap((members): Members[] => [
     members,
-    ...pageNames.flatMap((name) => Members.safeParse(members[name]).data ?? []),
+    ...pageNames.flatMap((name) => {
+      const inside = Members.safeParse(members[name]).data;
+      return inside === undefined ? [] : [inside];
+    }),
   ]);
   const next = nextOf(about);
   const total = about.map(totalOf).find((number) => number !== undefined);

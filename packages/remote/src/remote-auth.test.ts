@@ -656,7 +656,11 @@ describe('a token endpoint', () => {
       'did not return a token: invalid_grant',
       (reply: Reply) => reply(400, { error: 'invalid_grant', error_description: 'echo-of-secret' }),
     ],
-    ['that fails', 'unexpected HTTP status code', (reply: Reply) => reply(500, 'echo-of-secret')],
+    [
+      'that fails',
+      'did not return a token: status 500 without JSON',
+      (reply: Reply) => reply(500, 'echo-of-secret'),
+    ],
     [
       'that redirects',
       'redirects a request with a body',
