@@ -107,7 +107,7 @@ export function innerFile(text: string): string | undefined {
   return isPlain && !path.startsWith('/') ? parts.join('/') : undefined;
 }
 
-/** The programs that download what they run, and that `thv run` understands. */
+/** The programs that download a server and start it, and that `thv run` understands. */
 const downloaders = /^(npx|uvx|bunx|pipx|docker|podman)(?:\.cmd|\.exe)?$/;
 
 function hintFor({ command, args, env }: ReturnType<typeof configOf>, allowed: readonly string[]): string {

@@ -1,6 +1,6 @@
 /**
- * A text without what a viewer or a diff writes in front of its lines: line numbers, and `+`. Removed lines and the headers of
- * a diff are left out.
+ * A text without the line numbers of a viewer and the marks of a diff in front of its lines. Removed lines and the headers
+ * of a diff are left out.
  */
 export function withoutMargin(text: string): string {
   if (!text.includes('\n')) return text;

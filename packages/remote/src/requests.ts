@@ -79,7 +79,7 @@ export class Requests {
     return url;
   }
 
-  /** The JSON at a URL, or what is there instead. Redirects are not followed. */
+  /** The JSON at a URL, or a description of another response. Redirects are not followed. */
   async metadata(
     address: string,
     what: string,

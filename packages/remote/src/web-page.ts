@@ -46,7 +46,7 @@ export async function foreignAnswer(answer: Response): Promise<string | undefine
   return answer.ok || membersIn(text)['error'] !== undefined ? undefined : `status ${answer.status}`;
 }
 
-/** Does work with a response. An error because of a foreign response says what that is, after `what` failed. */
+/** Does work with a response. If the response is foreign, an error describes the response instead. */
 export async function readingAnswer<Result>(
   answer: Response,
   what: string,
