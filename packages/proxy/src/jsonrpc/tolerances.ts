@@ -1,8 +1,10 @@
 /** Deviations from the protocol that ToolHive understands, as phrases that continue "the server". */
 const tolerances = {
   controlBytes: 'writes byte order marks or control sequences around its messages',
+  json: 'writes NaN, Infinity, or control characters, which JSON does not have, so clients get null or the escaped character',
   text: 'writes other text on the lines of its messages',
   lines: 'writes several messages on one line',
+  split: 'writes messages on several lines',
   batch: 'sends several messages in an array',
   version: 'does not write "jsonrpc": "2.0"',
   nothing: 'writes null or empty values for members that it should leave out',

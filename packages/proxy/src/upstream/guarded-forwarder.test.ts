@@ -139,6 +139,47 @@ test('a response that answers nothing does not reach the client', async () => {
   expect(events).toMatchObject([{ message: { id: 2 } }]);
 });
 
+test('a stream without an answer ends with the reason', async () => {
+  await using opened = await open(rules, ({ message, response }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (message.id === 2) response.write(`data: {"jsonrpc":"2.0","id":2,"result":{]}\n\n`);
+    if (message.id === 3) response.write(`data: {"jsonrpc":"2.0","id":3,"result":{"n":NaN}}\n\n`);
+    if (message.id === 4) response.write(`id: 1\nretry: 10\ndata:\n\n`); // can be resumed
+    response.end();
+  });
+  const session = await RawSession.open(opened.url);
+  const eventsOf = async (id: number) =>
+    Array.fromAsync(readRawEvents(await session.post({ id, method: 'ping' })));
+
+  expect([await eventsOf(1), await eventsOf(2), await eventsOf(3), await eventsOf(4)]).toMatchObject([
+    [{ message: { id: 1, error: { message: expect.stringContaining('stream ended before the answer') } } }],
+    [{ message: { id: 2, error: { message: expect.stringContaining('its event is invalid: ') } } }],
+    [{ message: { id: 3, result: { n: null } } }],
+    [{ id: '1' }],
+  ]);
+});
+
+test('a body that is almost a message is passed on, and the reason against another one', async () => {
+  const bodies = [
+    '{"jsonrpc":"2.0","id":1,"result":{"n":NaN}}',
+    Buffer.from('\uFEFF{"jsonrpc":"2.0","id":2,"result":{"t":"\u00e9"}}', 'utf16le'),
+    Buffer.from('{"jsonrpc":"2.0","id":3,"result":{"t":"\u4e2d"}}', 'utf16le'),
+    '{"jsonrpc":"2.0","id":4,"result":{]}',
+  ];
+  await using opened = await open(rules, ({ message, response }) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(bodies[Number(message.id) - 1]),
+  );
+  const session = await RawSession.open(opened.url);
+  const textOf = async (id: number) => (await session.post({ id, method: 'ping' })).text();
+
+  expect([await textOf(1), await textOf(2), await textOf(3), await textOf(4)]).toEqual([
+    '{"jsonrpc":"2.0","id":1,"result":{"n":null}}',
+    '{"jsonrpc":"2.0","id":2,"result":{"t":"\u00e9"}}',
+    '{"jsonrpc":"2.0","id":3,"result":{"t":"\u4e2d"}}',
+    'the server did not answer: the response does not answer the request: the body is not JSON\n',
+  ]);
+});
+
 test('a server may write the ID of a request in another way', async () => {
   await using opened = await open(rules, (got) => result(got, { tools }));
   const session = await RawSession.open(opened.url);

@@ -10,7 +10,7 @@ import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, noAnswer } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -52,6 +52,8 @@ interface Forwarding {
   request?: Message;
   /** The event after which the client resumes a stream, as the server knows it, and the request of the stream. */
   resumed?: { id: string; request: Message } | undefined;
+  /** Whether the response was passed on, and why another text of the server is no message. */
+  outcome?: { isAnswered: boolean; invalid?: string };
 }
 
 /** How long the server may take to accept a response that ToolHive sends in the client's place. */
@@ -176,7 +178,7 @@ export class GuardedForwarder {
         answer,
         proceed: (message) => {
           session?.requests.add(request);
-          this.#send({ ...forwarding, message, request });
+          this.#send({ ...forwarding, message, request, outcome: { isAnswered: false } });
         },
       }),
     );
@@ -234,12 +236,26 @@ export class GuardedForwarder {
       throw new Error('the response is not an event stream');
     }
     reply.open(headers);
+    let canResume = false;
     for await (const { data, id } of readEvents(body, this.#options.input)) {
+      canResume ||= id !== undefined;
       const text = data === '' ? '' : await new Promise<string>((done) => this.#pass(forwarding, data, done));
       // An event whose message is withheld still has its ID, with which the client can resume the stream.
       if (text !== '' || id !== undefined) await reply.event({ data: text, id: eventIdFor(forwarding, id) });
     }
+    if (!canResume) await this.#answerMissing(forwarding);
     reply.end();
+  }
+
+  /** Answers a request whose stream ended without its response and cannot be resumed, so that its client does not wait. */
+  async #answerMissing({ reply, request, outcome }: Forwarding): Promise<void> {
+    if (request === undefined || outcome?.isAnswered !== false) return;
+    const why =
+      outcome.invalid === undefined
+        ? 'its stream ended before the answer'
+        : `its event is invalid: ${outcome.invalid}`;
+    const { text } = errorMessage(idText(request), errorCodes.serverError, `${noAnswer}: ${why}`);
+    await reply.event({ data: text });
   }
 
   /** Forwards a reply that is not a stream. Returns false, because the reading step is complete. Does not throw. */
@@ -253,8 +269,7 @@ export class GuardedForwarder {
     const isMessage = isJson(headers['content-type']) && body !== '';
     const mustBe = request !== undefined && statusCode < 400;
     const complete = (text: string): void => {
-      if (text === '' && mustBe)
-        this.#failed(forwarding, new Error('the response does not answer the request'));
+      if (text === '' && mustBe) this.#failed(forwarding, new Error(unanswered(forwarding)));
       else reply.whole(statusCode, headers, text);
     };
     try {
@@ -282,7 +297,17 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    const answered = { ...forwarding, request: requestOf(forwarding) };
+    const { outcome } = forwarding;
+    const answered = {
+      ...forwarding,
+      request: requestOf(forwarding),
+      onAnswer() {
+        if (outcome !== undefined) outcome.isAnswered = true;
+      },
+      onInvalid(why: string) {
+        if (outcome !== undefined) outcome.invalid = why;
+      },
+    };
     this.#serverMessages.pass(answered, text, (response) => this.#respond(forwarding, response), done);
   }
 
@@ -307,6 +332,11 @@ export class GuardedForwarder {
       failed: () => {}, // the server may have ended
     });
   }
+}
+
+function unanswered({ outcome }: Forwarding): string {
+  const why = outcome?.invalid === undefined ? '' : `: ${outcome.invalid}`;
+  return `the response does not answer the request${why}`;
 }
 
 /** The request that the messages of a reply belong to, also if the request came over an earlier connection. */

@@ -1,7 +1,9 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { passInputRequests } from '../bridge/input-required.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { isObject, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { recoverMessages } from '../jsonrpc/recovery.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller } from '../middleware/middleware.ts';
@@ -16,6 +18,10 @@ interface Answered {
   session: ServerSession | undefined;
   /** What the client sent, if that is a request. */
   request?: Message | undefined;
+  /** Told that the client gets the response to the request. */
+  onAnswer?: () => void;
+  /** Told why a text is no message. */
+  onInvalid?: (why: string) => void;
 }
 
 interface ServerMessagesOptions {
@@ -43,10 +49,11 @@ export class ServerMessages {
     respond: (response: Message) => void,
     done: (text: string) => void,
   ): void {
-    let messages: Message[];
+    let messages: readonly Message[];
     try {
-      messages = isBatch(text) ? readBatch(text) : [readMessage(text)];
-    } catch {
+      messages = this.#messagesIn(text);
+    } catch (error) {
+      answered.onInvalid?.(messageOf(error));
       // A failure outside any request has no ID, so it is not a message either (JSON-RPC 2.0, section 5).
       if (isFailure(text)) return done(text);
       this.#reportInvalid(text);
@@ -65,6 +72,18 @@ export class ServerMessages {
     deliverFrom(0);
   }
 
+  #messagesIn(text: string): readonly Message[] {
+    try {
+      return isBatch(text) ? readBatch(text) : [readMessage(text)];
+    } catch (error) {
+      const recovered = recoverMessages(text);
+      const isOne = recovered?.messages.length === 1 && recovered.around === '';
+      if (recovered === undefined || !isOne) throw error;
+      for (const tolerance of recovered.tolerances) this.#options.input.tolerate(tolerance);
+      return recovered.messages;
+    }
+  }
+
   /** Passes one message, and calls back with the client's message, if any. */
   #deliver(
     answered: Answered,
@@ -78,6 +97,7 @@ export class ServerMessages {
       const request = requestOf(message, answered);
       if (request === undefined) return done(); // the client has not asked this
       session?.requests.take(message);
+      answered.onAnswer?.();
       return messages.toClient(caller, message, request, (outcome) => {
         if (outcome.kind === 'refusal') done(refusedResponse(request, outcome));
         else passInputRequests(messages, caller, { request, response: outcome }, done);
