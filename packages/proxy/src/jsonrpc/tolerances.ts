@@ -15,6 +15,7 @@ const tolerances = {
   sessionEnd: 'reports the end of a session with something other than status 404',
   redirect: 'redirects requests for its endpoint, so every start takes longer',
   address: 'names an address that only the server itself can reach',
+  progress: 'reports progress of requests that are over or did not ask for reports, which clients do not get',
   cursor: 'names the same page of a list again as the next page',
   schema: 'lists tools without "type": "object" in their input schemas, which ToolHive adds',
   wrongValue: 'sends values that clients refuse, which ToolHive corrects or leaves out',

@@ -10,7 +10,7 @@ import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { errorCodes, errorMessage, idText, isObject, noAnswer } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, noAnswer, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -20,7 +20,8 @@ import type { ClientIdentity } from '../protocol/protocol.ts';
 import { abortedBy } from '../transport/answer.ts';
 import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.ts';
 import { readEvents } from '../transport/events.ts';
-import { isEventStream, isJson, nameOf, replacedHeaders } from './forwarded-headers.ts';
+import { sessionState } from '../transport/session-end.ts';
+import { isEventStream, isJson, nameOf, negotiatedHeaders, replacedHeaders } from './forwarded-headers.ts';
 import type { HttpForwarder } from './forwarder.ts';
 import { ForwardedReply } from './forwarded-reply.ts';
 import { ServerMessages } from './server-messages.ts';
@@ -199,8 +200,9 @@ export class GuardedForwarder {
     const failed = (error: unknown): void => this.#failed(forwarding, error);
     this.#ask(forwarding, {
       failed,
-      answered: (answer) => {
+      answered: (received) => {
         try {
+          const answer = asStandard(forwarding, received);
           this.#followSession(forwarding, answer);
           const { headers, body } = answer;
           if (typeof body !== 'string') this.#passStream(forwarding, headers, body).catch(failed);
@@ -217,7 +219,12 @@ export class GuardedForwarder {
     const { exchange, message, reply } = forwarding;
     const forwarded = {
       body: message?.text ?? null,
-      replaced: { ...replacedHeaders(isAuthenticated), ...exchange.credentials, ...ownHeaders(forwarding) },
+      replaced: {
+        ...replacedHeaders(isAuthenticated),
+        ...negotiatedHeaders(exchange.request, message),
+        ...exchange.credentials,
+        ...ownHeaders(forwarding),
+      },
       aborter: reply,
       budget: input.output,
     };
@@ -301,6 +308,8 @@ export class GuardedForwarder {
     const answered = {
       ...forwarding,
       request: requestOf(forwarding),
+      isPartial: forwarding.exchange.sealing !== undefined,
+      isAnswered: () => outcome?.isAnswered === true,
       onAnswer() {
         if (outcome !== undefined) outcome.isAnswered = true;
       },
@@ -337,6 +346,31 @@ export class GuardedForwarder {
 function unanswered({ outcome }: Forwarding): string {
   const why = outcome?.invalid === undefined ? '' : `: ${outcome.invalid}`;
   return `the response does not answer the request${why}`;
+}
+
+/**
+ * A reply as clients know it. Many clients begin a new session only after status 404, and end their connection for a
+ * reply to a notification other than 202 without a body (MCP 2025-11-25, Transports, Streamable HTTP).
+ */
+function asStandard({ exchange, message }: Forwarding, answer: Answer): Answer {
+  const { statusCode, headers, body } = answer;
+  const { method, headers: asked } = exchange.request;
+  if (typeof body !== 'string') return answer;
+  if (message !== undefined && message.kind !== 'request' && statusCode >= 200 && statusCode < 300)
+    return { statusCode: 202, headers: { ...headers, 'content-type': undefined }, body: '' };
+  const isInSession = asked['mcp-session-id'] !== undefined && message?.value.method !== 'initialize';
+  if (!isInSession || method === 'DELETE' || statusCode < 400 || isOwn(body, message)) return answer;
+  const state = sessionState({ statusCode, text: body }, false);
+  return state === 'ended' || state === 'perhaps' ? { ...answer, statusCode: 404 } : answer;
+}
+
+/** Whether a body is a response with the ID of the request, which says nothing about the session. */
+function isOwn(body: string, message: Message | undefined): boolean {
+  try {
+    return message !== undefined && readMessage(body).value.id === message.value.id;
+  } catch {
+    return false;
+  }
 }
 
 /** The request that the messages of a reply belong to, also if the request came over an earlier connection. */

@@ -7,6 +7,7 @@ import { recoverMessages } from '../jsonrpc/recovery.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller } from '../middleware/middleware.ts';
+import { isTask, tokenOf } from './server-sessions.ts';
 import type { ServerSession } from './server-sessions.ts';
 
 /** The longest error without an ID that clients get. */
@@ -20,6 +21,9 @@ interface Answered {
   request?: Message | undefined;
   /** Told that the client gets the response to the request. */
   onAnswer?: () => void;
+  isAnswered?: () => boolean;
+  /** Whether requests of the session may have come through another proxy. */
+  isPartial?: boolean;
   /** Told why a text is no message. */
   onInvalid?: (why: string) => void;
 }
@@ -103,6 +107,10 @@ export class ServerMessages {
         else passInputRequests(messages, caller, { request, response: outcome }, done);
       });
     }
+    if (isForeignProgress(message, answered)) {
+      this.#options.input.tolerate('progress');
+      return done();
+    }
     messages.toClient(caller, message, answered.request, (outcome) => {
       if (outcome.kind !== 'refusal') {
         if (message.kind === 'request') session?.serverRequests.add(message);
@@ -125,6 +133,21 @@ function requestOf(response: Message, { request, session }: Answered): Message |
   return request !== undefined && request.value.id === response.value.id
     ? request
     : session?.requests.find(response);
+}
+
+/**
+ * Whether a notification of progress has no token of an unanswered request (MCP 2025-11-25, Progress, Behavior Requirements).
+ * Several clients end the session for such a notification.
+ */
+function isForeignProgress({ kind, value }: Message, answered: Answered): boolean {
+  if (kind !== 'notification' || value.method !== 'notifications/progress') return false;
+  const { request, session, isAnswered, isPartial } = answered;
+  if (request === undefined && (session === undefined || isPartial === true)) return false;
+  const given = value.params?.['progressToken'];
+  const token = typeof given === 'number' ? String(given) : given;
+  if (typeof token !== 'string') return true;
+  const isOpen = request !== undefined && (isAnswered?.() !== true || isTask(request));
+  return !(isOpen && tokenOf(request) === token) && session?.requests.hasToken(token) !== true;
 }
 
 /** Whether a text is an error response without an ID. */
