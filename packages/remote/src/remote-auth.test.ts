@@ -901,6 +901,19 @@ describe('a token that expires', () => {
     expect(world.authority.redeemed).toHaveLength(2);
   });
 
+  test('and cannot be renewed for its resource needs the user, who gets the fix', async () => {
+    await using world = await openSignedIn({ authority: { expiresIn: 3600 } });
+    world.authority.changes.token = ({ reply }) => reply(400, { error: 'invalid_target' });
+    world.clock.ms += 3_600_000;
+
+    expect(await world.auth.headers()).toEqual({});
+
+    expect(world.auth.state).toMatchObject({
+      kind: 'needs authorization',
+      why: expect.stringMatching(/does not issue another: invalid_target; .*--remote-auth-resource/),
+    });
+  });
+
   test('is used for as long as it lasts while its issuer is away', async () => {
     await using world = await openSignedIn({ authority: { expiresIn: 3600 } });
     const before = await world.auth.headers();

@@ -215,6 +215,11 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
   return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
 }
 
+/** The name of an error with its fix, behind a colon. Empty for an error without a fix. */
+export function withFix(code: string): string {
+  return fixes[code] === undefined ? '' : `: ${code}${fixes[code]}`;
+}
+
 /** The fixes that the user can try, by the name of the error. */
 const fixes: Readonly<Record<string, string | undefined>> = {
   invalid_scope:
