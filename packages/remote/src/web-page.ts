@@ -40,7 +40,7 @@ export function describePage(status: number, text: string): string {
  * Why a response of an authorization server cannot be one of OAuth: a firewall, a gateway, or a sign-in page answered
  * instead. Undefined for other responses, also for errors of OAuth. The response can still be read.
  */
-export async function foreignAnswer(answer: Response): Promise<string | undefined> {
+async function foreignAnswer(answer: Response): Promise<string | undefined> {
   const text = await answer.clone().text();
   if (objectIn(text) === undefined) return describePage(answer.status, text);
   return answer.ok || membersIn(text)['error'] !== undefined ? undefined : `status ${answer.status}`;

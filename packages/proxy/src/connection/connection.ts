@@ -271,10 +271,9 @@ export class ServerConnection {
   #drop(text: string, why: string): void {
     const excess = this.#options.input.reportInvalid(text);
     if (excess !== undefined) return this.#exceed(excess);
-    const isWide = isUtf16(text);
-    const call = this.#calls.get(idIn(isWide ? text.replaceAll(/[\0\uFFFD]/g, '') : text));
+    const call = this.#calls.get(idIn(text));
     if (call === undefined || !this.#delete(call)) return;
-    const message = `the server violated the protocol: ${isWide ? 'its output is UTF-16 instead of UTF-8' : why}`;
+    const message = `the server violated the protocol: ${isUtf16(text) ? 'its output is UTF-16 instead of UTF-8' : why}`;
     answerError(call.responder, idText(call.request), errorCodes.serverError, message);
   }
 
@@ -339,7 +338,8 @@ function isUtf16(text: string): boolean {
 }
 
 /** The ID in a text that was meant to be an answer, at its start or at its end. */
-function idIn(text: string): string | undefined {
+function idIn(written: string): string | undefined {
+  const text = isUtf16(written) ? written.replaceAll(/[\0\uFFFD]/g, '') : written;
   const [start, end] = [text.slice(0, 200), text.slice(-200)];
   if (start.includes('"method"')) return undefined;
   const first = /^\{[^{}[\]]*["']id["']\s*:\s*(\d{1,15})\s*[,}]/.exec(start)?.[1];

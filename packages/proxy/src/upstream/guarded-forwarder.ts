@@ -22,7 +22,7 @@ import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.
 import { readEvents } from '../transport/events.ts';
 import { sessionState } from '../transport/session-end.ts';
 import { isEventStream, isJson, nameOf, negotiatedHeaders, replacedHeaders } from './forwarded-headers.ts';
-import type { HttpForwarder } from './forwarder.ts';
+import type { ForwardedRequest, HttpForwarder } from './forwarder.ts';
 import { ForwardedReply } from './forwarded-reply.ts';
 import { ServerMessages } from './server-messages.ts';
 import { ServerSessions, unknownClient } from './server-sessions.ts';
@@ -219,12 +219,7 @@ export class GuardedForwarder {
     const { exchange, message, reply } = forwarding;
     const forwarded = {
       body: message?.text ?? null,
-      replaced: {
-        ...replacedHeaders(isAuthenticated),
-        ...negotiatedHeaders(exchange.request, message),
-        ...exchange.credentials,
-        ...ownHeaders(forwarding),
-      },
+      replaced: { ...replacedHeaders(isAuthenticated), ...exchange.credentials, ...ownHeaders(forwarding) },
       aborter: reply,
       budget: input.output,
     };
@@ -250,19 +245,8 @@ export class GuardedForwarder {
       // An event whose message is withheld still has its ID, with which the client can resume the stream.
       if (text !== '' || id !== undefined) await reply.event({ data: text, id: eventIdFor(forwarding, id) });
     }
-    if (!canResume) await this.#answerMissing(forwarding);
+    if (!canResume) await answerMissing(forwarding);
     reply.end();
-  }
-
-  /** Answers a request whose stream ended without its response and cannot be resumed, so that its client does not wait. */
-  async #answerMissing({ reply, request, outcome }: Forwarding): Promise<void> {
-    if (request === undefined || outcome?.isAnswered !== false) return;
-    const why =
-      outcome.invalid === undefined
-        ? 'its stream ended before the answer'
-        : `its event is invalid: ${outcome.invalid}`;
-    const { text } = errorMessage(idText(request), errorCodes.serverError, `${noAnswer}: ${why}`);
-    await reply.event({ data: text });
   }
 
   /** Forwards a reply that is not a stream. Returns false, because the reading step is complete. Does not throw. */
@@ -304,20 +288,8 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    const { outcome } = forwarding;
-    const answered = {
-      ...forwarding,
-      request: requestOf(forwarding),
-      isPartial: forwarding.exchange.sealing !== undefined,
-      isAnswered: () => outcome?.isAnswered === true,
-      onAnswer() {
-        if (outcome !== undefined) outcome.isAnswered = true;
-      },
-      onInvalid(why: string) {
-        if (outcome !== undefined) outcome.invalid = why;
-      },
-    };
-    this.#serverMessages.pass(answered, text, (response) => this.#respond(forwarding, response), done);
+    const respond = (response: Message): void => this.#respond(forwarding, response);
+    this.#serverMessages.pass(answeredOf(forwarding), text, respond, done);
   }
 
   /** Sends a response to a request of the server, in the session in which that came. */
@@ -341,6 +313,34 @@ export class GuardedForwarder {
       failed: () => {}, // the server may have ended
     });
   }
+}
+
+/** The request that the messages of the server belong to, which hears of its response. */
+function answeredOf(forwarding: Forwarding) {
+  const { outcome, exchange } = forwarding;
+  return {
+    ...forwarding,
+    request: requestOf(forwarding),
+    isPartial: exchange.sealing !== undefined,
+    isAnswered: () => outcome?.isAnswered === true,
+    onAnswer() {
+      if (outcome !== undefined) outcome.isAnswered = true;
+    },
+    onInvalid(why: string) {
+      if (outcome !== undefined) outcome.invalid = why;
+    },
+  };
+}
+
+/** Answers a request whose stream ended without its response and cannot be resumed, so that its client does not wait. */
+async function answerMissing({ reply, request, outcome }: Forwarding): Promise<void> {
+  if (request === undefined || outcome?.isAnswered !== false) return;
+  const why =
+    outcome.invalid === undefined
+      ? 'its stream ended before the answer'
+      : `its event is invalid: ${outcome.invalid}`;
+  const { text } = errorMessage(idText(request), errorCodes.serverError, `${noAnswer}: ${why}`);
+  await reply.event({ data: text });
 }
 
 function unanswered({ outcome }: Forwarding): string {
@@ -379,10 +379,11 @@ function requestOf({ request, resumed }: Forwarding): Message | undefined {
 }
 
 /** The headers that describe the request to the server, where it differs from the client's request. */
-function ownHeaders({ exchange, message, request, resumed }: Forwarding): Record<string, string> {
+function ownHeaders({ exchange, message, request, resumed }: Forwarding): ForwardedRequest['replaced'] {
   const isChanged = message !== undefined && message !== request;
   const name = isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
   return {
+    ...negotiatedHeaders(exchange.request, message),
     ...(name === undefined ? {} : { 'mcp-name': name }),
     ...(resumed === undefined ? {} : { 'last-event-id': resumed.id }),
   };
