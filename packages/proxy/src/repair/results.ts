@@ -1,4 +1,5 @@
 import { isObject } from '../jsonrpc/message.ts';
+import { readableCapabilities, readableServerInfo } from '../protocol/server-identity.ts';
 import { contents } from './contents.ts';
 import { prompt, resource, resourceContents, template, tools } from './items.ts';
 import {
@@ -114,6 +115,13 @@ const results: Readonly<Record<string, (params: Record<string, unknown>) => Repa
       return [method, result];
     }),
   ),
+  initialize: () =>
+    object({
+      capabilities: readableCapabilities,
+      serverInfo: readableServerInfo,
+      instructions: text,
+      _meta: record,
+    }),
   'tools/call': () => toolResult,
   'tasks/result': () => toolResult,
   'prompts/get': () => object({ messages: messagesIn, description: text, _meta: record }),
