@@ -133,14 +133,34 @@ describe('a token', () => {
   test.each<[string, Members, string]>([
     ['another audience', { aud: 'account', azp: 'toolhive' }, 'the token is for another audience'],
     [
-      'the issuer of the first version of Entra ID',
-      { iss: 'https://sts.windows.net/tenant/' },
-      'the token comes from another issuer: https://sts.windows.net/tenant/',
+      'another issuer',
+      { iss: 'https://other.example/' },
+      'the token comes from another issuer: https://other.example/ instead of ISSUER',
     ],
     ['a start far ahead', { nbf: nowSeconds() + 3600 }, 'the token is not valid yet'],
     ['no audience', { aud: undefined }, 'the token lacks the required claim aud'],
   ])('with %s is refused for that', async (_what, claims, reason) => {
     expect(await judge({}, (provider) => provider.sign(claims))).toBe(reason);
+  });
+
+  test('of version 1 of Entra ID is refused with both issuers and the fix', async () => {
+    await using provider = await openProvider({});
+    const issuer = 'https://login.microsoftonline.com/tenant/v2.0';
+    const { check } = oidcRule({ issuer, jwksUrl: `${provider.issuer}/keys`, audience: 'toolhive' });
+
+    const checked = check(await provider.sign({ iss: 'https://sts.windows.net/tenant/' }));
+
+    await expect(checked).rejects.toThrow(
+      'the token comes from another issuer: https://sts.windows.net/tenant/ instead of https://login.microsoftonline.com/tenant/v2.0. In the manifest of the app registration in Entra ID, set requestedAccessTokenVersion to 2, or set the issuer (--oidc-issuer) to https://sts.windows.net/tenant/',
+    );
+  });
+
+  test('of version 1 of Entra ID is accepted if that is the issuer', async () => {
+    await using provider = await openProvider({});
+    const issuer = 'https://sts.windows.net/tenant/';
+    const { check } = oidcRule({ issuer, jwksUrl: `${provider.issuer}/keys`, audience: 'toolhive' });
+
+    expect(await check(await provider.sign({ iss: issuer }))).toMatchObject({ claims: { iss: issuer } });
   });
 });
 
@@ -158,6 +178,11 @@ describe('a token that the provider describes', () => {
   test.each<[string, (claims: Members) => Members, string]>([
     ['an end in the past as text', (claims) => ({ ...claims, exp: '1' }), 'the token has expired'],
     ['an end that is no number', (claims) => ({ ...claims, exp: 'soon' }), 'the token has expired'],
+    [
+      'another issuer',
+      (claims) => ({ ...claims, iss: 'https://other.example' }),
+      'the token comes from another issuer: https://other.example instead of ISSUER',
+    ],
     ['no audience', without('aud'), 'the token is for another audience'],
     ['another state', (claims) => ({ ...claims, active: false }), 'the token is no longer valid'],
   ])('with %s is refused', async (_what, introspection, reason) => {

@@ -118,7 +118,7 @@ export function oidcRule(options: OidcOptions): OidcRule {
       recent.add(digest(token), principal, typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : now());
       return principal;
     } catch (error) {
-      throw asFailure(error);
+      throw asFailure(error, options);
     }
   };
   return { recent: (token) => recent.remembered(digest(token)), check };
@@ -208,7 +208,7 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
     throw unauthorized('the token is not valid yet');
   if (![aud].flat().includes(audience)) throw unauthorized('the token is for another audience');
   if (issuer !== undefined && iss !== undefined && !spellingsOf(issuer).some((own) => own === iss)) {
-    throw unauthorized('the token comes from another issuer');
+    throw unauthorized(issuerFailure(iss, issuer));
   }
   return claims;
 }
@@ -351,19 +351,33 @@ class Provider {
 }
 
 /** What a claim with a wrong value means. The token is the caller's own, so its issuer can be shown. */
-function claimFailure({ claim, reason, payload }: errors.JWTClaimValidationFailed): string {
+function claimFailure(
+  { claim, reason, payload }: errors.JWTClaimValidationFailed,
+  { issuer }: OidcOptions,
+): string {
   if (reason === 'missing') return `the token lacks the required claim ${claim}`;
   if (claim === 'aud') return 'the token is for another audience';
   if (claim === 'nbf') return 'the token is not valid yet';
   if (claim !== 'iss') return `the claim ${claim} of the token is not valid`;
-  return `the token comes from another issuer: ${printable(payload.iss ?? '').slice(0, 200)}`;
+  return issuerFailure(payload.iss, issuer);
+}
+
+/** Version 1 and version 2 of Entra ID sign with the same keys, but name themselves differently. */
+const entraIssuers = [/^https:\/\/sts\.windows\.net\//, /^https:\/\/login\.microsoftonline\.com\//] as const;
+
+function issuerFailure(given: unknown, expected = ''): string {
+  const found = printable(typeof given === 'string' ? given : '').slice(0, 200);
+  const problem = `the token comes from another issuer: ${found} instead of ${expected}`;
+  const [first, second] = entraIssuers;
+  if (!first.test(found) || !second.test(expected)) return problem;
+  return `${problem}. In the manifest of the app registration in Entra ID, set requestedAccessTokenVersion to 2, or set the issuer (--oidc-issuer) to ${found}`;
 }
 
 /** Describes an invalid token. Provider errors are not the caller's fault. */
-function asFailure(error: unknown): ThvError {
+function asFailure(error: unknown, options: OidcOptions): ThvError {
   if (error instanceof ThvError && error.kind === 'unauthorized') return error;
   if (error instanceof errors.JWTExpired) return unauthorized('the token has expired');
-  if (error instanceof errors.JWTClaimValidationFailed) return unauthorized(claimFailure(error));
+  if (error instanceof errors.JWTClaimValidationFailed) return unauthorized(claimFailure(error, options));
   if (error instanceof errors.JWKSTimeout)
     return unavailable('the signing keys of the issuer cannot be read at the moment');
   if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');

@@ -49,14 +49,50 @@ describe('a bundle', () => {
     expect(start).toThrow(/starts ".*", which a \w+ bundle cannot/);
   });
 
-  test('that only downloads a package is answered with the command that runs the package', () => {
-    const start = () => theServer('node', { command: 'npx', args: ['-y', '@example/server@1.0.0'] });
+  test.each<[string, string, object, string]>([
+    ['node', 'npx', { args: ['-y', '@example/server@1.0.0'] }, 'thv run npx://@example/server@1.0.0'],
+    [
+      'node',
+      'npx.cmd',
+      {
+        args: ['-y', '@example/server', '--key=${user_config.a}'],
+        env: { LOG: 'info', KEY: '${user_config.a}' },
+      },
+      'thv run --env LOG=info --env KEY=A npx://@example/server -- --key=A',
+    ],
+    ['python', 'uvx', { args: ['example-server'] }, 'thv run uvx://example-server'],
+    [
+      'uv',
+      'uvx',
+      { args: ['--from', 'git+https://github.com/example/server', 'serve'] },
+      'thv run uvx --from git+https://github.com/example/server serve',
+    ],
+    ['python', 'uvx', { args: ['example[cli]>=1'] }, "thv run uvx 'example[cli]>=1'"],
+    [
+      'node',
+      'docker',
+      { args: ['run', '-i', '--rm', 'example/server:1'] },
+      'thv run docker run -i --rm example/server:1',
+    ],
+  ])(
+    'of type %s that starts %s is answered with the command for its server',
+    (type, command, config, line) => {
+      const start = () => theServer(type, { command, ...config }, { user_config: { a: field } });
+
+      expect(start).toThrow(
+        expect.objectContaining({
+          kind: 'unsupported',
+          hint: `the bundle only downloads its server, so run that instead: ${line}`,
+        }) as Error,
+      );
+    },
+  );
+
+  test.each(['a b', '$(id)', 'a;b', "a'b"])('never suggests a command with the argument %s', (word) => {
+    const start = () => theServer('node', { command: 'npx', args: ['-y', 'server', word] });
 
     expect(start).toThrow(
-      expect.objectContaining({
-        kind: 'unsupported',
-        hint: expect.stringContaining('thv run npx://@example/server@1.0.0') as string,
-      }) as Error,
+      expect.objectContaining({ hint: 'it can start node or a file in the bundle' }) as Error,
     );
   });
 

@@ -30,7 +30,8 @@ export function serverOf(manifest: Manifest, platform: string): ServerTemplate {
       hint: `ask its author for a bundle for ${platform}`,
     });
   }
-  const { command, args, env } = configOf(manifest, platform);
+  const config = configOf(manifest, platform);
+  const { command, args, env } = config;
   for (const text of [command, ...args, ...Object.values(env)]) requireKnownVariables(manifest, text);
   const wrong = Object.keys(env).find((key) => !/^[A-Za-z_]\w*$/.test(key));
   if (wrong !== undefined)
@@ -46,7 +47,7 @@ export function serverOf(manifest: Manifest, platform: string): ServerTemplate {
     throw unsupported(
       `the bundle ${name} starts ${JSON.stringify(text)}, which a ${server.type} bundle cannot`,
       {
-        hint: hintFor(text, args, Object.keys(runners[type])),
+        hint: hintFor(config, Object.keys(runners[type])),
       },
     );
   }
@@ -106,13 +107,35 @@ export function innerFile(text: string): string | undefined {
   return isPlain && !path.startsWith('/') ? parts.join('/') : undefined;
 }
 
-function hintFor(command: string, args: readonly string[], allowed: readonly string[]): string {
-  const scheme = /^(?:npx|uvx)(?:\.cmd|\.exe)?$/.exec(command)?.[0].slice(0, 3);
-  const name = args.find((arg) => !arg.startsWith('-') && !arg.includes('$'));
-  if (scheme !== undefined && name !== undefined && /^[\w@./~^=<>-]+$/.test(name))
-    return `the bundle only downloads a package, so run that instead: thv run ${scheme}://${name}`;
-  return `it can start ${[...allowed, 'a file in the bundle'].join(' or ')}`;
+/** The programs that download a server and start it, and that `thv run` understands. */
+const downloaders = /^(npx|uvx|bunx|pipx|docker|podman)(?:\.cmd|\.exe)?$/;
+
+function hintFor({ command, args, env }: ReturnType<typeof configOf>, allowed: readonly string[]): string {
+  const [, program] = downloaders.exec(command) ?? [];
+  const words = args.map(withNames);
+  const variables = Object.entries(env).map(([name, text]) => `--env ${name}=${withNames(text)}`);
+  const isPlain = [...words, ...Object.values(env).map(withNames)].every((word) =>
+    /^[\w@./:~^=+,<>[\]*-]+$/.test(word),
+  );
+  if (program === undefined || !isPlain || words.length === 0)
+    return `it can start ${[...allowed, 'a file in the bundle'].join(' or ')}`;
+  const quoted = words.map((word) => (/[<>[\]*~^]/.test(word) ? `'${word}'` : word));
+  const source = sourceIn(program, quoted) ?? [program, ...quoted];
+  return `the bundle only downloads its server, so run that instead: ${['thv run', ...variables, ...source].join(' ')}`;
 }
+
+/** The package of `npx` or `uvx` as `thv run` names it, unless other flags say more about it. */
+function sourceIn(program: string, words: readonly string[]): string[] | undefined {
+  const at = words.findIndex((word) => word !== '-y' && word !== '--yes');
+  const name = words[at];
+  if ((program !== 'npx' && program !== 'uvx') || name === undefined || /^[-']/.test(name)) return undefined;
+  const rest = words.slice(at + 1);
+  return [`${program}://${name}`, ...(rest.length === 0 ? [] : ['--', ...rest])];
+}
+
+/** A text with the names of the fields in the places of their values, for the user to replace. */
+const withNames = (text: string): string =>
+  text.replaceAll(/\$\{user_config\.([\w-]+)\}/g, (_all, key: string) => key.toUpperCase());
 
 const variable = /\$\{([^}]*)\}/g;
 const ownConfig = 'user_config.';

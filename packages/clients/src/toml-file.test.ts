@@ -73,6 +73,15 @@ describe('an entry as a table', () => {
     expect(removed).toBe(after);
   });
 
+  test.each([
+    ['keys', `model = "a" # mine\n\n${entry}`, 'model = "a" # mine\n'],
+    ['no line end', `model = "a" # mine\n\n${entry.trimEnd()}`, 'model = "a" # mine\n'],
+    ['comments', `# top\n\n# about it\n${entry}\n# end\n`, '# top\n\n# about it\n\n# end\n'],
+    ['its table', `[mcp_servers] # all\n# first\n${entry}`, '[mcp_servers] # all\n# first\n'],
+  ])('that is the last one leaves the rest of a file with %s, and the last line end', (_, before, after) => {
+    expect(remove(codex, before, 'fetch')).toBe(after);
+  });
+
   test('gets quotes for a name with a dot, which stays one name', () => {
     const written = put(codex, '', 'a.b');
 

@@ -75,6 +75,24 @@ describe('a YAML file', () => {
     for (const [comment] of text.matchAll(/#.*/g)) expect(left).toContain(comment);
   });
 
+  test.each([
+    ['no line end', goose, 'a: 1\nextensions:\n  fetch:\n    uri: x', 'a: 1\nextensions: {}\n'],
+    [
+      'comments',
+      goose,
+      'extensions: # all\n  # about it\n  fetch:\n    uri: x # c\n  # tail\n\n# end\n',
+      'extensions: {} # all\n  # about it\n  # tail\n\n# end\n',
+    ],
+    [
+      'a list',
+      continues,
+      'name: x\nmcpServers:\n  - name: fetch\n    url: x\n# end',
+      'name: x\nmcpServers: []\n# end',
+    ],
+  ])('with %s keeps its comments and its last line end without its last entry', (_what, to, text, after) => {
+    expect(remove(to, text, 'fetch')).toBe(after);
+  });
+
   test('keeps an entry where it is when it changes', () => {
     const text = 'extensions:\n  "fetch": # mine\n    uri: old\n  # b\n  b: {}\nz: 1\n';
 

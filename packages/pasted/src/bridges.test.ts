@@ -34,7 +34,6 @@ describe('a command of mcp-remote', () => {
 
   test.each([
     'npx mcp-remote https://mcp.example.com/mcp --static-oauth-client-info {"client_id":"x","client_secret":"y"}',
-    'npx mcp-remote https://mcp.example.com/mcp --ignore-tool delete',
     'npx mcp-remote https://mcp.example.com/mcp and more',
     'npx mcp-remote',
   ])('stays a package if only the package understands it: %s', async (line) => {
@@ -62,6 +61,21 @@ describe('a command of mcp-remote', () => {
     expect(request.headers).toBeUndefined();
     expect(needs).toMatchObject([{ kind: 'header', name: 'Authorization' }]);
   });
+});
+
+test('tools that mcp-remote hides are named', async () => {
+  const line = 'npx -y mcp-remote https://mcp.example.com/mcp --ignore-tool delete_* --ignore-tool drop';
+  const expected =
+    "clients can use all tools, also delete_*, drop. To change that, choose the server's tools";
+
+  const run = await readCommandLine(line.split(' '), from);
+  const [command = '', ...args] = line.split(' ');
+  const imported = await entry({ command, args });
+
+  for (const { request, notes } of [run, imported]) {
+    expect(request.url).toBe('https://mcp.example.com/mcp');
+    expect(notes).toEqual([expect.stringContaining('mcp-remote is not needed'), expected]);
+  }
 });
 
 test.each([

@@ -10,6 +10,8 @@ export interface BridgedServer {
   /** The transport, if the command allows one only. */
   type?: 'sse' | 'http';
   oauth?: { clientId?: string; scopes?: string[] };
+  /** The tools that the bridge hides, as its author writes them. */
+  withoutTools?: readonly string[];
   note: string;
 }
 
@@ -18,7 +20,7 @@ const before =
   /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|uvx|uv|tool|pipx|run|x|dlx|exec|cmd|\/[cs]|-y|--yes|-q|--quiet|--silent|--)$/i;
 const switches = new Set(['--allow-http', '--debug', '--silent', '--enable-proxy']);
 /** Flags whose values do not matter, because ToolHive signs in itself. */
-const ignored = new Set(['--host', '--auth-timeout', '--resource']);
+const ignored = new Set(['--host', '--auth-timeout', '--resource', '--authorize-resource']);
 
 /** The target of a bridge: a remote server, or the command of a server that the bridge starts. */
 export type Behind = BridgedServer | { words: readonly string[]; note: string };
@@ -49,6 +51,15 @@ export function behindBridge(
 const remoteNote = (bridge: string): string =>
   `ToolHive connects to the server itself, so ${bridge} is not needed`;
 const localNote = (bridge: string): string => `ToolHive serves HTTP itself, so ${bridge} is not needed`;
+
+/** The note on tools that another program hides. Without the list of all tools, the others cannot be named. */
+export function noteOn(withoutTools: readonly string[] | undefined): string[] {
+  if (withoutTools === undefined) return [];
+  return [
+    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the server's tools`,
+  ];
+}
+
 const isUrl = (word: string): boolean => /^https?:\/\//i.test(word);
 
 /** Flags of `mcp-proxy` about its own side, whose values do not matter. */
@@ -118,6 +129,7 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
   let type: BridgedServer['type'];
   const oauth: NonNullable<BridgedServer['oauth']> = {};
   const others: string[] = [];
+  const withoutTools: string[] = [];
   for (let index = 0; index < rest.length; index += 1) {
     const word = rest[index] ?? '';
     if (switches.has(word)) continue;
@@ -130,6 +142,7 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
     const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
     if (word === '--header' && name !== undefined && content !== undefined) headers[name] = content;
     else if (word === '--transport') type = typeOf(value);
+    else if (word === '--ignore-tool') withoutTools.push(value);
     else if (/^--static-oauth-client-(?:info|metadata)$/.test(word)) {
       const read = clientIn(value);
       if (read === undefined) return undefined;
@@ -143,6 +156,7 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
     headers,
     ...(type === undefined ? {} : { type }),
     ...(Object.keys(oauth).length === 0 ? {} : { oauth }),
+    ...(withoutTools.length === 0 ? {} : { withoutTools }),
     note: remoteNote('mcp-remote'),
   };
 }

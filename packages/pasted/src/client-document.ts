@@ -55,6 +55,9 @@ function hintFor(document: unknown): string | undefined {
     return 'this is the entry of a registry. Run the URL in it: thv run URL';
   if (manifest !== undefined || older !== undefined)
     return 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb';
+  const [entry] = isObject(document['registry']) ? Object.values(document['registry']) : [];
+  if (isObject(entry) && (typeof entry['image'] === 'string' || isObject(entry['remote'])))
+    return `this is a catalog of Docker. Run the image or the URL in it: thv run ${typeof entry['image'] === 'string' ? 'IMAGE' : 'URL'}`;
   return isObject(services)
     ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
     : undefined;
@@ -101,8 +104,15 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   return Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
     const here = [...path, key];
-    return [...(isSection(key, path) ? toEntries(inner, here) : []), ...sectionsIn(inner, here)];
+    const own = isSection(key, path) ? inner : key === 'tools' ? remoteTools(inner) : undefined;
+    return [...(own === undefined ? [] : toEntries(own, here)), ...sectionsIn(inner, here)];
   });
+}
+
+/** The servers among the tools of a request to a model. */
+function remoteTools(tools: unknown): unknown {
+  const all: unknown[] = Array.isArray(tools) ? tools : [];
+  return all.filter((tool) => isObject(tool) && tool['type'] === 'mcp');
 }
 
 /** A map by name, or a list of objects with a name. Everything that does not start or reach a server is left out. */
@@ -137,8 +147,9 @@ function namedItem(item: unknown): (readonly [string, unknown])[] {
 }
 
 function nameOf(item: unknown): string {
-  const { name, id, server_label } = isObject(item) ? item : {};
-  return [name, id, server_label].find((text) => typeof text === 'string') ?? '';
+  const { name, id, server_label, info } = isObject(item) ? item : {};
+  const names = [name, id, server_label, ...(isObject(info) ? [info['name'], info['id']] : [])];
+  return (names.find((text) => typeof text === 'string' && text !== '') as string | undefined) ?? '';
 }
 
 /** The names for the URL of a remote server. */

@@ -231,6 +231,54 @@ describe('the sign-in of a remote server', () => {
   });
 });
 
+describe('a token in a field of its own', () => {
+  const url = 'https://mcp.example.com/mcp';
+
+  test.each<[string, object]>([
+    ['MetaMCP', { mcpServers: { one: { type: 'STREAMABLE_HTTP', url, bearerToken: 'abc' } } }],
+    ['other programs', { mcpServers: { one: { url, bearer_token: 'abc' } } }],
+    ['an object', { mcpServers: { one: { url, auth: { type: 'bearer', token: 'abc' } } } }],
+    ['a text with its scheme', { mcpServers: { one: { url, authorization: 'Bearer abc' } } }],
+    [
+      'Open WebUI',
+      [{ type: 'mcp', url, auth_type: 'bearer', key: 'abc', info: { id: 'x', name: 'one' } }] as object,
+    ],
+    [
+      'a request to a model',
+      { tools: [{ type: 'mcp', server_label: 'one', server_url: url, authorization: 'abc' }] },
+    ],
+  ])('is a header, as in %s', async (_what, document) => {
+    const [read, ...others] = await previewOf(document);
+
+    expect(others).toEqual([]);
+    expect(read).toMatchObject({
+      name: 'one',
+      request: { url, headers: [{ name: 'Authorization', default: 'Bearer abc' }] },
+    });
+  });
+
+  test('is not the key of something else', async () => {
+    const [read] = await previewOf({ mcpServers: { one: { url, key: 'abc', auth: { clientId: 'c' } } } });
+
+    expect(read?.request).toEqual({ url, oauth_config: { client_id: 'c' }, name: 'one' });
+  });
+});
+
+test('other tools of a request to a model are no servers', async () => {
+  const tool = { type: 'function', name: 'x', url: 'https://example.com' };
+
+  await expect(previewOf({ tools: [tool] })).rejects.toThrow('has no MCP servers');
+});
+
+test.each([
+  [{ image: 'mcp/fetch' }, 'thv run IMAGE'],
+  [{ remote: { url: 'https://mcp.example.com/mcp' } }, 'thv run URL'],
+])('a catalog of Docker with %j gets a hint', async (entry, hint) => {
+  await expect(previewOf({ registry: { one: entry } })).rejects.toMatchObject({
+    hint: expect.stringContaining(hint),
+  });
+});
+
 test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the name %s', async (key) => {
   const [read] = await previewOf({ mcpServers: { server: { [key]: 'https://mcp.example.com/sse' } } });
 

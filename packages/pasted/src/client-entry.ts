@@ -5,9 +5,10 @@ import type { RawEntry } from './client-document.ts';
 import { readEntry } from './entry-fields.ts';
 import type { EntryFields } from './entry-fields.ts';
 import { readDotenv } from './env-file.ts';
+import { examplesInUrl, examplesInWord } from './examples.ts';
 import { isContainerProgram } from './docker-run.ts';
 import { isCommandLine, readCommandLine } from './launchers.ts';
-import { behindBridge } from './bridges.ts';
+import { behindBridge, noteOn } from './bridges.ts';
 import type { BridgedServer } from './bridges.ts';
 import { absolutePath } from './paths.ts';
 import type { Need, Pasted, PastedFrom } from './pasted.ts';
@@ -45,7 +46,8 @@ export async function readClientEntry(
   const doubtful = server.doubts.map(
     ({ name: doubt }) => `the value of ${doubt} may be an example. If it is, replace it`,
   );
-  const { tools, withoutTools } = entry;
+  const { tools } = entry;
+  const ignoredTools = bridged !== undefined && 'url' in bridged ? bridged.withoutTools : undefined;
   return {
     ...server,
     request: {
@@ -53,16 +55,8 @@ export async function readClientEntry(
       ...(tools === undefined ? {} : { tools }),
       ...(workload === '' ? {} : { name: workload }),
     },
-    notes: [...notes, ...server.notes, ...doubtful, ...noteOn(withoutTools)],
+    notes: [...notes, ...server.notes, ...doubtful, ...noteOn(entry.withoutTools ?? ignoredTools)],
   };
-}
-
-/** Without the list of all tools, the others cannot be named. */
-function noteOn(withoutTools: readonly string[] | undefined): string[] {
-  if (withoutTools === undefined) return [];
-  return [
-    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the server's tools`,
-  ];
 }
 
 /** An entry's variables as its author would name them. Their values may contain placeholders. */
@@ -110,6 +104,7 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   });
   const passed = { ...known, ...Object.fromEntries([...open].map((name) => [name, `\${${name}}`])) };
   const { request, notes } = await readCommandLine(words, { ...from, env: passed, directory });
+  found.push(...(request.cmd_arguments ?? []).flatMap(examplesInWord).map(openExample));
   const isDocker = isContainerProgram(words[0] ?? '');
   const variables = splitValues('variable', request.env_vars ?? {}, inner);
   // Docker has all variables, but its container only the ones that -e names.
@@ -195,6 +190,11 @@ function needOf({ token, name, description, secret }: Open): Need {
   };
 }
 
+/** An example in the place of a value: `YOUR_API_KEY`, `<your token>`. */
+function openExample(token: string): Open {
+  return { token, name: token.replaceAll(/[^\w .-]/g, '').trim(), description: '' };
+}
+
 function unique(needs: readonly Need[]): Need[] {
   return [...new Map(needs.toReversed().map((need) => [need.name, need])).values()].toReversed();
 }
@@ -216,6 +216,9 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
     description: '',
   }));
   requireUrl(url, [...open, ...braces]);
+  const named = new Set(braces.map(({ token }) => token));
+  const examples = examplesInUrl(url).filter((token) => !named.has(token));
+  open.push(...examples.map(openExample));
   const type = (entry.type ?? '').toLowerCase();
   if (/^(ws|websocket)/.test(type)) {
     throw invalid(`the transport ${type} of the entry ${entryName} is not supported`, {

@@ -27,6 +27,8 @@ export interface OAuthFields {
   callbackPort?: number | undefined;
   scopes?: string[] | undefined;
   hasSecret: boolean;
+  /** A token that the client sends instead of signing in. */
+  token?: string | undefined;
 }
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
@@ -98,8 +100,11 @@ const OAuth = z
     clientSecret: Text,
     client_secret: Text,
     CLIENT_SECRET: Text,
+    token: Text,
+    access_token: Text,
   })
   .transform((oauth) => ({
+    token: oauth.token ?? oauth.access_token,
     clientId: [oauth.clientId, oauth.client_id, oauth.CLIENT_ID].find(Boolean),
     callbackPort: oauth.callbackPort ?? oauth.callback_port,
     scopes: oauth.scopes ?? oauth.scope,
@@ -133,6 +138,15 @@ const Entry = z
     server_url: Text,
     sse_url: Text,
     authorization_token: Text,
+    authorization: Text.catch(undefined),
+    bearerToken: Text,
+    bearer_token: Text,
+    authToken: Text,
+    auth_token: Text,
+    auth_type: Text,
+    key: Text.catch(undefined),
+    tool_configuration: z.object({ allowed_tools: Tools }).nullish().catch(undefined),
+    allowed_tools: Tools,
     api_key_env: Text,
     api_key_header: Text,
     api_key_format: Text,
@@ -173,9 +187,7 @@ const Entry = z
     url: urlKeys.map((key) => entry[key]).find((url) => url !== undefined && url !== ''),
     oauth: entry.oauth ?? entry.auth ?? { clientId: entry.oauthClientId, hasSecret: false },
     headers: {
-      ...(entry.authorization_token === undefined
-        ? {}
-        : { Authorization: `Bearer ${entry.authorization_token}` }),
+      ...tokenOf(entry),
       ...keyOf(entry),
       ...(entry.bearer_token_env_var === undefined
         ? {}
@@ -194,6 +206,8 @@ const Entry = z
       entry.enabledTools ??
       entry.enabled_tools ??
       entry.available_tools ??
+      entry.allowed_tools ??
+      entry.tool_configuration?.allowed_tools ??
       (Array.isArray(entry.tools) ? entry.tools : entry.tools?.include),
     withoutTools:
       entry.excludeTools ??
@@ -201,6 +215,34 @@ const Entry = z
       entry.disabled_tools ??
       (Array.isArray(entry.tools) ? undefined : entry.tools?.exclude),
   }));
+
+interface Tokens {
+  authorization_token?: string | undefined;
+  authorization?: string | undefined;
+  bearerToken?: string | undefined;
+  bearer_token?: string | undefined;
+  authToken?: string | undefined;
+  auth_token?: string | undefined;
+  auth_type?: string | undefined;
+  key?: string | undefined;
+  auth?: OAuthFields | undefined;
+}
+
+/** The header with a token that the entry has in a field of its own, perhaps with its scheme. */
+function tokenOf(entry: Tokens): Record<string, string> {
+  const token = [
+    entry.authorization_token,
+    entry.authorization,
+    entry.bearerToken,
+    entry.bearer_token,
+    entry.authToken,
+    entry.auth_token,
+    entry.auth?.token,
+    entry.auth_type?.toLowerCase() === 'bearer' ? entry.key : undefined,
+  ].find((text) => text !== undefined && text !== '');
+  if (token === undefined) return {};
+  return { Authorization: /^(?:Bearer|Basic|Token)\s/i.test(token) ? token : `Bearer ${token}` };
+}
 
 /** The key in a variable, and its place: `Authorization`, `Bearer {token}`. */
 function keyOf(entry: {

@@ -44,6 +44,35 @@ function isRequest(text: string): boolean {
   );
 }
 
+/** `xxx`, `sk-xxxx`. */
+const crossedOut = /^(?:[a-z]{2,10}[-_]){0,3}x{3,}(?:-x{3,})*$/i;
+
+/** The examples that a word of a command line or a part of a URL is, or that it contains after an equals sign. */
+export function examplesInWord(word: string): string[] {
+  if (word.length > 300) return [];
+  const value = word.replace(/^-{0,2}[\w.-]{1,100}=/, '').trim();
+  const isExample =
+    value.length <= 100 && (/^<[^<>]+>$/.test(value) || isRequest(bare(value)) || crossedOut.test(value));
+  return isExample ? [value] : [];
+}
+
+/** The examples in a URL: a part of its path or of its query, and words in angle brackets anywhere. */
+export function examplesInUrl(url: string): string[] {
+  const words = [...url.matchAll(/<[\w .-]{1,60}>/g)].map(([word]) => word);
+  const rest = url.replaceAll(/<[\w .-]{1,60}>/g, '1').replace(/^[a-z]+:\/\/[^/?#]*/i, '');
+  const parts = rest.split(/[/?&#=:@]/).flatMap(examplesInWord);
+  return [...new Set([...words, ...parts])];
+}
+
+function bare(text: string): string {
+  return (
+    bracketed
+      .exec(text)
+      ?.slice(1)
+      .find((part) => part !== undefined) ?? text
+  );
+}
+
 function isJson(text: string): boolean {
   if (!/^[[{"]/.test(text)) return false;
   try {

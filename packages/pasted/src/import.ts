@@ -7,6 +7,7 @@ import { readInstallation, withoutMarkup } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
 import { readCommandText } from './command-text.ts';
 import { uniqueNames } from './entry-names.ts';
+import { withoutMargin } from './margin.ts';
 import type { PastedFrom } from './pasted.ts';
 
 /** The document is external, so it can use neither the daemon's variables nor its files. */
@@ -22,7 +23,8 @@ const from: PastedFrom = {
  * Converts a client's configuration, an installation link, or commands. A problem with one server does not affect the
  * others.
  */
-export async function previewImport(document: string): Promise<ImportPreview> {
+export async function previewImport(pasted: string): Promise<ImportPreview> {
+  const document = withoutMargin(pasted);
   const { entries, inputs } =
     readInstallation([withoutMarkup(document.trim())]) ??
     commandsIn(document) ??

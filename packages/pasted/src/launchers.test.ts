@@ -29,6 +29,20 @@ const read = (text: string, env: NodeJS.ProcessEnv = {}) =>
 
 describe('a pasted command', () => {
   test.each([
+    ['npx --node-options=--experimental-vm-modules -y server x', '--experimental-vm-modules'],
+    ['npx --node-options --no-warnings server x', '--no-warnings'],
+    ['npm exec --node-arg=--a --node-arg=--b -- server x', '--a --b'],
+  ])('passes the options for Node.js to the server: %s', async (text, options) => {
+    const { request } = await read(text);
+
+    expect(request).toMatchObject({
+      image: 'npx://server',
+      cmd_arguments: ['x'],
+      env_vars: { NODE_OPTIONS: options },
+    });
+  });
+
+  test.each([
     ['npx -y @scope/server@1.2.0 --flag value', 'npx://@scope/server@1.2.0', ['--flag', 'value']],
     ['npx --yes --package=@scope/server server x', 'npx://@scope/server', ['x']],
     ['npx --y @scope/server', 'npx://@scope/server', []],

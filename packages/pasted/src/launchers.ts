@@ -2,10 +2,11 @@ import { ThvError, invalid } from '@toolhive/contract/failure';
 import { containerPrograms, isContainerProgram, readDockerRun } from './docker-run.ts';
 import { isPath, readLocalPath, scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import type { OtherFlags } from './other-flags.ts';
 import { registryFlags, registryNotes } from './package-registries.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
-import { behindBridge } from './bridges.ts';
+import { behindBridge, noteOn } from './bridges.ts';
 import type { BridgedServer } from './bridges.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
@@ -125,7 +126,8 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   };
 }
 
-function remoteOf({ url, headers, type, note, oauth: { clientId, scopes } = {} }: BridgedServer): Pasted {
+function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: BridgedServer): Pasted {
+  const { clientId, scopes } = oauth;
   const given = Object.entries(headers).map(([name, value]) => ({
     name,
     description: '',
@@ -144,7 +146,7 @@ function remoteOf({ url, headers, type, note, oauth: { clientId, scopes } = {} }
     ...(isSse ? { transport: 'sse' as const } : {}),
     ...(given.length > 0 ? { headers: given } : {}),
   };
-  return { request, notes: [note] };
+  return { request, notes: [note, ...noteOn(withoutTools)] };
 }
 
 /** The form in which the package managers start a package. */
@@ -240,7 +242,7 @@ function launcherOf(all: readonly string[]): Launcher | undefined {
   );
 }
 
-function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
+async function readNpx(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words: others } = readOtherFlags('npx', all, {
     ...switches(
       '-y',
@@ -256,7 +258,16 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
     ),
     ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
     ...withValues('-p', '--package', '--loglevel', '--cache', '-c', '--call', ...registryFlags),
+    ...withValues('--node-options', '--node-arg'),
   });
+  const pasted = await startedByNpx({ given, words: others }, from);
+  const nodeOptions = valuesOf(given, '--node-options', '--node-arg').join(' ');
+  if (nodeOptions === '') return pasted;
+  const { request, notes } = pasted;
+  return { request: { ...request, env_vars: { ...request.env_vars, NODE_OPTIONS: nodeOptions } }, notes };
+}
+
+function startedByNpx({ given, words: others }: OtherFlags, from: PastedFrom): Pasted | Promise<Pasted> {
   const call = valuesOf(given, '-c', '--call').at(-1);
   const words = call === undefined ? others : (wordsIn(call) ?? [call, ...others]);
   const [program = '', ...script] = words;

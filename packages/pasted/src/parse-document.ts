@@ -3,10 +3,14 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { repairedJson } from './json-repair.ts';
+import { withoutMargin } from './margin.ts';
 
 /** Parses the text of a configuration, or all blocks in the fences and before the text of a Markdown page. */
 export function parseDocuments(text: string, what: string): unknown[] {
-  const plain = text.replace(/^\uFEFF/, '').replace(/^([ \t]*[{["].*)\n[ \t]*(?:`{3,}|~{3,})\s*$/s, '$1');
+  const plain = withoutMargin(text.replace(/^\uFEFF/, '')).replace(
+    /^([ \t]*[{["].*)\n[ \t]*(?:`{3,}|~{3,})\s*$/s,
+    '$1',
+  );
   const blocks = [...frontMatter(plain), ...fencedBlocks(plain)];
   if (blocks.length === 0) return [parseDocument(plain, what)];
   const parsed: unknown[] = [];
@@ -48,7 +52,7 @@ function fencedBlocks(text: string): string[] {
 
 function parseDocument(text: string, what: string): unknown {
   try {
-    return parse(text, what);
+    return parse(withoutMargin(text), what);
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown;
     throw invalid(`${what} is nested too deeply`);

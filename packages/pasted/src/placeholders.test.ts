@@ -166,3 +166,44 @@ describe('a placeholder outside of variables', () => {
     expect(cmd_arguments).toEqual(['${B} secret']);
   });
 });
+
+describe('an example', () => {
+  test.each<[string, object, string, object]>([
+    ['an argument', npx('--api-key', 'YOUR_API_KEY'), 'YOUR_API_KEY', { cmd_arguments: ['--api-key', 'k'] }],
+    ['a flag', npx('--api-key=<your key>'), '<your key>', { cmd_arguments: ['--api-key=k'] }],
+    ['an argument in lowercase', npx('your-token-here'), 'your-token-here', { cmd_arguments: ['k'] }],
+    ['a crossed-out key', npx('--key', 'sk-xxxxxxxx'), 'sk-xxxxxxxx', { cmd_arguments: ['--key', 'k'] }],
+    [
+      'the query of a URL',
+      { url: 'https://mcp.example.com/mcp?apiKey=YOUR_API_KEY' },
+      'YOUR_API_KEY',
+      { url: 'https://mcp.example.com/mcp?apiKey=k' },
+    ],
+    [
+      'the path of a URL',
+      { url: 'https://mcp.example.com/<your token>/mcp' },
+      '<your token>',
+      { url: 'https://mcp.example.com/k/mcp' },
+    ],
+    [
+      'the URL behind a bridge',
+      { command: 'npx', args: ['-y', 'mcp-remote', 'https://mcp.example.com/mcp?key=YOUR_KEY'] },
+      'YOUR_KEY',
+      { url: 'https://mcp.example.com/mcp?key=k' },
+    ],
+  ])('in %s is asked for', async (_what, entry, token, filled) => {
+    const [server] = await previewOf({ mcpServers: { one: entry } });
+
+    expect(server?.needs).toMatchObject([{ kind: 'placeholder', token }]);
+    expect(filledRequest(server?.request ?? {}, new Map([[token, 'k']]))).toMatchObject(filled);
+  });
+
+  test.each(['--region=eu-west-1', 'your', 'put', '{"key":"YOUR_KEY"}', 'a<b>c', '--expr=x>y', 'xx'])(
+    'is not the argument %s',
+    async (word) => {
+      const [server] = await previewOf({ mcpServers: { one: npx(word) } });
+
+      expect(server?.needs).toEqual([]);
+    },
+  );
+});

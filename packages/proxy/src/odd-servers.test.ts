@@ -62,6 +62,11 @@ describe('a server is understood that writes', () => {
     ['error: false beside a result', (all) => line({ ...all, error: false }), 'null'],
     ['method and params: null in an answer', (all) => line({ ...all, method: null, params: null }), 'null'],
     ['IDs as text', (all) => line({ ...all, id: String(all.id) }), 'as text'],
+    [
+      'messages on several lines',
+      (all) => `${JSON.stringify({ jsonrpc: '2.0', ...all }, null, 2)}\r\n`,
+      'on several lines',
+    ],
     ['no jsonrpc', (all) => `${JSON.stringify(all)}\n`, 'does not write'],
     ['another jsonrpc', (all) => line({ ...all, jsonrpc: '1.0' }), 'does not write'],
     ['jsonrpc as a number', (all) => line({ ...all, jsonrpc: 2.0 }), 'does not write'],
@@ -114,6 +119,58 @@ describe('a server is understood that writes', () => {
 
     expect(await response.text()).toContain('"n":12345678901234567890');
   });
+});
+
+describe('a result is understood', () => {
+  const text = (written: string) => `{"content":[{"type":"text","text":"${written}"}]}`;
+
+  test.each<[string, string, string]>([
+    ['NaN', '{"n":NaN,"t":"NaN"}', '{"n":null,"t":"NaN"}'],
+    ['Infinity', '{"n":[-Infinity,Infinity]}', '{"n":[null,null]}'],
+    ['a tab', text('a\tb'), text(String.raw`a\u0009b`)],
+    ['a zero byte and a carriage return', text('a\0b\rc'), text(String.raw`a\u0000b\u000dc`)],
+    ['a tab behind a quote', text(String.raw`a\"` + '\tb'), text(String.raw`a\"\u0009b`)],
+  ])('with %s, and reported', async (_what, written, read) => {
+    await using odd = await openOdd(line);
+    odd.server.manners['tools/call'] = (server, { id }) =>
+      server.write(`{"jsonrpc":"2.0","id":${id},"result":${written}}\n`);
+    await odd.connected;
+
+    const response = await (await RawSession.open(odd.url)).postCall(1, 'any');
+
+    expect(await response.text()).toContain(read);
+    expect(odd.deviations).toEqual([expect.stringContaining('NaN, Infinity, or control characters')]);
+  });
+});
+
+describe('a call ends with the fault of the server, which', () => {
+  const whole = (id: unknown): string => bare({ id, result: { content: [{ type: 'text', text: 'a' }] } });
+
+  test.each<[string, (id: unknown) => string | Buffer, string]>([
+    ['writes UTF-16', (id) => Buffer.from(`${whole(id)}\n`, 'utf16le'), 'UTF-16 instead of UTF-8'],
+    [
+      'writes UTF-16 with a byte order mark',
+      (id) => Buffer.from(`\uFEFF${whole(id)}\n`, 'utf16le'),
+      'UTF-16 instead of UTF-8',
+    ],
+    ['writes objects of Python', (id) => `${whole(id).replaceAll('"', "'")}\n`, 'is not JSON'],
+    ['writes the ID last', (id) => `{"result":{"path":"C:\\Users"},"id":${String(id)}}\n`, 'is not JSON'],
+  ])('%s', async (_what, write, fault) => {
+    await using odd = await openOdd(line);
+    odd.server.manners['tools/call'] = (server, { id }) => server.write(write(id));
+    await odd.connected;
+
+    await expect((await RawSession.open(odd.url)).call('any')).rejects.toThrow(fault);
+  });
+});
+
+test('lines between a brace and a message are no part of the message', async () => {
+  await using odd = await openOdd((all, isFirst) => (isFirst ? '' : '{\n"level": "info",\n') + line(all));
+  await odd.connected;
+
+  expect(await (await RawSession.open(odd.url)).call('instance')).toBe('odd');
+
+  expect(odd.invalidOutput).toContain('"level": "info",');
 });
 
 describe('a server is not believed that', () => {

@@ -185,6 +185,53 @@ describe('a client with bad manners', () => {
   });
 
   test.each([
+    ['null as its parameters', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}'],
+    ['an empty list as its parameters', '{"jsonrpc":"2.0","params": [ ],"id":1,"method":"tools/list"}'],
+    ['null as its metadata', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":null}}'],
+    ['a byte order mark', '\uFEFF{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
+  ])('that sends %s is understood', async (_title, body) => {
+    await using test = await openTestProxy();
+    await test.connect();
+    const session = await RawSession.open(test.url);
+
+    const response = await session.postText(body);
+
+    expect(await response.json()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
+  });
+
+  test.each([
+    [
+      'two parameters',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"},"params":null}',
+    ],
+    ['parameters in capitals', '{"jsonrpc":"2.0","id":1,"method":"tools/call","Params":{},"params":null}'],
+    ['an escaped name', String.raw`{"jsonrpc":"2.0","id":1,"method":"ping","p\u0061rams":{},"params":null}`],
+    ['a list with parameters', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[null]}'],
+  ])('that sends %s is refused', async (_title, body) => {
+    await using test = await openTestProxy();
+    await test.connect();
+    const session = await RawSession.open(test.url);
+
+    expect((await session.postText(body)).status).toBe(400);
+  });
+
+  test.each(['/mcp/', '/mcp/?x=1'])('that uses the path %s reaches the endpoint', async (path) => {
+    await using test = await openTestProxy();
+    await test.connect();
+
+    const response = await new RawSession(test.url, path).post({ id: 1, method: 'ping' });
+
+    expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  });
+
+  test.each(['/mcp//', '/mcp/x', '//mcp', '/sse/x'])('that uses the path %s does not', async (path) => {
+    await using test = await openTestProxy();
+    await test.connect();
+
+    expect((await new RawSession(test.url, path).post({ id: 1, method: 'ping' })).status).toBe(404);
+  });
+
+  test.each([
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['text', { 'content-type': 'text/plain' }, 415],
     ['an unknown session', { 'mcp-session-id': 'no-such' }, 404],

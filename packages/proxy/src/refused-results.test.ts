@@ -556,6 +556,36 @@ test('structured results other than objects reach the clients that know them', a
   await legacy.close();
 });
 
+test('input schemas that combine others reach the clients that know them, and others get their properties', async () => {
+  const text = { type: 'string' };
+  const inputSchema = {
+    type: 'object',
+    anyOf: [
+      { type: 'object', properties: { content: text }, required: ['content'] },
+      { type: 'object', properties: { source_url: text }, required: ['source_url'] },
+    ],
+  };
+  await using proxy = await openStdio({ 'tools/list': { tools: [{ ...goodTool, inputSchema }] } });
+  const modern = await open2(proxy.url, true);
+  const legacy = await open1(proxy.url);
+
+  expect(await modern.listTools()).toMatchObject({ tools: [{ inputSchema }] });
+  expect(await legacy.listTools()).toEqual({
+    tools: [
+      {
+        ...goodTool,
+        inputSchema: {
+          type: 'object',
+          properties: { content: text, source_url: text },
+          description: 'Requires at least one of these groups of arguments: content; source_url.',
+        },
+      },
+    ],
+  });
+  await modern.close();
+  await legacy.close();
+});
+
 test('a page that names itself as the next one ends the list', async () => {
   await using proxy = await openStdio({ 'tools/list': { tools: [goodTool], nextCursor: 'again' } });
   const client = await open2(proxy.url, false);

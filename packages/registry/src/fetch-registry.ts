@@ -1,7 +1,8 @@
 import { ThvError, invalid, timedOut, unavailable } from '@toolhive/contract/failure';
-import * as z from 'zod';
 import { fetchJson } from '@toolhive/outgoing/guarded-fetch';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
+import { isEmptyPage, listPage } from './list-page.ts';
+import type { ListPage } from './list-page.ts';
 import { maxRegistryDepth, readRegistry } from './read.ts';
 import type { Reading } from './read.ts';
 
@@ -88,23 +89,23 @@ async function fetchFrom(url: string, options: FetchOptions): Promise<Fetched | 
   const { status, headers, body, bytes } = await get(url, options, deadline, conditional);
   if (status === 304) return undefined;
 
-  const page = Page.safeParse(body);
-  if (!page.success || cursorOf(page.data) === undefined) {
-    return { ...readRegistry(body), ...validatorsOf(url, headers) };
+  const page = listPage(body);
+  if (page?.next === undefined) {
+    const problem = page && missingOf(page);
+    return {
+      ...readRegistry(body),
+      ...validatorsOf(url, headers),
+      ...(problem === undefined ? {} : { problem }),
+    };
   }
-  const { servers, problem } = await followPages(url, options, deadline, { ...page.data, bytes });
+  const { servers, problem } = await followPages(url, options, deadline, { ...page, bytes });
   return { ...readRegistry({ servers }), ...(problem === undefined ? {} : { problem }) };
 }
 
-const Cursor = z.string().nullish();
-const Page = z.object({
-  servers: z.array(z.unknown()),
-  metadata: z.object({ nextCursor: Cursor, next_cursor: Cursor }).nullish(),
-});
-type Page = z.infer<typeof Page>;
-
-function cursorOf({ metadata }: Page): string | undefined {
-  return (metadata?.nextCursor ?? metadata?.next_cursor) || undefined;
+/** The problem of a list that names no next page, but more servers than it contains. */
+function missingOf({ servers, total = 0 }: ListPage): string | undefined {
+  if (total <= servers.length) return undefined;
+  return `the list names no next page, and only ${servers.length} of its ${total} servers are known`;
 }
 
 /** Reads the rest of a list. What is too long is cut off, and said so. */
@@ -112,31 +113,47 @@ async function followPages(
   url: string,
   options: FetchOptions,
   deadline: number,
-  first: Page & { bytes: number },
+  first: ListPage & { bytes: number },
 ): Promise<{ servers: unknown[]; problem?: string }> {
   const servers = [...first.servers];
-  const seen = new Set<string>();
+  const seen = new Set([url]);
   let { bytes } = first;
-  let cursor = cursorOf(first);
-  while (cursor !== undefined) {
-    if (seen.has(cursor)) throw unavailable('its list refers back to an earlier page');
-    seen.add(cursor);
-    if (seen.size >= listLimits.pages || servers.length >= listLimits.servers || bytes >= listLimits.bytes) {
+  let next = addressOf(first, url);
+  while (next !== undefined) {
+    if (seen.has(next)) throw unavailable('its list refers back to an earlier page');
+    seen.add(next);
+    if (new URL(next).origin !== new URL(url).origin)
+      return {
+        servers,
+        problem: `the next page of the list is at another host, and only its first ${servers.length} servers are known`,
+      };
+    if (seen.size > listLimits.pages || servers.length >= listLimits.servers || bytes >= listLimits.bytes) {
       return {
         servers,
         problem: `the list is too long, and only its first ${servers.length} servers are known`,
       };
     }
-    const next = new URL(url);
-    next.searchParams.set('cursor', cursor);
-    const answer = await get(next.href, options, deadline);
-    const page = Page.safeParse(answer.body);
-    if (!page.success) throw unavailable('a page of the list is not a list');
-    servers.push(...page.data.servers);
+    const answer = await get(next, options, deadline);
+    const page = listPage(answer.body);
+    if (page === undefined) {
+      // The last page of a list under another name than "servers" can be empty.
+      if (isEmptyPage(answer.body)) break;
+      throw unavailable('a page of the list is not a list');
+    }
+    servers.push(...page.servers);
     bytes += answer.bytes;
-    cursor = cursorOf(page.data);
+    next = addressOf(page, next);
   }
   return { servers };
+}
+
+/** The address of the page after a page. */
+function addressOf({ next }: ListPage, url: string): string | undefined {
+  if (next === undefined) return undefined;
+  if ('address' in next) return URL.parse(next.address, url)?.href;
+  const address = new URL(url);
+  address.searchParams.set('cursor', next.cursor);
+  return address.href;
 }
 
 async function get(

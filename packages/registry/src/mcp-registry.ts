@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { keysFor } from './keys.ts';
+import { isListing, listPage } from './list-page.ts';
 import { remoteOf, waysToRun } from './mcp-server.ts';
 import type { WayToRun } from './mcp-server.ts';
 import { reasonOf } from './reason.ts';
@@ -13,21 +14,13 @@ export interface Converted {
   skipped: { name: string; why: string }[];
 }
 
-const List = z.looseObject({ servers: z.array(z.unknown()) });
-const Listed = z.looseObject({ server: z.looseObject({}) });
-const Single = z
-  .looseObject({ name: z.string() })
-  .refine((value) => ['packages', 'remotes', 'version', 'version_detail'].some((key) => key in value));
-
 /**
  * The servers in an MCP registry document: a page of a list, one list item, a `server.json`, or an array of any of
  * these. Undefined for anything else.
  */
 export function listingsOf(document: unknown): unknown[] | undefined {
-  const list = List.safeParse(document);
-  if (list.success) return list.data.servers;
   if (Array.isArray(document)) return document.length > 0 ? document : undefined;
-  return Listed.safeParse(document).success || Single.safeParse(document).success ? [document] : undefined;
+  return isListing(document) ? [document] : listPage(document)?.servers;
 }
 
 /** Converts servers from the MCP registry: the latest version of each, as far as ToolHive can run it. */

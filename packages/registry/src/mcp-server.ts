@@ -189,6 +189,7 @@ function runtimeVariables({ runtimeArguments: args, identifier, version }: Packa
     const given = arg.value ?? arg.default;
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(given ?? '') ?? [];
     if ((word === '-e' || word === '--env') && name !== undefined) variables.push({ ...arg, name, value });
+    else if (isFlag(arg) && given?.toLowerCase() === 'false') continue;
     else if (!idle.has(word) && !own.has(word) && (arg.isRequired || given !== undefined)) {
       return `its runtime argument ${word} cannot be honoured`;
     }
@@ -202,12 +203,31 @@ function wordsOf(args: readonly Argument[]): { words: string[]; asked: string[] 
   const asked: string[] = [];
   for (const arg of args) {
     const value = valueOf(arg);
-    if (value === undefined) asked.push([arg.name ?? arg.valueHint ?? 'argument', describe(arg)].join(': '));
+    if (value !== undefined && isFlag(arg)) words.push(...flagOf(arg, value));
+    else if (value === undefined)
+      asked.push([arg.name ?? arg.valueHint ?? 'argument', describe(arg)].join(': '));
     else if (arg.name === undefined || arg.type === 'positional') words.push(value);
     else if (value === '') words.push(arg.name);
     else words.push(...(arg.name.startsWith('--') ? [`${arg.name}=${value}`] : [arg.name, value]));
   }
   return { words, asked };
+}
+
+type Flag = Argument & { name: string };
+
+function isFlag(arg: Argument): arg is Flag {
+  return arg.format === 'boolean' && arg.name !== undefined && arg.type !== 'positional';
+}
+
+/**
+ * A flag that is set is written alone, because most programs refuse a value for it. One that is off by default is left
+ * out, but an author who turns a flag off means a flag that is otherwise on.
+ */
+function flagOf({ name, value: fixed }: Flag, value: string): string[] {
+  const word = value.toLowerCase();
+  if (word === 'true') return [name];
+  if (word === 'false' && fixed === undefined) return [];
+  return name.startsWith('--') ? [`${name}=${value}`] : [name, value];
 }
 
 function variableOf(input: NamedInput): object {
@@ -288,8 +308,19 @@ function namesIn(url: string): string[] {
   return [...new Set([...url.matchAll(braces)].map(([, name = '']) => name))];
 }
 
-function headerOf(input: Remote['headers'][number]): object {
+function headerOf(given: Remote['headers'][number]): object {
+  const input = withDeclarations(given);
   return { ...variableOf(input), ...(input.choices === undefined ? {} : { choices: input.choices }) };
+}
+
+/**
+ * A header with declarations of all names in its value. No server expects a name in braces, and the value of a name without a
+ * declaration can be a credential.
+ */
+function withDeclarations(input: NamedInput): NamedInput {
+  const { value, default: fallback, isRequired, variables } = input;
+  const declared = namesIn(value ?? fallback ?? '').map((name) => [name, { isRequired, isSecret: true }]);
+  return { ...input, variables: { ...(Object.fromEntries(declared) as Variables), ...variables } };
 }
 
 /** The value of an input, if the user does not have to provide it. */

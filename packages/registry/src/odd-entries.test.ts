@@ -48,6 +48,36 @@ describe('a package of a server', () => {
     expect(serverOf([aPackage({ packageArguments })])?.args).toEqual(args);
   });
 
+  test.each<[string, object, string[]]>([
+    ['that is set', { value: 'true' }, ['--debug']],
+    ['that is set by default, as JSON', { default: true, format: 'Boolean' }, ['--debug']],
+    ['that is off by default', { default: 'false' }, []],
+    ['that its author turns off', { value: 'false' }, ['--debug=false']],
+    ['with a value of another kind', { value: 'auto' }, ['--debug=auto']],
+    ['of another format', { value: 'true', format: 'string' }, ['--debug=true']],
+  ])('may have a flag %s', (_what, changes, args) => {
+    const flag = { type: 'named', name: '--debug', format: 'boolean', ...changes };
+
+    expect(serverOf([aPackage({ packageArguments: [flag] })])?.args).toEqual(args);
+  });
+
+  test('is used if its runtime has flags that are off', () => {
+    const runtimeArguments = [
+      { type: 'named', name: '--rm', format: 'boolean', isRequired: true },
+      { type: 'named', name: '--privileged', format: 'boolean', default: 'false' },
+    ];
+
+    expect(serverOf([aPackage({ runtimeArguments })])?.image).toBe(npx);
+  });
+
+  test('is refused if its runtime has a flag that matters', () => {
+    const flag = { type: 'named', name: '--privileged', format: 'boolean', value: 'true' };
+
+    expect(read({ packages: [aPackage({ runtimeArguments: [flag] })] }).skipped).toEqual([
+      { name: 'io.github.example/weather', why: 'its runtime argument --privileged cannot be honoured' },
+    ]);
+  });
+
   test.each<[unknown, object]>([
     [{ KEY: 'value' }, { name: 'KEY', default: 'value' }],
     [{ KEY: { isSecret: true } }, { name: 'KEY', secret: true }],
@@ -116,6 +146,22 @@ describe('a remote of a server', () => {
     expect(remoteOf([{ ...remote, headers: { 'X-Region': 'eu' } }])).toMatchObject({
       headers: [{ name: 'X-Region', default: 'eu' }],
     });
+  });
+
+  test.each<[string, { value: string; isRequired?: boolean; variables?: object }, object]>([
+    ['{api_key}', { value: 'Bearer {api_key}', isRequired: true }, { required: true }],
+    ['${API_KEY}', { value: 'Bearer ${API_KEY}' }, { required: false }],
+    [
+      'another name than the declared one',
+      { value: '{scheme} {api_key}', variables: { scheme: { default: 'Bearer' } } },
+      {},
+    ],
+  ])('asks for a header whose value has %s without a declaration', (_what, header, more) => {
+    const [read] = remoteOf([{ ...remote, headers: [{ name: 'Authorization', ...header }] }])?.headers ?? [];
+
+    expect(read).toMatchObject({ name: 'Authorization', secret: true, ...more });
+    expect(read?.description).toBe(`Written as ${header.value}.`);
+    expect(read).not.toHaveProperty('default');
   });
 
   test('with an unknown type is named', () => {

@@ -87,6 +87,7 @@ function named<T extends z.ZodType>(item: T) {
 
 const inputFields = {
   description: z.string().optional(),
+  format: z.string().toLowerCase().optional().catch(undefined),
   isRequired: Flag,
   isSecret: Flag,
   value: Text.optional(),

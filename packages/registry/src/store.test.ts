@@ -395,6 +395,58 @@ describe('the list of an API', () => {
     expect(Object.keys(store.current.servers)).toEqual(['com-example-s']);
   });
 
+  test.each<[string, (servers: unknown[], next: string | undefined) => object]>([
+    ['data', (data, nextCursor) => ({ data, pagination: { nextCursor } })],
+    ['items', (items, next_cursor) => ({ items, next_cursor })],
+    [
+      'servers in data',
+      (servers, nextCursor) => ({ status: 'ok', data: { servers, metadata: { nextCursor } } }),
+    ],
+    [
+      'results, with the address of the next page',
+      (results, at) => ({ results, next: at && `/v1/mcp?cursor=${at}` }),
+    ],
+    ['data, with links', (data, at) => ({ data, links: { next: at ? { href: `?cursor=${at}` } : null } })],
+  ])('may have its servers in %s', async (_what, pageOf) => {
+    await using source = await openSource(({ url = '' }, response) => {
+      const at = Number(new URL(url, 'http://localhost').searchParams.get('cursor') ?? 0);
+      const servers = at < 2 ? [item(`com.example/s${at}`)] : [];
+      response.end(JSON.stringify(pageOf(servers, at < 2 ? String(at + 1) : undefined)));
+    });
+    await using store = await openStore();
+
+    await store.update({ url: `${source.url}/v1/mcp`, allow_private_ip: true });
+
+    expect(Object.keys(store.current.servers)).toEqual(['com-example-s0', 'com-example-s1']);
+  });
+
+  test.each<[string, object]>([
+    [
+      'the list names no next page, and only 1 of its 250 servers are known',
+      { data: [item('com.example/s')], meta: { total: 250 } },
+    ],
+    [
+      'the next page of the list is at another host, and only its first 1 servers are known',
+      { items: [item('com.example/s')], next: 'https://other.example/page2' },
+    ],
+  ])('is used as far as it is known: %s', async (problem, document) => {
+    await using source = await openSource(saying(document));
+    await using store = await openStore();
+
+    await store.update({ url: source.url, allow_private_ip: true });
+
+    expect(await store.info()).toMatchObject({ server_count: 1, problem });
+  });
+
+  test('is not found in other data', async () => {
+    await using source = await openSource(saying({ data: [{ id: 1, name: 'a user' }] }));
+    await using store = await openStore();
+
+    const updated = store.update({ url: source.url, allow_private_ip: true });
+
+    await expect(updated).rejects.toThrow('contains no registry');
+  });
+
   test('that leads in a circle is refused', async () => {
     await using source = await openSource(saying({ servers: [], metadata: { nextCursor: 'same' } }));
     await using store = await openStore();

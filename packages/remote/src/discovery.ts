@@ -1,4 +1,4 @@
-import { forbidden, unavailable } from '@toolhive/contract/failure';
+import { ThvError, forbidden, unavailable } from '@toolhive/contract/failure';
 import { processDiscoveryResponse, processResourceDiscoveryResponse } from 'oauth4webapi';
 import * as z from 'zod';
 import type { Challenge } from './challenge.ts';
@@ -12,6 +12,8 @@ export interface DiscoveryOptions {
   settings: AuthSettings;
   requests: Requests;
   signal: AbortSignal;
+  /** Hears of addresses without metadata that return something else than that it is missing. */
+  onOther?: (found: string) => void;
 }
 
 /** Who gives tokens for a remote server, and for what. */
@@ -25,6 +27,19 @@ export interface Authority {
 
 /** Finds the authorization server of a server. The user's configuration overrides the server's metadata. */
 export async function discover(options: DiscoveryOptions, challenge: Challenge): Promise<Authority> {
+  const found: string[] = [];
+  try {
+    return await findAuthority({ ...options, onOther: (each) => found.push(each) }, challenge);
+  } catch (error) {
+    const isMissing =
+      error instanceof ThvError && error.kind === 'unavailable' && error.hint === configureIssuer;
+    const [first] = found;
+    if (!isMissing || first === undefined) throw error;
+    throw unavailable(`${error.message} (${first})`, { hint: configureIssuer, cause: error });
+  }
+}
+
+async function findAuthority(options: DiscoveryOptions, challenge: Challenge): Promise<Authority> {
   const { serverUrl, settings } = options;
   const isConfigured = settings.issuer !== undefined || settings.endpoints !== undefined;
   const described = await describeResource(options, challenge).catch((error: unknown) => {
@@ -132,11 +147,24 @@ function absolute(address: string, serverUrl: URL): string {
 
 async function resourceAt(
   address: string,
-  { serverUrl, requests, signal }: DiscoveryOptions,
+  options: DiscoveryOptions,
 ): Promise<ProtectedResource | undefined> {
-  const response = await requests.metadata(address, 'the resource metadata', signal);
+  const { serverUrl } = options;
+  const response = await metadataAt(address, 'the resource metadata', options);
   if (response === undefined) return undefined;
   return checkResource(await parsed(ProtectedResource, response, address), { response, address, serverUrl });
+}
+
+async function metadataAt(
+  address: string,
+  what: string,
+  { requests, signal, onOther }: DiscoveryOptions,
+): Promise<Response | undefined> {
+  const answer = await requests.metadata(address, what, signal);
+  if ('response' in answer) return answer.response;
+  if (!/^status (?:404|405|410)\b/.test(answer.instead))
+    onOther?.(`${nameOf(new URL(address))} returned ${answer.instead}`);
+  return undefined;
 }
 
 async function checkResource(
@@ -265,13 +293,14 @@ interface OtherIssuer {
 
 /** Reads the well-known documents of an issuer until one is its own. */
 async function readMetadata(
-  { requests, signal }: DiscoveryOptions,
+  options: DiscoveryOptions,
   url: URL,
 ): Promise<{ server?: AuthorizationServer; others: OtherIssuer[] }> {
   const others: OtherIssuer[] = [];
   const failures: unknown[] = [];
+  const { requests } = options;
   for (const address of serverAddresses(url)) {
-    const response = await requests.metadata(address, 'the metadata of the authorization server', signal);
+    const response = await metadataAt(address, 'the metadata of the authorization server', options);
     if (response === undefined) continue;
     const described = await parsed(AuthorizationServer, response, address).catch((error: unknown) => {
       failures.push(error); // the document of the other standard may be complete

@@ -42,6 +42,16 @@ export async function refusesClient(answer: Response): Promise<boolean> {
   });
 }
 
+/** Errors of token endpoints that do not find the credentials of the client. */
+const authenticationErrors = new Set(['invalid_client', 'invalid_request', 'unauthorized_client']);
+
+/** Whether a refusal can mean that the client must authenticate by another method. The response can still be read. */
+export async function refusesAuthentication(answer: Response): Promise<boolean> {
+  if (answer.status !== 400 && answer.status !== 401) return false;
+  const { error } = membersIn(await answer.clone().text());
+  return typeof error === 'string' ? authenticationErrors.has(error) : answer.status === 401;
+}
+
 /**
  * Whether the page for the sign-in refuses the client, asked as a browser would ask. The server would tell only the
  * browser otherwise, and the user would see an error that ToolHive never learns of.

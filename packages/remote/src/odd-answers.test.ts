@@ -86,6 +86,57 @@ describe('a token answer', () => {
   });
 });
 
+describe('the authentication of a client', () => {
+  const register: NonNullable<WorldChanges['authority']>['register'] = ({ json, reply }) =>
+    reply(201, { ...json, client_id: 'given', client_secret: 'hush', client_secret_expires_at: 0 });
+  /** A token endpoint that accepts credentials only in its form. */
+  const onlyInForm =
+    (tokens: Members, refusal: Members): NonNullable<WorldChanges['authority']>['token'] =>
+    ({ body, reply }) =>
+      body.get('client_secret') === 'hush' ? reply(200, tokens) : reply(400, refusal);
+
+  test.each<[string, string[], Members]>([
+    ['none', ['none'], { error: 'invalid_client' }],
+    [
+      'client_secret_basic',
+      ['client_secret_basic', 'client_secret_post'],
+      { error: 'invalid_request', error_description: 'Client credentials missing in the body.' },
+    ],
+  ])(
+    'by %s that the token endpoint refuses is replaced by another method',
+    async (_what, methods, refusal) => {
+      const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 60 };
+      await using world = await openWorld({
+        authority: {
+          register,
+          metadata: (all) => ({ ...all, token_endpoint_auth_methods_supported: methods }),
+          token: onlyInForm(tokens, refusal),
+        },
+      });
+      await world.auth.authorize();
+      world.authority.changes.token = onlyInForm(
+        { ...tokens, access_token: 'b' },
+        { error: 'invalid_grant' },
+      );
+      world.clock.ms += 61_000;
+
+      expect(await world.auth.headers()).toEqual({ authorization: 'Bearer b' });
+    },
+  );
+
+  test('that no method can repair is told by the first refusal', async () => {
+    const refusals = ['invalid_client', 'invalid_request', 'invalid_grant'];
+    let at = 0;
+    await using world = await openWorld({
+      authority: { register, token: ({ reply }) => reply(400, { error: refusals[at++] }) },
+    });
+
+    await expect(world.auth.authorize()).rejects.toThrow('did not return a token: invalid_client');
+
+    expect(at).toBe(3);
+  });
+});
+
 describe('the metadata of a server', () => {
   test.each<[string, (metadata: Members) => unknown]>([
     ['has no resource', ({ resource: _resource, ...rest }) => rest],

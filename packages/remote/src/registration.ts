@@ -13,6 +13,7 @@ import type { Client } from './kept.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
 import type { AuthSettings } from './settings.ts';
+import { readingAnswer } from './web-page.ts';
 
 export interface RegistrationOptions {
   server: AuthorizationServer;
@@ -82,9 +83,11 @@ export async function register(
         // the first answer is about what was wanted
       }
     }
-    throw explain(error, `${server.issuer} does not register this client`, { quote: true });
+    throw explain(error, notRegistered(server), { quote: true });
   }
 }
+
+const notRegistered = ({ issuer }: AuthorizationServer): string => `${issuer} does not register this client`;
 
 /** Whether a registration may be refused for its scope, or for having none. */
 function isRefusedScope(error: unknown): boolean {
@@ -109,7 +112,10 @@ async function registerWith(
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   };
   const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
-  const registered = await processDynamicClientRegistrationResponse(await asRequired(answer));
+  const response = await asRequired(answer);
+  const registered = await readingAnswer(response, notRegistered(server), () =>
+    processDynamicClientRegistrationResponse(response),
+  );
   const { client_id: id, client_secret_expires_at: expiresAt } = registered;
   const { client_secret: secret, token_endpoint_auth_method: authentication } = registered;
   return {
@@ -143,19 +149,43 @@ async function asRequired(answer: Response): Promise<Response> {
   return new Response(JSON.stringify(complete), { status: 201, headers: answer.headers });
 }
 
-/** How a client authenticates at the token endpoint. */
-export function authenticationOf(
+/**
+ * The methods with which a client can authenticate at the token endpoint, in the order of the attempts. The metadata of some
+ * servers and their registrations name a method that their token endpoint refuses.
+ */
+export function authenticationMethods(
   server: AuthorizationServer,
   client: Client,
   secret: string | undefined,
+): [string, ...string[]] {
+  const first = client.authentication ?? authenticationAt(server, { hasSecret: secret !== undefined });
+  if (secret === undefined) return ['none'];
+  return [first, ...withSecret.filter((method) => method !== first)];
+}
+
+const withSecret = ['client_secret_post', 'client_secret_basic'];
+
+/** The authentication of a client with one of its methods. */
+export function authenticationBy(
+  method: string,
+  server: AuthorizationServer,
+  secret: string | undefined,
 ): ClientAuth {
-  const method = client.authentication ?? authenticationAt(server, { hasSecret: secret !== undefined });
   if (method === 'none' || secret === undefined) return None();
   if (method === 'client_secret_basic') return basic(secret);
   if (method === 'client_secret_post') return ClientSecretPost(secret);
   throw unavailable(
     `${server.issuer} requires the client authentication method ${JSON.stringify(method.slice(0, 40))}, which ToolHive does not support`,
   );
+}
+
+/** How a client authenticates at the token endpoint after its sign-in. */
+export function authenticationOf(
+  server: AuthorizationServer,
+  client: Client,
+  secret: string | undefined,
+): ClientAuth {
+  return authenticationBy(authenticationMethods(server, client, secret)[0], server, secret);
 }
 
 /**

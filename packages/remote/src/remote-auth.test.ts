@@ -656,7 +656,11 @@ describe('a token endpoint', () => {
       'did not return a token: invalid_grant',
       (reply: Reply) => reply(400, { error: 'invalid_grant', error_description: 'echo-of-secret' }),
     ],
-    ['that fails', 'unexpected HTTP status code', (reply: Reply) => reply(500, 'echo-of-secret')],
+    [
+      'that fails',
+      'did not return a token: status 500 without JSON',
+      (reply: Reply) => reply(500, 'echo-of-secret'),
+    ],
     [
       'that redirects',
       'redirects a request with a body',
@@ -895,6 +899,19 @@ describe('a token that expires', () => {
     expect(world.auth.state).toEqual({ kind: 'needs authorization', why });
     expect(describeRemoteAuth(world.auth.state)).toBe(`needs authorization: ${why}`);
     expect(world.authority.redeemed).toHaveLength(2);
+  });
+
+  test('and cannot be renewed for its resource needs the user, who gets the fix', async () => {
+    await using world = await openSignedIn({ authority: { expiresIn: 3600 } });
+    world.authority.changes.token = ({ reply }) => reply(400, { error: 'invalid_target' });
+    world.clock.ms += 3_600_000;
+
+    expect(await world.auth.headers()).toEqual({});
+
+    expect(world.auth.state).toMatchObject({
+      kind: 'needs authorization',
+      why: expect.stringMatching(/does not issue another: invalid_target; .*--remote-auth-resource/),
+    });
   });
 
   test('is used for as long as it lasts while its issuer is away', async () => {

@@ -8,7 +8,7 @@ import type { AuthorizationServer, DiscoveryOptions } from './discovery.ts';
 import type { Client, Grant, Kept, TokenStore } from './kept.ts';
 import { probeRemote } from './probe.ts';
 import type { ProbeOptions } from './probe.ts';
-import { Requests } from './requests.ts';
+import { Requests, withFix } from './requests.ts';
 import type { Network } from './requests.ts';
 import { readSettings } from './settings.ts';
 import type { AuthSettings, RemoteAuthConfig } from './settings.ts';
@@ -307,7 +307,10 @@ export class RemoteAuth implements AsyncDisposable {
       if (this.#grant !== grant) return; // the user has signed in again meanwhile
       if (!('refusal' in outcome)) return await this.#adopt({ ...grant, tokens: outcome });
       if (outcome.isClientUnknown && client.kind === 'dynamic') this.#client = undefined;
-      await this.#lose(grant, `${why}, and ${client.issuer} does not issue another`);
+      await this.#lose(
+        grant,
+        `${why}, and ${client.issuer} does not issue another${withFix(outcome.refusal)}`,
+      );
     } catch (error) {
       this.#failed = { error, untilMs: this.#now() + nextTryMs };
       throw error;

@@ -19,6 +19,7 @@ import type { OpenWay } from '@toolhive/proxy/proxy';
 import { objectIn } from './answer-text.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
+import { describePage } from './web-page.ts';
 
 /** The time limit of one request, and the name resolution, for tests. */
 export type Network = Pick<GuardedRequest, 'lookup' | 'ca' | 'timeoutMs'>;
@@ -78,12 +79,17 @@ export class Requests {
     return url;
   }
 
-  /** The JSON at a URL. Undefined if the URL has none or redirects. */
-  async metadata(address: string, what: string, signal: AbortSignal): Promise<Response | undefined> {
+  /** The JSON at a URL, or a description of another response. Redirects are not followed. */
+  async metadata(
+    address: string,
+    what: string,
+    signal: AbortSignal,
+  ): Promise<{ response: Response } | { instead: string }> {
     const url = this.check(address, what);
     const answer = await this.#send(url, { headers: { accept: 'application/json' }, signal });
     const isJson = /^application\/([\w.-]+\+)?json\b/i.test(answer.type);
-    return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
+    if (answer.status === 200 && isJson && answer.url === url.href) return { response: answer.response };
+    return { instead: isJson ? `status ${answer.status}` : describePage(answer.status, answer.text) };
   }
 
   /** Asks a page as a browser without cookies would. Undefined if there is no answer. */
@@ -207,6 +213,11 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
     error instanceof UnsupportedOperationError ||
     error instanceof WWWAuthenticateChallengeError;
   return isTheirs ? unavailable(`${what}: ${error.message}`) : error;
+}
+
+/** The name of an error with its fix, behind a colon. Empty for an error without a fix. */
+export function withFix(code: string): string {
+  return fixes[code] === undefined ? '' : `: ${code}${fixes[code]}`;
 }
 
 /** The fixes that the user can try, by the name of the error. */

@@ -13,12 +13,24 @@ import type { CallbackAnswer } from './callback.ts';
 import type { Challenge } from './challenge.ts';
 import { discover } from './discovery.ts';
 import type { AuthorizationServer, Authority, DiscoveryOptions } from './discovery.ts';
-import { refusesClient, pageRefusesClient, saysClientIsUnknown } from './forgotten-client.ts';
+import {
+  pageRefusesClient,
+  refusesAuthentication,
+  refusesClient,
+  saysClientIsUnknown,
+} from './forgotten-client.ts';
 import type { Client, Grant } from './kept.ts';
-import { authenticationOf, clientKind, register, stillRegistered } from './registration.ts';
+import {
+  authenticationBy,
+  authenticationMethods,
+  clientKind,
+  register,
+  stillRegistered,
+} from './registration.ts';
 import { explain } from './requests.ts';
 import { asStandard } from './token-answer.ts';
 import { named, tokensFrom } from './tokens.ts';
+import { readingAnswer } from './web-page.ts';
 
 export interface SignInOptions extends DiscoveryOptions {
   challenge: Challenge;
@@ -94,9 +106,14 @@ async function askConsent(
   await browser?.goTo(url);
   const answer = await answering;
   try {
-    const tokens = await redeem(answer, { server, client, resource, state, verifier }, options);
+    const { tokens, authentication } = await redeem(
+      answer,
+      { server, client, resource, state, verifier },
+      options,
+    );
     await answer.show('signed-in');
-    return { server, client, grant: { resource, scopes: [...scopes], tokens } };
+    const known = authentication === undefined ? client : { ...client, authentication };
+    return { server, client: known, grant: { resource, scopes: [...scopes], tokens } };
   } catch (error) {
     if (error instanceof ClientForgotten) return { forgotten: error.cause, answer };
     return await refuse(answer, error);
@@ -228,7 +245,7 @@ async function redeem(
   { parameters }: CallbackAnswer,
   { server, client, resource, state, verifier }: Request & { verifier: string },
   { requests, signal, settings, secretOf, now }: SignInOptions,
-): Promise<Grant['tokens']> {
+): Promise<{ tokens: Grant['tokens']; authentication?: string }> {
   const them = { client_id: client.id };
   const isIssuerKnown = settings.endpoints === undefined || settings.issuer !== undefined;
   if (!isIssuerKnown) parameters.delete('iss'); // the response has no issuer, and only one server was asked
@@ -236,27 +253,34 @@ async function redeem(
   const checked = await attempt(refused, { quote: true }, () =>
     validateResponse(server, them, parameters, state),
   );
-  const authentication = authenticationOf(server, client, await secretOf(client));
-  return attempt(`${server.issuer} did not return a token`, {}, async () => {
-    const issuedAtMs = now();
-    const answer = await authorizationCodeGrantRequest(
+  const secret = await secretOf(client);
+  const [method, ...others] = authenticationMethods(server, client, secret);
+  const ask = (by: string): Promise<Response> =>
+    authorizationCodeGrantRequest(
       server,
       them,
-      authentication,
+      authenticationBy(by, server, secret),
       checked,
       client.redirectUri,
       verifier,
-      {
-        ...requests.options(signal),
-        additionalParameters: named(resource),
-      },
-    );
-    const response = await asStandard(answer);
+      { ...requests.options(signal), additionalParameters: named(resource) },
+    ).then(asStandard);
+  const what = `${server.issuer} did not return a token`;
+  return attempt(what, {}, async () => {
+    const issuedAtMs = now();
+    const tokensIn = (response: Response): Promise<Grant['tokens']> =>
+      readingAnswer(response, what, async () =>
+        tokensFrom(await processAuthorizationCodeResponse(server, them, response), issuedAtMs),
+      );
+    const response = await ask(method);
     const isForgotten = await refusesClient(response);
     try {
-      const tokens = await processAuthorizationCodeResponse(server, them, response);
-      return tokensFrom(tokens, issuedAtMs);
+      return { tokens: await tokensIn(response.clone()) };
     } catch (error) {
+      for (const authentication of (await refusesAuthentication(response)) ? others : []) {
+        const again = await ask(authentication);
+        if (again.ok) return { tokens: await tokensIn(again), authentication };
+      }
       throw isForgotten ? new ClientForgotten('', { cause: error }) : error;
     }
   });

@@ -8,6 +8,7 @@ import { authenticationOf } from './registration.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
 import { asStandard } from './token-answer.ts';
+import { readingAnswer } from './web-page.ts';
 
 /** Tokens are renewed this long before they expire, or after three quarters of a short life. */
 const earlyMs = 30_000;
@@ -110,7 +111,9 @@ async function refreshOnce(
   const isClientUnknown = await refusesClient(response);
   const { status } = response;
   try {
-    const tokens = tokensFrom(await processRefreshTokenResponse(server, them, response), issuedAtMs);
+    const tokens = await readingAnswer(response, what, async () =>
+      tokensFrom(await processRefreshTokenResponse(server, them, response), issuedAtMs),
+    );
     const granted = grant.tokens.scope;
     return { refresh: refreshToken, ...(granted !== undefined && { scope: granted }), ...tokens };
   } catch (error) {

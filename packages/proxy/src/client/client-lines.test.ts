@@ -116,7 +116,7 @@ test('what is not a request of a stdio client is reported, and gets no answer', 
 
 test.each([
   ['a wrong method', '{"jsonrpc":"2.0","id":4,"method":5}', '4'],
-  ['wrong params', '{"jsonrpc":"2.0","id":"a","method":"ping","params":null}', '"a"'],
+  ['wrong params', '{"jsonrpc":"2.0","id":"a","method":"ping","params":5}', '"a"'],
   ['an ID that is too large', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', '9007199254740993'],
   ['no JSON', '{"jsonrpc":"2.0","id":4,', 'null'],
   ['no request', '{"jsonrpc":"2.0","id":4,"result":1,"error":1}', 'null'],

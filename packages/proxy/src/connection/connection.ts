@@ -273,7 +273,7 @@ export class ServerConnection {
     if (excess !== undefined) return this.#exceed(excess);
     const call = this.#calls.get(idIn(text));
     if (call === undefined || !this.#delete(call)) return;
-    const message = `the server violated the protocol: ${why}`;
+    const message = `the server violated the protocol: ${isUtf16(text) ? 'its output is UTF-16 instead of UTF-8' : why}`;
     answerError(call.responder, idText(call.request), errorCodes.serverError, message);
   }
 
@@ -332,11 +332,19 @@ function acceptedIn(
 
 const nothing: Recovered = { messages: [], tolerances: new Set(), around: '' };
 
-/** The ID in a text that was meant to be an answer. */
-function idIn(text: string): string | undefined {
-  const start = text.slice(0, 200);
+/** Every second byte of ASCII in UTF-16 is zero. */
+function isUtf16(text: string): boolean {
+  return /^\0?.{0,4}(?:[^\0]\0){4}|^(?:\0[^\0]){4}/s.test(text);
+}
+
+/** The ID in a text that was meant to be an answer, at its start or at its end. */
+function idIn(written: string): string | undefined {
+  const text = isUtf16(written) ? written.replaceAll(/[\0\uFFFD]/g, '') : written;
+  const [start, end] = [text.slice(0, 200), text.slice(-200)];
   if (start.includes('"method"')) return undefined;
-  return /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start)?.[1];
+  const first = /^\{[^{}[\]]*["']id["']\s*:\s*(\d{1,15})\s*[,}]/.exec(start)?.[1];
+  if (first !== undefined || !/^\s*\{\s*"(?:jsonrpc|result|error)"/.test(start)) return first;
+  return /[}\]"]\s*,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(end)?.[1];
 }
 
 /** Log messages of a modern server do not name the request, which must have asked for them (MCP 2026-07-28, Logging). */

@@ -7,8 +7,13 @@ import {
   errorCodes,
   errorMessage,
   idText,
+  isObject,
+  membersOf,
   readBatch,
   readMessage,
+  readValue,
+  replaceAt,
+  spanOf,
 } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { readableId } from '../jsonrpc/readable-id.ts';
@@ -29,13 +34,15 @@ export function readIncoming(
   accept: (incoming: Incoming) => void,
 ): void {
   const { request, response } = exchange;
-  readBody(request, input, (error, text) => {
+  readBody(request, input, (error, body) => {
     if (error !== undefined) {
       replyUnacceptable(response, error);
       return;
     }
+    let text = body;
     let incoming: Incoming;
     try {
+      text = withoutNothing(body);
       incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
       // The server must understand a message as the checks here do.
       for (const message of incoming.messages) requireUnambiguous(message.text);
@@ -50,6 +57,35 @@ export function readIncoming(
     exchange.onMessages?.(incoming.messages);
     accept(incoming);
   });
+}
+
+const maxNothingChars = 1024 * 1024;
+
+/**
+ * The text without a byte order mark, and without `params` and `_meta` that are null or an empty list, as serializers of clients
+ * write missing values. Every other byte stays the same. A member that appears twice stays, too, and is refused later.
+ */
+function withoutNothing(body: string): string {
+  const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
+  if (text.length > maxNothingChars || !/"(?:params|_meta)"\s{0,9}:\s{0,9}(?:null|\[\s{0,9}\])/.test(text))
+    return text;
+  const value = readValue(text);
+  if (!isObject(value) || typeof value['method'] !== 'string') return text;
+  if (isNothing(value['params'])) return withoutMember(text, 'params');
+  const { params } = value;
+  const span = isObject(params) && isNothing(params['_meta']) ? spanOf(text, ['params']) : undefined;
+  return span === undefined ? text : replaceAt(text, span, withoutMember(text.slice(...span), '_meta'));
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0);
+}
+
+function withoutMember(text: string, name: string): string {
+  const members = membersOf(text);
+  const others = members.filter(([each]) => each !== name);
+  if (members.length - others.length !== 1) return text;
+  return `{${others.map(([each, value]) => `${JSON.stringify(each)}:${value}`).join(',')}}`;
 }
 
 /** The only protocol version with batches (MCP 2025-03-26, Overview, Batching). */

@@ -1,4 +1,5 @@
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '@toolhive/contract/json-text';
+import { almostJson } from './almost-json.ts';
 import { MalformedMessage, elementsOf, isObject, membersOf, readMessage, readValue } from './message.ts';
 import type { Message } from './message.ts';
 import type { Tolerance } from './tolerances.ts';
@@ -43,7 +44,9 @@ export function recoverMessages(text: string): Recovered | undefined {
   return { messages, tolerances, around };
 }
 
-function messagesIn(text: string, tolerances: Set<Tolerance>): Message[] {
+function messagesIn(written: string, tolerances: Set<Tolerance>): Message[] {
+  const text = almostJson(written);
+  if (text !== written) tolerances.add('json');
   try {
     return messagesOf(text, tolerances);
   } catch (error) {

@@ -1,8 +1,10 @@
 /** Deviations from the protocol that ToolHive understands, as phrases that continue "the server". */
 const tolerances = {
   controlBytes: 'writes byte order marks or control sequences around its messages',
+  json: 'writes NaN, Infinity, or control characters, which JSON does not have, so clients get null or the escaped character',
   text: 'writes other text on the lines of its messages',
   lines: 'writes several messages on one line',
+  split: 'writes messages on several lines',
   batch: 'sends several messages in an array',
   version: 'does not write "jsonrpc": "2.0"',
   nothing: 'writes null or empty values for members that it should leave out',
@@ -13,6 +15,7 @@ const tolerances = {
   sessionEnd: 'reports the end of a session with something other than status 404',
   redirect: 'redirects requests for its endpoint, so every start takes longer',
   address: 'names an address that only the server itself can reach',
+  progress: 'reports progress of requests that are over or did not ask for reports, which clients do not get',
   cursor: 'names the same page of a list again as the next page',
   schema: 'lists tools without "type": "object" in their input schemas, which ToolHive adds',
   wrongValue: 'sends values that clients refuse, which ToolHive corrects or leaves out',

@@ -1,4 +1,5 @@
 import { extensionNotifications, extensionRequests } from './extensions.ts';
+import { readableCapabilities, readableServerInfo } from './server-identity.ts';
 
 /**
  * The two generations of protocol versions. `legacy`: a session starts with `initialize`, and both sides send
@@ -179,12 +180,19 @@ export function identityFrom(result: unknown): ServerIdentity {
   const spoken = Array.isArray(supportedVersions)
     ? protocolVersions.find((revision) => supportedVersions.includes(revision))
     : protocolVersion;
-  if (typeof spoken !== 'string' || typeof capabilities !== 'object' || capabilities === null) {
-    throw new Error('the server information violates the protocol');
+  if (typeof spoken !== 'string') {
+    const why = spoken === undefined ? 'missing' : 'not a string';
+    throw new Error(`the server information violates the protocol: the protocol version is ${why}`);
   }
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: more, ...described } = rest;
-  const serverInfo = described['serverInfo'] ?? more?.[meta.serverInfo];
-  return { ...described, protocolVersion: spoken, capabilities: { ...capabilities }, serverInfo };
+  const named = described['serverInfo'] ?? more?.[meta.serverInfo];
+  const isOptional = named === undefined && Array.isArray(supportedVersions);
+  return {
+    ...described,
+    protocolVersion: spoken,
+    capabilities: { ...readableCapabilities(capabilities) },
+    serverInfo: isOptional ? undefined : readableServerInfo(named),
+  };
 }
 
 /** Whether this is a modern server's result of `server/discover`. Some legacy servers answer every request with a result. */

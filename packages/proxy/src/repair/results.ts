@@ -1,4 +1,5 @@
 import { isObject } from '../jsonrpc/message.ts';
+import { readableCapabilities, readableServerInfo } from '../protocol/server-identity.ts';
 import { contents } from './contents.ts';
 import { prompt, resource, resourceContents, template, tools } from './items.ts';
 import {
@@ -13,7 +14,7 @@ import {
   withChanges,
 } from './shapes.ts';
 import type { Repair } from './shapes.ts';
-import { legacyOutputSchema } from './tool-schemas.ts';
+import { legacyInputSchema, legacyOutputSchema } from './tool-schemas.ts';
 
 /** The things in a list. */
 export interface ListedThings {
@@ -114,6 +115,13 @@ const results: Readonly<Record<string, (params: Record<string, unknown>) => Repa
       return [method, result];
     }),
   ),
+  initialize: () =>
+    object({
+      capabilities: readableCapabilities,
+      serverInfo: readableServerInfo,
+      instructions: text,
+      _meta: record,
+    }),
   'tools/call': () => toolResult,
   'tasks/result': () => toolResult,
   'prompts/get': () => object({ messages: messagesIn, description: text, _meta: record }),
@@ -167,10 +175,12 @@ function isComplete({ resultType, task, inputRequests }: Record<string, unknown>
 }
 
 const legacyTools = list((value) =>
-  isObject(value) ? object({ outputSchema: legacyOutputSchema })(value, {}) : value,
+  isObject(value)
+    ? object({ inputSchema: legacyInputSchema, outputSchema: legacyOutputSchema })(value, {})
+    : value,
 );
 
-/** Returns the result in the form of the versions before 2026-07-28, in which structured results are objects. */
+/** Returns the result in the form of the versions before 2026-07-28, in which schemas and structured results are plain objects. */
 export function legacyResult(method: string, result: Record<string, unknown>): Record<string, unknown> {
   const { tools, structuredContent, content } = result;
   if (method === 'tools/list' && Array.isArray(tools)) {

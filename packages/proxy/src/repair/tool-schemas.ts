@@ -1,6 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { isCompilable } from './compilable-schema.ts';
 import type { PatternBudget } from './compilable-schema.ts';
+import { plainSchema } from './plain-schema.ts';
 import { Unreadable, kindOf, withChanges } from './shapes.ts';
 import type { Repair } from './shapes.ts';
 
@@ -38,6 +39,12 @@ export const legacyOutputSchema: Repair = (value) => {
   const isCertain = isNoType(value['type']) ? isObject(value['properties']) : isOnlyObject(value['type']);
   return isCertain ? withChanges(value, new Map([['type', 'object']])) : undefined;
 };
+
+/**
+ * The same for input schemas. Versions before 2026-07-28 know only the properties of an object, and models refuse all tools
+ * because of one whose schema combines others at its top.
+ */
+export const legacyInputSchema: Repair = (value) => (isObject(value) ? plainSchema(value) : value);
 
 /** Whether a serializer wrote a schema without anything in it: PHP writes an empty list. */
 function isEmpty(value: unknown): boolean {

@@ -200,8 +200,20 @@ export function abortedBy(signal: AbortSignal): Aborter {
 
 const decoder = new TextDecoder();
 
+/** The encodings other than UTF-8 that the first bytes of a JSON text show (RFC 4627, section 3). */
+const wideEncodings: Readonly<Record<string, string | undefined>> = {
+  fffe: 'utf-16le',
+  feff: 'utf-16be',
+  '7b00': 'utf-16le',
+  '007b': 'utf-16be',
+  '5b00': 'utf-16le',
+  '005b': 'utf-16be',
+};
+
 /** Decodes a body. Most are ASCII, and a `TextDecoder` makes strings with two bytes a character, which are slow to use. */
 function textOf(body: Buffer): string {
+  const wide = body.length < 2 ? undefined : wideEncodings[body.toString('hex', 0, 2)];
+  if (wide !== undefined) return new TextDecoder(wide).decode(body);
   return isAscii(body) ? body.toString('latin1') : decoder.decode(body);
 }
 

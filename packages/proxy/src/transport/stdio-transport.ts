@@ -6,6 +6,7 @@ import { onOneLine } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
 import { ServerInput } from './server-input.ts';
+import { SplitMessages } from './split-messages.ts';
 import type { TransportListener, Transport } from './transport.ts';
 
 interface StdioTransportOptions {
@@ -47,9 +48,11 @@ export class StdioTransport implements Transport {
   }
 
   #readLines(): void {
-    readLines(this.#options.output, {
-      input: this.#options.limits,
-      onLine: (line) => this.#listener?.message(line),
+    const { limits, output } = this.#options;
+    const messages = new SplitMessages({ onText: (text) => this.#listener?.message(text), input: limits });
+    readLines(output, {
+      input: limits,
+      onLine: (line) => messages.line(line),
       onTooLong: (start) => this.#listener?.unreadable(start, 'the line is too long'),
       onExceeded: (reason) => this.#listener?.exceeded(reason),
     }).catch(raiseFault);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Message } from '../jsonrpc/message.ts';
 import { encoded, nameParameter } from '../protocol/header-values.ts';
 import type { ForwardedRequest } from './forwarder.ts';
@@ -9,6 +10,22 @@ const replacedOfAuthenticated = { ...replaced, authorization: undefined };
 /** Returns the headers that every request to the server replaces. Authenticated callers authenticate to the proxy alone. */
 export const replacedHeaders = (isAuthenticated: boolean): ForwardedRequest['replaced'] =>
   isAuthenticated ? replacedOfAuthenticated : replaced;
+
+/**
+ * Returns the headers that servers refuse although the client means something else. Before `initialize`, no version has been
+ * negotiated, and a client that accepts everything also accepts both media types.
+ */
+export function negotiatedHeaders(
+  { method, headers: { accept } }: IncomingMessage,
+  message: Message | undefined,
+): ForwardedRequest['replaced'] {
+  const acceptsAll = accept === undefined || /(?:^|,)\s*\*\/\*/.test(accept);
+  return {
+    ...(message?.value.method === 'initialize' ? { 'mcp-protocol-version': undefined } : {}),
+    ...(acceptsAll && method === 'POST' ? { accept: 'application/json, text/event-stream' } : {}),
+    ...(acceptsAll && method === 'GET' ? { accept: 'text/event-stream' } : {}),
+  };
+}
 
 /** Returns the value of the header `Mcp-Name` for a message. */
 export function nameOf({ value: { method = '', params } }: Message): string | undefined {

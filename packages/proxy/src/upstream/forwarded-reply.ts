@@ -51,7 +51,9 @@ export class ForwardedReply implements KeepAlive, Aborter {
   open(headers: AnswerHeaders): void {
     if (this.#isStream) return;
     this.#isStream = true;
-    this.#response.writeHead(200, withoutLength(endToEnd(headers)));
+    // Reverse proxies would otherwise keep events until their buffer is full.
+    const unbuffered = { ...headers, 'x-accel-buffering': 'no' };
+    this.#response.writeHead(200, withoutLength(endToEnd(unbuffered)));
     this.#response.flushHeaders(); // the stream may have no event for a while, so a comment tells the client that the stream is open
     for (const data of this.#answers.splice(0)) this.event({ data })?.catch(raiseFault);
   }

@@ -139,6 +139,163 @@ test('a response that answers nothing does not reach the client', async () => {
   expect(events).toMatchObject([{ message: { id: 2 } }]);
 });
 
+test('a stream without an answer ends with the reason', async () => {
+  await using opened = await open(rules, ({ message, response }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (message.id === 2) response.write(`data: {"jsonrpc":"2.0","id":2,"result":{]}\n\n`);
+    if (message.id === 3) response.write(`data: {"jsonrpc":"2.0","id":3,"result":{"n":NaN}}\n\n`);
+    if (message.id === 4) response.write(`id: 1\nretry: 10\ndata:\n\n`); // can be resumed
+    response.end();
+  });
+  const session = await RawSession.open(opened.url);
+  const eventsOf = async (id: number) =>
+    Array.fromAsync(readRawEvents(await session.post({ id, method: 'ping' })));
+
+  expect([await eventsOf(1), await eventsOf(2), await eventsOf(3), await eventsOf(4)]).toMatchObject([
+    [{ message: { id: 1, error: { message: expect.stringContaining('stream ended before the answer') } } }],
+    [{ message: { id: 2, error: { message: expect.stringContaining('its event is invalid: ') } } }],
+    [{ message: { id: 3, result: { n: null } } }],
+    [{ id: '1' }],
+  ]);
+});
+
+test('a stream tells reverse proxies not to keep its events', async () => {
+  await using opened = await open(rules, (got) => {
+    stream(got)({ jsonrpc: '2.0', id: got.message.id, result: {} });
+    got.response.end();
+  });
+  const session = await RawSession.open(opened.url);
+
+  const response = await session.post({ id: 1, method: 'ping' });
+
+  expect(response.headers.get('x-accel-buffering')).toBe('no');
+  await response.body?.cancel();
+});
+
+test('progress reaches the client only for its open requests, and for tasks', async () => {
+  await using opened = await open(rules, (got) => {
+    const { id } = got.message;
+    const send = stream(got);
+    const report = (progressToken: unknown) =>
+      send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } });
+    for (const token of ['t1', `tool-call-${String(id)}`, 7, '7']) report(token);
+    send({ jsonrpc: '2.0', id, result: {} });
+    report('t1');
+    got.response.end();
+  });
+  const session = await RawSession.open(opened.url);
+  const reportsOf = async (params: object) => {
+    const response = await session.post({
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'shown', ...params },
+    });
+    const events = await Array.fromAsync(readRawEvents(response));
+    return events.flatMap(
+      ({ message }) => (message?.params as { progressToken?: unknown })?.progressToken ?? [],
+    );
+  };
+
+  expect(await reportsOf({ _meta: { progressToken: 't1' } })).toEqual(['t1']);
+  expect(await reportsOf({ _meta: { progressToken: 7 } })).toEqual([7, '7']);
+  expect(await reportsOf({})).toEqual([]);
+  expect(await reportsOf({ _meta: { progressToken: 't1' }, task: {} })).toEqual(['t1', 't1']);
+});
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['null', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('null')],
+  ['nothing as JSON', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end()],
+  ['text', (response) => response.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted')],
+  ['no content', (response) => response.writeHead(204).end()],
+])('a reply to a notification with %s reaches the client as 202', async (_what, reply) => {
+  await using opened = await open(rules, ({ response }) => reply(response));
+  const session = await RawSession.open(opened.url);
+
+  const response = await session.post({ method: 'notifications/initialized' });
+
+  expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+    202,
+    null,
+    '',
+  ]);
+});
+
+test.each([
+  [400, 'Bad Request: No valid session ID provided'],
+  [400, 'Bad Request: Server not initialized'],
+  [410, 'gone'],
+  [503, 'Service Unavailable: MCP session is unknown or expired on this API instance'],
+])('a session that ends with status %i (%s) ends for the client with 404', async (status, message) => {
+  await using opened = await open(rules, ({ response }) =>
+    json(response, status, { jsonrpc: '2.0', id: null, error: { code: -32000, message } }),
+  );
+  const session = await RawSession.open(opened.url);
+
+  const response = await session.post({ id: 1, method: 'tools/list' });
+
+  expect(response.status).toBe(404);
+  expect(await response.text()).toContain(message);
+});
+
+test.each([
+  [400, 'Invalid arguments'],
+  [500, 'database is down'],
+])('another failure with status %i (%s) stays', async (status, message) => {
+  await using opened = await open(rules, ({ response }) =>
+    json(response, status, { jsonrpc: '2.0', id: null, error: { code: -32000, message } }),
+  );
+  const session = await RawSession.open(opened.url);
+
+  expect((await session.post({ id: 1, method: 'tools/list' })).status).toBe(status);
+});
+
+test('the error of a request that mentions a session stays', async () => {
+  await using opened = await open(rules, ({ response, message: { id } }) =>
+    json(response, 400, { jsonrpc: '2.0', id, error: { code: -32602, message: 'the session is required' } }),
+  );
+  const session = await RawSession.open(opened.url);
+
+  expect((await session.post({ id: 1, method: 'tools/list' })).status).toBe(400);
+});
+
+test('a server does not get a version before its negotiation, and both media types from clients that accept all', async () => {
+  await using opened = await open(rules, (got) => result(got, { tools }));
+  const session = new RawSession(opened.url);
+  const anything = { accept: '*/*', 'mcp-protocol-version': '2025-11-25' };
+
+  await session.post({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, anything);
+  await session.post({ id: 1, method: 'tools/list' }, { ...anything, 'mcp-session-id': 's1' });
+  await session.post({ id: 2, method: 'tools/list' }, { accept: 'application/json', 'mcp-session-id': 's1' });
+
+  const [first, second, third] = opened.got
+    .slice(-3)
+    .map(({ request: { headers } }) => [headers.accept, headers['mcp-protocol-version']]);
+  expect(first).toEqual(['application/json, text/event-stream', undefined]);
+  expect(second).toEqual(['application/json, text/event-stream', '2025-11-25']);
+  expect(third).toEqual(['application/json', undefined]);
+});
+
+test('a body that is almost a message is passed on, and the reason against another one', async () => {
+  const bodies = [
+    '{"jsonrpc":"2.0","id":1,"result":{"n":NaN}}',
+    Buffer.from('\uFEFF{"jsonrpc":"2.0","id":2,"result":{"t":"\u00e9"}}', 'utf16le'),
+    Buffer.from('{"jsonrpc":"2.0","id":3,"result":{"t":"\u4e2d"}}', 'utf16le'),
+    '{"jsonrpc":"2.0","id":4,"result":{]}',
+  ];
+  await using opened = await open(rules, ({ message, response }) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(bodies[Number(message.id) - 1]),
+  );
+  const session = await RawSession.open(opened.url);
+  const textOf = async (id: number) => (await session.post({ id, method: 'ping' })).text();
+
+  expect([await textOf(1), await textOf(2), await textOf(3), await textOf(4)]).toEqual([
+    '{"jsonrpc":"2.0","id":1,"result":{"n":null}}',
+    '{"jsonrpc":"2.0","id":2,"result":{"t":"\u00e9"}}',
+    '{"jsonrpc":"2.0","id":3,"result":{"t":"\u4e2d"}}',
+    'the server did not answer: the response does not answer the request: the body is not JSON\n',
+  ]);
+});
+
 test('a server may write the ID of a request in another way', async () => {
   await using opened = await open(rules, (got) => result(got, { tools }));
   const session = await RawSession.open(opened.url);

@@ -10,7 +10,7 @@ import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, noAnswer, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -20,8 +20,9 @@ import type { ClientIdentity } from '../protocol/protocol.ts';
 import { abortedBy } from '../transport/answer.ts';
 import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.ts';
 import { readEvents } from '../transport/events.ts';
-import { isEventStream, isJson, nameOf, replacedHeaders } from './forwarded-headers.ts';
-import type { HttpForwarder } from './forwarder.ts';
+import { sessionState } from '../transport/session-end.ts';
+import { isEventStream, isJson, nameOf, negotiatedHeaders, replacedHeaders } from './forwarded-headers.ts';
+import type { ForwardedRequest, HttpForwarder } from './forwarder.ts';
 import { ForwardedReply } from './forwarded-reply.ts';
 import { ServerMessages } from './server-messages.ts';
 import { ServerSessions, unknownClient } from './server-sessions.ts';
@@ -52,6 +53,8 @@ interface Forwarding {
   request?: Message;
   /** The event after which the client resumes a stream, as the server knows it, and the request of the stream. */
   resumed?: { id: string; request: Message } | undefined;
+  /** Whether the response was passed on, and why another text of the server is no message. */
+  outcome?: { isAnswered: boolean; invalid?: string };
 }
 
 /** How long the server may take to accept a response that ToolHive sends in the client's place. */
@@ -176,7 +179,7 @@ export class GuardedForwarder {
         answer,
         proceed: (message) => {
           session?.requests.add(request);
-          this.#send({ ...forwarding, message, request });
+          this.#send({ ...forwarding, message, request, outcome: { isAnswered: false } });
         },
       }),
     );
@@ -197,8 +200,9 @@ export class GuardedForwarder {
     const failed = (error: unknown): void => this.#failed(forwarding, error);
     this.#ask(forwarding, {
       failed,
-      answered: (answer) => {
+      answered: (received) => {
         try {
+          const answer = asStandard(forwarding, received);
           this.#followSession(forwarding, answer);
           const { headers, body } = answer;
           if (typeof body !== 'string') this.#passStream(forwarding, headers, body).catch(failed);
@@ -234,11 +238,14 @@ export class GuardedForwarder {
       throw new Error('the response is not an event stream');
     }
     reply.open(headers);
+    let canResume = false;
     for await (const { data, id } of readEvents(body, this.#options.input)) {
+      canResume ||= id !== undefined;
       const text = data === '' ? '' : await new Promise<string>((done) => this.#pass(forwarding, data, done));
       // An event whose message is withheld still has its ID, with which the client can resume the stream.
       if (text !== '' || id !== undefined) await reply.event({ data: text, id: eventIdFor(forwarding, id) });
     }
+    if (!canResume) await answerMissing(forwarding);
     reply.end();
   }
 
@@ -253,8 +260,7 @@ export class GuardedForwarder {
     const isMessage = isJson(headers['content-type']) && body !== '';
     const mustBe = request !== undefined && statusCode < 400;
     const complete = (text: string): void => {
-      if (text === '' && mustBe)
-        this.#failed(forwarding, new Error('the response does not answer the request'));
+      if (text === '' && mustBe) this.#failed(forwarding, new Error(unanswered(forwarding)));
       else reply.whole(statusCode, headers, text);
     };
     try {
@@ -282,8 +288,8 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    const answered = { ...forwarding, request: requestOf(forwarding) };
-    this.#serverMessages.pass(answered, text, (response) => this.#respond(forwarding, response), done);
+    const respond = (response: Message): void => this.#respond(forwarding, response);
+    this.#serverMessages.pass(answeredOf(forwarding), text, respond, done);
   }
 
   /** Sends a response to a request of the server, in the session in which that came. */
@@ -309,16 +315,75 @@ export class GuardedForwarder {
   }
 }
 
+/** The request that the messages of the server belong to, which hears of its response. */
+function answeredOf(forwarding: Forwarding) {
+  const { outcome, exchange } = forwarding;
+  return {
+    ...forwarding,
+    request: requestOf(forwarding),
+    isPartial: exchange.sealing !== undefined,
+    isAnswered: () => outcome?.isAnswered === true,
+    onAnswer() {
+      if (outcome !== undefined) outcome.isAnswered = true;
+    },
+    onInvalid(why: string) {
+      if (outcome !== undefined) outcome.invalid = why;
+    },
+  };
+}
+
+/** Answers a request whose stream ended without its response and cannot be resumed, so that its client does not wait. */
+async function answerMissing({ reply, request, outcome }: Forwarding): Promise<void> {
+  if (request === undefined || outcome?.isAnswered !== false) return;
+  const why =
+    outcome.invalid === undefined
+      ? 'its stream ended before the answer'
+      : `its event is invalid: ${outcome.invalid}`;
+  const { text } = errorMessage(idText(request), errorCodes.serverError, `${noAnswer}: ${why}`);
+  await reply.event({ data: text });
+}
+
+function unanswered({ outcome }: Forwarding): string {
+  const why = outcome?.invalid === undefined ? '' : `: ${outcome.invalid}`;
+  return `the response does not answer the request${why}`;
+}
+
+/**
+ * A reply as clients know it. Many clients begin a new session only after status 404, and end their connection for a
+ * reply to a notification other than 202 without a body (MCP 2025-11-25, Transports, Streamable HTTP).
+ */
+function asStandard({ exchange, message }: Forwarding, answer: Answer): Answer {
+  const { statusCode, headers, body } = answer;
+  const { method, headers: asked } = exchange.request;
+  if (typeof body !== 'string') return answer;
+  if (message !== undefined && message.kind !== 'request' && statusCode >= 200 && statusCode < 300)
+    return { statusCode: 202, headers: { ...headers, 'content-type': undefined }, body: '' };
+  const isInSession = asked['mcp-session-id'] !== undefined && message?.value.method !== 'initialize';
+  if (!isInSession || method === 'DELETE' || statusCode < 400 || isOwn(body, message)) return answer;
+  const state = sessionState({ statusCode, text: body }, false);
+  return state === 'ended' || state === 'perhaps' ? { ...answer, statusCode: 404 } : answer;
+}
+
+/** Whether a body is a response with the ID of the request, which says nothing about the session. */
+function isOwn(body: string, message: Message | undefined): boolean {
+  try {
+    return message !== undefined && readMessage(body).value.id === message.value.id;
+  } catch {
+    return false;
+  }
+}
+
 /** The request that the messages of a reply belong to, also if the request came over an earlier connection. */
 function requestOf({ request, resumed }: Forwarding): Message | undefined {
   return request ?? resumed?.request;
 }
 
 /** The headers that describe the request to the server, where it differs from the client's request. */
-function ownHeaders({ exchange, message, request, resumed }: Forwarding): Record<string, string> {
+function ownHeaders({ exchange, message, request, resumed }: Forwarding): ForwardedRequest['replaced'] {
   const isChanged = message !== undefined && message !== request;
   const name = isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
   return {
+    ...negotiatedHeaders(exchange.request, message),
     ...(name === undefined ? {} : { 'mcp-name': name }),
     ...(resumed === undefined ? {} : { 'last-event-id': resumed.id }),
   };

@@ -1,10 +1,13 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { passInputRequests } from '../bridge/input-required.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { isObject, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { recoverMessages } from '../jsonrpc/recovery.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller } from '../middleware/middleware.ts';
+import { isTask, tokenOf } from './server-sessions.ts';
 import type { ServerSession } from './server-sessions.ts';
 
 /** The longest error without an ID that clients get. */
@@ -16,6 +19,13 @@ interface Answered {
   session: ServerSession | undefined;
   /** What the client sent, if that is a request. */
   request?: Message | undefined;
+  /** Told that the client gets the response to the request. */
+  onAnswer?: () => void;
+  isAnswered?: () => boolean;
+  /** Whether requests of the session may have come through another proxy. */
+  isPartial?: boolean;
+  /** Told why a text is no message. */
+  onInvalid?: (why: string) => void;
 }
 
 interface ServerMessagesOptions {
@@ -43,10 +53,11 @@ export class ServerMessages {
     respond: (response: Message) => void,
     done: (text: string) => void,
   ): void {
-    let messages: Message[];
+    let messages: readonly Message[];
     try {
-      messages = isBatch(text) ? readBatch(text) : [readMessage(text)];
-    } catch {
+      messages = this.#messagesIn(text);
+    } catch (error) {
+      answered.onInvalid?.(messageOf(error));
       // A failure outside any request has no ID, so it is not a message either (JSON-RPC 2.0, section 5).
       if (isFailure(text)) return done(text);
       this.#reportInvalid(text);
@@ -65,6 +76,18 @@ export class ServerMessages {
     deliverFrom(0);
   }
 
+  #messagesIn(text: string): readonly Message[] {
+    try {
+      return isBatch(text) ? readBatch(text) : [readMessage(text)];
+    } catch (error) {
+      const recovered = recoverMessages(text);
+      const isOne = recovered?.messages.length === 1 && recovered.around === '';
+      if (recovered === undefined || !isOne) throw error;
+      for (const tolerance of recovered.tolerances) this.#options.input.tolerate(tolerance);
+      return recovered.messages;
+    }
+  }
+
   /** Passes one message, and calls back with the client's message, if any. */
   #deliver(
     answered: Answered,
@@ -78,10 +101,15 @@ export class ServerMessages {
       const request = requestOf(message, answered);
       if (request === undefined) return done(); // the client has not asked this
       session?.requests.take(message);
+      answered.onAnswer?.();
       return messages.toClient(caller, message, request, (outcome) => {
         if (outcome.kind === 'refusal') done(refusedResponse(request, outcome));
         else passInputRequests(messages, caller, { request, response: outcome }, done);
       });
+    }
+    if (isForeignProgress(message, answered)) {
+      this.#options.input.tolerate('progress');
+      return done();
     }
     messages.toClient(caller, message, answered.request, (outcome) => {
       if (outcome.kind !== 'refusal') {
@@ -105,6 +133,21 @@ function requestOf(response: Message, { request, session }: Answered): Message |
   return request !== undefined && request.value.id === response.value.id
     ? request
     : session?.requests.find(response);
+}
+
+/**
+ * Whether a notification of progress has no token of an unanswered request (MCP 2025-11-25, Progress, Behavior Requirements).
+ * Several clients end the session for such a notification.
+ */
+function isForeignProgress({ kind, value }: Message, answered: Answered): boolean {
+  if (kind !== 'notification' || value.method !== 'notifications/progress') return false;
+  const { request, session, isAnswered, isPartial } = answered;
+  if (request === undefined && (session === undefined || isPartial === true)) return false;
+  const given = value.params?.['progressToken'];
+  const token = typeof given === 'number' ? String(given) : given;
+  if (typeof token !== 'string') return true;
+  const isOpen = request !== undefined && (isAnswered?.() !== true || isTask(request));
+  return !(isOpen && tokenOf(request) === token) && session?.requests.hasToken(token) !== true;
 }
 
 /** Whether a text is an error response without an ID. */

@@ -29,16 +29,26 @@ export interface ServerSession {
 /** The requests of one side that are not answered yet, by their IDs. */
 class UnansweredRequests {
   readonly #requests = new Map<string | number | undefined, Message>();
+  readonly #taskTokens = new Set<string>();
 
   add(request: Message): void {
     this.#requests.set(request.value.id, request);
     const [oldest] = this.#requests.keys();
     if (this.#requests.size > maxRequests && oldest !== undefined) this.#requests.delete(oldest);
+    const token = isTask(request) ? tokenOf(request) : undefined;
+    if (token !== undefined) this.#taskTokens.add(token);
+    const [first] = this.#taskTokens;
+    if (this.#taskTokens.size > maxRequests && first !== undefined) this.#taskTokens.delete(first);
   }
 
   /** Returns the request with the ID of `response`. */
   find(response: Message): Message | undefined {
     return this.#requests.get(response.value.id);
+  }
+
+  /** Whether a request has this progress token. The token of a task is valid after the response, too. */
+  hasToken(token: string): boolean {
+    return this.#taskTokens.has(token) || this.#requests.values().some((one) => tokenOf(one) === token);
   }
 
   /** Returns and forgets the request with the ID of `response`. */
@@ -47,6 +57,17 @@ class UnansweredRequests {
     this.#requests.delete(response.value.id);
     return request;
   }
+}
+
+/** Returns the progress token of a request as text, because some servers write numbers as text. */
+export function tokenOf({ value }: Message): string | undefined {
+  const token = value.params?._meta?.progressToken;
+  return typeof token === 'string' || typeof token === 'number' ? String(token) : undefined;
+}
+
+/** Whether a request begins a task, which goes on after the response (MCP 2025-11-25, Tasks). */
+export function isTask({ value }: Message): boolean {
+  return value.params?.['task'] !== undefined;
 }
 
 /** The sessions of one HTTP server. Each session belongs to the principal that created it. */

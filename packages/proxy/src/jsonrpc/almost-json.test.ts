@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { almostJson } from './almost-json.ts';
+
+test.each([
+  ['{"a":NaN}', '{"a":null}'],
+  ['[NaN,-Infinity, Infinity ,1]', '[null,null, null ,1]'],
+  ['{"NaN":"NaN \\" NaN","b":NaN}', '{"NaN":"NaN \\" NaN","b":null}'],
+  ['{"a":"x\ty"}', '{"a":"x\\u0009y"}'],
+  ['{\t"a":"x"\n}', '{\t"a":"x"\n}'],
+  ['{"a":"open\t', '{"a":"open\\u0009'],
+  ['{"a":NaNs,"b":xNaN}', '{"a":NaNs,"b":xNaN}'],
+  ['{"a":1}', '{"a":1}'],
+])('%j becomes %j', (text, json) => {
+  expect(almostJson(text)).toBe(json);
+});
+
+test('long texts are read at once', () => {
+  const start = performance.now();
+
+  for (const part of ['NaN', '-', '"', '"\t', '\\', '\t', '-Infinity', '"NaN'])
+    almostJson(part.repeat(500_000 / part.length));
+
+  expect(performance.now() - start).toBeLessThan(2000);
+});
