@@ -13,7 +13,15 @@ import type { PythonSettings } from './python-settings.ts';
 import { readBun, readDeno, readEnvFiles, readNode, readPython, readTypeScript } from './script-launchers.ts';
 import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
 import { addingPrograms, readAdded } from './client-add.ts';
-import { readShellText, severalPrograms } from './shell-command.ts';
+import {
+  powerShells,
+  readShellText,
+  severalPrograms,
+  shells,
+  textOfPowerShell,
+  textOfShell,
+} from './shell-command.ts';
+import type { ShellText } from './shell-command.ts';
 import { programOf, storeSecrets, unwrap } from './wrappers.ts';
 import type { Unwrapped } from './wrappers.ts';
 import { wordsIn } from './words.ts';
@@ -70,12 +78,8 @@ const launchers: readonly Launcher[] = [
     ([first = '', ...rest]) => first === 'run' || (first.startsWith('-') && rest.includes('run')),
   )('uv'),
   ...['go run', 'go install'].map(launcher(readGoRun)),
-  ...['bash', 'sh', 'zsh'].flatMap((shell) =>
-    [`${shell} -c`, `${shell} -lc`, `${shell} -l -c`, `${shell} -ic`].map(launcher(readShell)),
-  ),
-  ...['powershell', 'pwsh'].flatMap((shell) =>
-    [`${shell} -c`, `${shell} -Command`, `${shell} -NoProfile -Command`].map(launcher(readShell)),
-  ),
+  ...shells.map(launcher(readShell(textOfShell), (words) => textOfShell(words) !== undefined)),
+  ...powerShells.map(launcher(readShell(textOfPowerShell), (words) => textOfPowerShell(words) !== undefined)),
   ...['poetry', 'pdm', 'rye', 'pipenv', 'hatch'].map((tool) =>
     launcher((words, from) => readUv(['run', ...words], from))(`${tool} run`),
   ),
@@ -350,13 +354,21 @@ function refuseVerb(scheme: string, words: readonly string[]): void {
 }
 
 /** A command in one text. */
-async function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
-  if (others.length > 0) throw severalPrograms();
-  const { words, files, directory, ...set } = readShellText(text, from);
-  if (!isCommandLine(words)) throw severalPrograms();
-  const env = { ...(await readEnvFiles(files, from)), ...set.env };
-  const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
-  return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+function readShell(textOf: (words: readonly string[]) => ShellText | undefined): Launcher['read'] {
+  return async (all, from) => {
+    const text = textOf(all);
+    if (text === undefined) throw severalPrograms();
+    const { words, files, directory, ...set } = readShellText(text, from);
+    if (!isCommandLine(words)) throw severalPrograms();
+    const env = { ...(await readEnvFiles(files, from)), ...set.env };
+    const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
+    if (pasted.request.cmd_arguments?.some((word) => /\$\((?!pwd\))/.test(word)) === true) {
+      throw invalid('a shell command with the output of another program, $(…), cannot be run in isolation', {
+        hint: 'write the value instead, or store it with thv secret set',
+      });
+    }
+    return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+  };
 }
 
 /** `npm run NAME` and `npm start` run the command that the package in the directory names. */

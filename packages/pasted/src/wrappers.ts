@@ -2,6 +2,7 @@ import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { readOtherFlags, valuesOf, withValues } from './other-flags.ts';
 import type { KnownFlags, OtherFlags } from './other-flags.ts';
+import { isForShell } from './shell-command.ts';
 import { wordsIn } from './words.ts';
 
 /** A command without the programs that only start it. */
@@ -166,7 +167,7 @@ function takeAssignments(unwrapped: Unwrapped): void {
   for (const word of unwrapped.words) {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? [];
     if (name === undefined || value === undefined) break;
-    unwrapped.env[name] = value;
+    unwrapped.env[name] = isForShell(value) ? `\${${name}}` : value;
     taken += 1;
   }
   unwrapped.words = unwrapped.words.slice(taken);
