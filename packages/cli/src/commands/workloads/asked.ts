@@ -56,7 +56,8 @@ export async function askedFor(
   }
   const { isPath, readLocalPath } = await import('@toolhive/pasted/local-path');
   if (local !== undefined || isPath(word)) {
-    return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
+    const { request, notes } = await readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
+    return { request: { ...request, image: `${request.image ?? ''}${local?.fragment ?? ''}` }, notes };
   }
   // Container images never begin with @, but scoped npm packages do.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
