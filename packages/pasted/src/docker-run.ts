@@ -92,7 +92,7 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       names: ['-m', '--memory'],
       read: (memory) => ({ resources: { memory } }),
     },
-    cpus: { kind: 'value', names: ['--cpus'], read: (cpus) => ({ resources: { cpus: Number(cpus) } }) },
+    cpus: { kind: 'value', names: ['--cpus'], read: readCpus },
     env: { kind: 'value', names: ['-e', '--env'], read: readVariable },
     envFile: {
       kind: 'value',
@@ -204,6 +204,13 @@ function readUser(user: string): Part {
   });
 }
 
+function readCpus(text: string): Part {
+  const cpus = Number(text);
+  if (text.trim() !== '' && Number.isFinite(cpus) && cpus >= 0)
+    return cpus === 0 ? {} : { resources: { cpus } };
+  throw invalid(`${JSON.stringify(text)} is not a number of CPUs`, { hint: 'use a number such as 1.5' });
+}
+
 /** `NAME=value`, or `NAME` for the value that the variable has where docker runs. */
 function readVariable(text: string, { env }: PastedFrom): Part {
   const equals = text.indexOf('=');
@@ -273,7 +280,8 @@ function readPublished(text: string): Part {
 
 function readNetwork(mode: string): Part {
   if (mode === 'none') return { settings: { network_mode: 'none' } };
-  if (mode === 'bridge' || mode === 'default') return {};
+  // Podman's own names for the network that each container has.
+  if (/^(?:bridge|default|private|slirp4netns|pasta)$/.test(mode)) return {};
   throw invalid(
     mode === 'host'
       ? "Docker's --network host gives the server access to all services on this machine, so ToolHive does not accept it"

@@ -34,6 +34,12 @@ describe('a pasted command', () => {
     ['npx --y @scope/server', 'npx://@scope/server', []],
     ['bunx server', 'npx://server', []],
     ['npm exec -y -- server a', 'npx://server', ['a']],
+    ['npm exec -y server -- --flag', 'npx://server', ['--flag']],
+    ['npm x --package=@scope/server -- server --flag', 'npx://@scope/server', ['--flag']],
+    ['npx -y server -- --flag', 'npx://server', ['--', '--flag']],
+    ['npx --no-update-notifier --no-progress --strict-ssl=false server', 'npx://server', []],
+    ['npx -y --ignore-scripts --omit=dev --include optional server', 'npx://server', []],
+    ['pnpm --reporter=silent dlx server', 'npx://server', []],
     ['pnpm dlx server', 'npx://server', []],
     [String.raw`C:\nodejs\npx.cmd -y server`, 'npx://server', []],
     ['cmd /c npx -y server', 'npx://server', []],
@@ -47,6 +53,8 @@ describe('a pasted command', () => {
     ['uvx --prerelease=allow server mcp', 'uvx://server', ['mcp']],
     ['pipx run mcp-server', 'uvx://mcp-server', []],
     ['pipx -q run mcp-server', 'uvx://mcp-server', []],
+    ['uvx --managed-python --no-build --refresh-package a server', 'uvx://server', []],
+    ['pipx run --fetch-missing-python --backend uv server', 'uvx://server', []],
     ['uv --quiet tool run mcp_server x', 'uvx://mcp_server', ['x']],
     ['uv tool -q run mcp_server', 'uvx://mcp_server', []],
     ['python -m uv tool run mcp_server', 'uvx://mcp_server', []],
@@ -60,8 +68,15 @@ describe('a pasted command', () => {
     ['deno npm:server', 'npx://server', []],
     ['deno -A npm:@scope/server@1 x', 'npx://@scope/server@1', ['x']],
     ['deno x npm:server', 'npx://server', []],
+    ['deno x -A @scope/server x', 'npx://@scope/server', ['x']],
+    ['dx server@1', 'npx://server@1', []],
+    ['deno run -A npm:@scope/server@1/stdio x', 'npx://@scope/server@1#program=stdio', ['x']],
+    ['deno run -A npm:/server@^1.2/server', 'npx://server@^1.2', []],
+    ['deno run -A --import-map map.json --cert ca.pem npm:server', 'npx://server', []],
     ['npx install', 'npx://install', []],
     ['uvx --from server run x', 'uvx://server#program=run', ['x']],
+    ['go run -mod=mod -race example.com/server@v1 -v', 'go://example.com/server@v1', ['-v']],
+    ['go run -ldflags=-s -gcflags all example.com/server@v1', 'go://example.com/server@v1', []],
     ['go run example.com/server@latest -v', 'go://example.com/server@latest', ['-v']],
   ])('%s', async (text, image, args) => {
     const { request, notes } = await read(text);
@@ -75,6 +90,14 @@ describe('a pasted command', () => {
     ['uvx run mcp-server --a b', 'uvx takes "run"', 'leave out "run": uvx mcp-server --a b'],
     ['uvx tool run mcp-server', 'uvx takes "tool"', 'leave out "tool run": uvx mcp-server'],
     ['uvx run --with b mcp-server', 'uvx takes "run"', 'leave out "run": uvx --with b mcp-server'],
+    ['go run -tags x example.com/server@v1', 'the flag -tags of go run', 'omit -tags'],
+    ['npx -p one -p two three', 'npx --package is supported only once', "name the server's package"],
+    ['npx --no-install server', 'the flag --no-install', 'omit --no-install'],
+    ['uv run https://example.com/server.py', 'loads a script from a web page', 'download the script'],
+    ['uv run uvicorn server:app', 'the program uvicorn needs a project', 'add --directory'],
+    ['varlock run -- npx server', 'varlock run passes secrets', 'store each secret with thv secret set'],
+    ['sops exec-env secrets.yaml server', 'sops exec-env passes secrets', 'thv secret set'],
+    ['doppler run --command server', 'doppler run passes secrets', 'thv secret set'],
     ['uvx install mcp-server', 'uvx takes "install"', 'leave out "install": uvx mcp-server'],
     ['bunx run server', 'npx takes "run"', 'leave out "run": npx server'],
     ['pnpm dlx exec server', 'npx takes "exec"', 'leave out "exec": npx server'],
@@ -109,6 +132,19 @@ describe('a pasted command', () => {
     await expect(read(text)).rejects.toThrow(
       `${text.split(' ')[1]} is a path of Windows, and this machine has none`,
     );
+  });
+
+  test('keeps the options of Node.js, and leaves its version to ToolHive', async () => {
+    const { request, notes } = await read('npx -y --node-options=--no-warnings -p node@20 -p server server');
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: { NODE_OPTIONS: '--no-warnings' } });
+    expect(notes).toEqual([expect.stringContaining('ToolHive chooses the version of Node.js')]);
+  });
+
+  test('names the install scripts that pnpm would run', async () => {
+    const { notes } = await read('pnpm dlx --allow-build=esbuild server');
+
+    expect(notes).toEqual([expect.stringContaining('add --allow-scripts esbuild')]);
   });
 
   test('may begin with environment variables', async () => {
@@ -153,6 +189,13 @@ describe('a pasted command', () => {
 
   test.each([
     ['go run ./module --flag', 'go://module', ['--flag']],
+    ['go run module/main.go module/tools.go --flag x.go', 'go://module', ['--flag', 'x.go']],
+    ['npx -y node@22 node/server.js --flag', 'npx://node/server.js', ['--flag']],
+    ['npx vite-node node/server.js', 'npx://node/server.js', []],
+    ['uvx --from python/ server', 'uvx://python', []],
+    ['uvx --directory python --from . server', 'uvx://python', []],
+    ['poetry -C python run server a', 'uvx://python', ['a']],
+    ['pdm run -p python server', 'uvx://python', []],
     ['node node/server.js --flag', 'npx://node/server.js', ['--flag']],
     ['node node/main.js', 'npx://node', []],
     ['npx -y ./node', 'npx://node', []],
@@ -246,6 +289,9 @@ describe('a pasted docker run', () => {
 
   test.each([
     ['--privileged', '--permission-profile FILE'],
+    ['--cpus many', 'use a number such as 1.5'],
+    ['--cpus -1', 'use a number such as 1.5'],
+    ['--network slirp4netns:allow_host_loopback=true', 'remove it'],
     ['--network host', 'add --network host after thv run'],
     ['--net=host', 'add --network host after thv run'],
     ['--network other', 'add --network other after thv run'],
@@ -284,6 +330,7 @@ describe('a pasted docker run', () => {
     '--user 1000:1000 -w /app --shm-size=1g --tmpfs /run:rw',
     '--stop-timeout 5 --health-cmd none --no-healthcheck --dns 1.1.1.1 --expose 80',
     '--userns=keep-id --ipc private --replace',
+    '--network pasta --cpus 0',
     '--platform=linux/arm64/v8 --security-opt no-new-privileges=true --security-opt seccomp=builtin',
     '--arch amd64 --os=linux --http-proxy=false --publish-all',
     '--cpu-rt-runtime 1 --device-read-bps /dev/sda:1mb --blkio-weight-device=/dev/sda:1 --volume-driver local',

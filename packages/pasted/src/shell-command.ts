@@ -19,11 +19,11 @@ const preparation = /^(?:source|\.|nvm|fnm|eval|set|unset|ulimit|umask|hash|true
 /** Other files that a shell reads are scripts. */
 const isDotenv = /(?:^|[\\/])(?:\.env(?:\.\w+)?|[\w.-]+\.env)$/;
 
-/** The shells of Unix. Their options can be one word: `-lic`. */
+/** Unix shells. Their options can be one word: `-lic`. */
 export const shells = ['bash', 'sh', 'zsh', 'dash', 'ksh', 'ash', 'fish'] as const;
 export const powerShells = ['powershell', 'pwsh'] as const;
 
-/** The command in one text that follows the name of a shell. */
+/** The command in one text that follows a shell. */
 export interface ShellText {
   text: string;
   /** The words that the shell passes to the text: `$0`, `$1`, and others. */
@@ -45,7 +45,7 @@ export function textOfShell(words: readonly string[]): ShellText | undefined {
   return undefined;
 }
 
-/** Options of PowerShell, which can be any beginning of their name. */
+/** PowerShell's options, which can be abbreviated. */
 const powerShellSwitch = /^[-/](?:nop\w*|nol\w*|noni\w*|noe\w*|sta|mta|l|login)$/i;
 const powerShellValue = /^[-/](?:ex\w*|ep|w|wi\w*|inp?\w*|if|o|of|ou\w*|v|ve\w*)$/i;
 const powerShellCommand = /^[-/]c(?:o(?:m\w*)?)?$/i;
@@ -87,7 +87,7 @@ export function readShellText(
   return { words: expanded, env, files, directory };
 }
 
-/** The commands of a text, without the `|| exit 1` that only handles a failure. */
+/** A text's commands, without the `|| exit 1` that only handles a failure. */
 function partsOf(text: string): string[] {
   return divided(block(text.trim()))
     .map((part) => block(part.trim()))
@@ -102,7 +102,7 @@ function block(text: string): string {
   return called.startsWith('{') && called.endsWith('}') ? called.slice(1, -1).trim() : called;
 }
 
-/** Divides a text at `&&`, `;`, and the ends of lines, and before `||`, all outside of quotes. */
+/** Divides a text at `&&`, `;`, and line ends, and before `||`, all outside of quotes. */
 function divided(text: string): string[] {
   const parts: string[] = [];
   let [start, quote] = [0, ''];
@@ -122,7 +122,7 @@ function divided(text: string): string[] {
   return [...parts, text.slice(start)];
 }
 
-/** ToolHive keeps the log of a server itself: `2>/dev/null`, `2>&1`, `2>>server.log`. */
+/** ToolHive keeps a server's log itself: `2>/dev/null`, `2>&1`, `2>>server.log`. */
 function withoutRedirection(command: string): string {
   return command.trim().replace(/(?<!\s)\s+2>>?\s*(?:&1|[\w./~$-]+)$/, '');
 }
@@ -152,7 +152,7 @@ function withVariables(word: string, env: PastedFrom['env']): string {
 
 /**
  * `bash -c "npx one --token $TOKEN"`: a placeholder for each variable that neither the text nor the environment sets. The
- * values of the others follow when the text is divided into words, because they can contain quotes.
+ * others get their values when the text is divided into words, because they can contain quotes.
  */
 export function withBracesInText(words: readonly string[], env: PastedFrom['env']): string[] {
   const found = textOfShell(words.slice(1)) ?? textOfPowerShell(words.slice(1));
