@@ -57,8 +57,12 @@ function keyOf(field: string, item: unknown): string | undefined {
   const fields = Object.hasOwn(keys, field) ? keys[field] : undefined;
   if (fields === undefined || !isObject(item)) return undefined;
   const [first = ''] = fields.map(([name]) => name);
-  if (item[first] === undefined) return undefined;
-  return fields.map(([name, otherwise]) => `${name} ${String(item[name] ?? otherwise)}`).join(' and ');
+  if (text(item[first]) === undefined) return undefined;
+  return fields.map(([name, otherwise]) => `${name} ${text(item[name]) ?? otherwise ?? ''}`).join(' and ');
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /** A template without `null` fields, which Kubernetes reads as absent. Charts write `volumes:` without a value. */
