@@ -38,6 +38,16 @@ test.each([
   ],
   ["KeyError: 'SITE_URL'", "KeyError: 'SITE_URL'", 'run it with -e SITE_URL=VALUE'],
   [
+    'ready\n[stdout] {\n[stdout]   "jsonrpc": "2.0",\n[stdout]   "id": 1,\n[stdout] }',
+    '[stdout]   "jsonrpc": "2.0",',
+    'ask its author to write each message on one line, as MCP requires',
+  ],
+  [
+    '[stdout] Content-Length: 142',
+    '[stdout] Content-Length: 142',
+    'ask its author to write each message on one line, as MCP requires',
+  ],
+  [
     'Traceback (most recent call last):\n  File "x", line 1\nModuleNotFoundError: No module named \'yaml\'',
     "ModuleNotFoundError: No module named 'yaml'",
     'run it with --with yaml, or the name of the package that contains yaml',

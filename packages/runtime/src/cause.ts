@@ -203,6 +203,11 @@ const complaints: readonly Complaint[] = [
     fix: (names) => reaching(names.find((name) => name !== undefined) ?? ''),
   },
   {
+    // Messages over several lines, and with headers, as in other protocols over standard output.
+    pattern: /^\[stdout\] (?:\s*"jsonrpc":\s*"2\.0",?|Content-Length: \d{1,10})$/,
+    fix: () => 'ask its author to write each message on one line, as MCP requires',
+  },
+  {
     pattern: /EMFILE|too many open files/i,
     fix: () => 'allow it more open files with --open-files',
   },
