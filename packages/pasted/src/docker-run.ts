@@ -52,6 +52,23 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
         --volume-driver`),
       read: ignored,
     },
+    // Flags of the whole program, before its command.
+    client: { kind: 'value', names: words('--log-level --config'), read: ignored },
+    clientSwitch: { kind: 'switch', names: words('--debug --remote'), read: ignored },
+    engine: {
+      kind: 'value',
+      names: words('--context --host --connection --url'),
+      read: ignoredBecause('ToolHive uses its own container engine, and not the one that the command names'),
+    },
+    entrypoint: {
+      kind: 'value',
+      names: ['--entrypoint'],
+      read: (program) => {
+        throw invalid("Docker's --entrypoint replaces the program of the image, which ToolHive does not do", {
+          hint: `omit --entrypoint ${program}, or use an image with this program`,
+        });
+      },
+    },
     platform: {
       kind: 'value',
       names: ['--platform'],
@@ -158,6 +175,35 @@ export const containerPrograms = ['docker', 'podman', 'nerdctl', 'finch', 'conta
 export function isContainerProgram(word: string): boolean {
   const [, name = ''] = /(?:^|[\\/])([a-z]+)(?:\.exe)?$/.exec(word) ?? [];
   return containerPrograms.some((program) => program === name);
+}
+
+/** The short forms of the program's own flags, which mean something else behind its command. */
+const clientFlags: Readonly<Record<string, string>> = {
+  '-H': '--host',
+  '-c': '--context',
+  '-l': '--log-level',
+  '-D': '--debug',
+  '-r': '--remote',
+};
+const longClientFlag = /^--(?:context|host|connection|url|log-level|config|debug|remote)(?:=|$)/;
+
+/** `docker --context NAME run` is `docker run --context NAME`. */
+export function withClientFlagsBehind(all: readonly string[]): readonly string[] {
+  const [program = '', ...rest] = all;
+  if (!isContainerProgram(program)) return all;
+  let at = 0;
+  const flags: string[] = [];
+  for (let word = rest[at]; word !== undefined; word = rest[at]) {
+    const long = clientFlags[word] ?? word;
+    if (!longClientFlag.test(long)) break;
+    const hasValue = known[long] === 'value' && !long.includes('=');
+    flags.push(long, ...(hasValue ? rest.slice(at + 1, at + 2) : []));
+    at += hasValue ? 2 : 1;
+  }
+  const verbs = rest[at] === 'container' ? 2 : 1;
+  return flags.length === 0
+    ? all
+    : [program, ...rest.slice(at, at + verbs), ...flags, ...rest.slice(at + verbs)];
 }
 
 /** Parses the arguments of `docker run`. Refuses flags that weaken the isolation, and names ToolHive's equivalent. */

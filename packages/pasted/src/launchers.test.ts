@@ -213,6 +213,33 @@ describe('a pasted command', () => {
   });
 
   test.each([
+    ['uvx fastmcp run python/tools/other.py', 'fastmcp', 'run FILE', ['mcp>=1,<2']],
+    [
+      'uvx --from fastmcp<3 fastmcp run python/tools/other.py:app',
+      'fastmcp',
+      'run FILE:app',
+      ['mcp>=1,<2', 'fastmcp<3'],
+    ],
+    ['uvx --with rich mcp dev python/tools/other.py', 'mcp', 'run FILE', ['mcp[cli]', 'mcp>=1,<2', 'rich']],
+    [
+      'uv run --with rich mcp dev python/tools/other.py',
+      'mcp',
+      'run FILE',
+      ['mcp[cli]', 'mcp>=1,<2', 'rich'],
+    ],
+  ])('gives the server the file that it serves: %s', async (text, program, args, python_with) => {
+    const { request } = await read(text);
+
+    const file = `${directory}/python/tools/other.py`;
+    expect(request).toMatchObject({
+      image: `uvx://${program}`,
+      cmd_arguments: args.replace('FILE', file).split(' '),
+      volumes: [`${file}:${file}:ro`],
+      python_with,
+    });
+  });
+
+  test.each([
     'uvx --from server-tools python -m server_tools.main --flag',
     'uv run --with server-tools python -m server_tools.main --flag',
     'uv run --with=server-tools -m server_tools.main --flag',
@@ -312,7 +339,7 @@ describe('a pasted docker run', () => {
     ['--security-opt apparmor=unconfined', 'omit --security-opt'],
     ['--ipc=host', 'omit --ipc host'],
     ['--add-host host.docker.internal:host-gateway', 'omit --add-host'],
-    ['--entrypoint /bin/sh', 'omit --entrypoint'],
+    ['--entrypoint /bin/sh', 'omit --entrypoint /bin/sh, or use an image'],
     ['-v $HOME/.docker/docker.sock:/s', `add --volume ${homedir()}/.docker/docker.sock:/s after`],
     ['-v ~/../../var/run/docker.sock:/s', 'add --volume /'],
   ])('does not take over %s', async (flags, hint) => {
@@ -353,6 +380,20 @@ describe('a pasted docker run', () => {
     );
 
     expect(notes.map((note) => note.split(' ')[0])).toEqual(['--platform', '--user', '--workdir']);
+  });
+
+  test.each([
+    ['docker --context desktop-linux run -i', 1],
+    ['docker -H unix:///run/docker.sock --log-level=error container run -i', 1],
+    ['podman --remote --connection work run -i', 1],
+    ['docker -D -l error run -i', 0],
+  ])('has flags before its command: %s', async (text, notes) => {
+    const words = `${text} example/server a`.split(' ');
+    const read = await readCommandLine(words, { env: {}, directory, readFile: () => Promise.resolve('') });
+
+    expect(isCommandLine(words)).toBe(true);
+    expect(read.request).toMatchObject({ image: 'example/server', cmd_arguments: ['a'], labels: {} });
+    expect(read.notes).toHaveLength(notes);
   });
 
   test('keeps its limits', async () => {

@@ -1,5 +1,5 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
-import { containerPrograms, isContainerProgram, readDockerRun } from './docker-run.ts';
+import { containerPrograms, isContainerProgram, readDockerRun, withClientFlagsBehind } from './docker-run.ts';
 import { readGoRun } from './go-run.ts';
 import { scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
@@ -18,6 +18,7 @@ import {
   readNode,
   readPython,
   readTypeScript,
+  servedFile,
 } from './script-launchers.ts';
 import { findModule, readMcpRun, readModule, readProjectTool, readUv } from './uv-run.ts';
 import { addingPrograms, readAdded } from './client-add.ts';
@@ -45,7 +46,6 @@ interface Launcher {
 }
 
 const python = beforeScript(/\.pyw?$/);
-const servedFile = beforeScript(/\.py(?::\w+)?$/);
 
 const launchers: readonly Launcher[] = [
   ...['npx', 'bunx', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
@@ -219,7 +219,8 @@ const movable =
   /^(?:-[qsyv]|--(?:quiet|silent|yes|verbose|bun)|--(?:package|reporter|loglevel|allow-build)=.*)$/;
 
 /** Returns a command with the flags between the words of its program behind them: `pnpm -s dlx X`. */
-function withFlagsBehind(words: readonly string[]): readonly string[] {
+function withFlagsBehind(given: readonly string[]): readonly string[] {
+  const words = withClientFlagsBehind(given);
   for (const expected of startingWords) {
     let [at, found] = [1, 1];
     const flags: string[] = [];

@@ -9,7 +9,7 @@ import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
 import { javaScript, readEnvFiles, readTypeScript } from './script-launchers.ts';
-import { uvFlags } from './uv-run.ts';
+import { isMcpRun, readMcpRun, uvFlags } from './uv-run.ts';
 import { chosenVersion } from './wrappers.ts';
 import { wordsIn } from './words.ts';
 
@@ -89,15 +89,24 @@ export async function readUvx(all: readonly string[], outer: PastedFrom): Promis
   const directory = valuesOf(given, '--directory').at(-1);
   const from = directory === undefined ? outer : { ...outer, directory: absolutePath(directory, outer) };
   const env = await readEnvFiles(valuesOf(given, '--env-file'), from);
-  const { request, notes } = await readPackage('uvx', {
-    from,
-    words,
-    named: valuesOf(given, '--from', '--spec').at(-1),
-    settings: await pythonSettings(given, from),
-    notes: registryNotes(given),
-  });
+  const named = valuesOf(given, '--from', '--spec').at(-1);
+  const settings = await pythonSettings(given, from);
+  const { request, notes } = isMcpRun(words)
+    ? await readServedFile(words, { from, named, settings })
+    : await readPackage('uvx', { from, words, named, settings, notes: registryNotes(given) });
   const env_vars = { ...env, ...request.env_vars };
   return { notes, request: { ...request, ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }) } };
+}
+
+/** `uvx fastmcp run FILE`: the file is on this machine, and the package of the program can have limits. */
+async function readServedFile(
+  [program = '', , ...words]: readonly string[],
+  { from, named, settings }: { from: PastedFrom; named: string | undefined; settings: PythonSettings },
+): Promise<Pasted> {
+  const { request, notes } = await readMcpRun(program, words, from);
+  const others = [...(request.python_with ?? []), ...(settings.python_with ?? [])];
+  const python_with = named === undefined || named === program ? others : [...others, named];
+  return { notes, request: { ...request, ...settings, python_with: [...new Set(python_with)] } };
 }
 
 interface PackageCommand {

@@ -10,7 +10,7 @@ import { registryFlags, registryNotes } from './package-registries.ts';
 import { choicesIn, programsOf, requirementsOf } from './python-project.ts';
 import { pythonSettings, requirementName, sameName } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
-import { readEnvFiles, readPython } from './script-launchers.ts';
+import { readEnvFiles, readPython, servedFile } from './script-launchers.ts';
 
 /** `uv [FLAGS] run [FLAGS] PROGRAM`. */
 export async function readUv(all: readonly string[], from: PastedFrom): Promise<Pasted> {
@@ -128,8 +128,7 @@ async function readProgram(
     };
   }
   if (isPython) return readPython(args, from);
-  if ((program === 'mcp' || program === 'fastmcp') && args[0] === 'run')
-    return readMcpRun(program, args.slice(1), from);
+  if (isMcpRun([program, ...args])) return readMcpRun(program, args.slice(1), from);
   if (isPath(program)) return readLocalPath([program, ...args], from);
   const others = settings.python_with ?? [];
   const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
@@ -225,12 +224,13 @@ function isProgram(place: string, module: string): boolean {
   return [main, `${main}.__main__`].some((each) => text.includes(`"${each}:`) || text.includes(`'${each}:`));
 }
 
+/** Whether a program starts the server in a file: `fastmcp run server.py:app`. */
+export function isMcpRun([program = '', verb = '', ...words]: readonly string[]): boolean {
+  return /^(?:fast)?mcp$/.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
+}
+
 /** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
-export async function readMcpRun(
-  program: 'mcp' | 'fastmcp',
-  all: readonly string[],
-  from: PastedFrom,
-): Promise<Pasted> {
+export async function readMcpRun(program: string, all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags(`${program} run`, all, withValues('-t', '--transport'));
   const [target = '', ...args] = words;
   const [file = ''] = target.split(/:(?=\w+$)/);
