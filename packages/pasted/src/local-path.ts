@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { invalid, notFound } from '@toolhive/contract/failure';
+import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
@@ -154,7 +154,13 @@ async function readPythonScript(path: string): Promise<Local> {
   if (python_with.length > 0) return { image, python_with };
   const file = join(dirname(path), 'requirements.txt');
   if (!existsSync(file) || /^# \/\/\/ script\s*$/m.test(readFileSync(path, 'utf8'))) return { image };
-  const { requirements, others } = requirementsIn(readFileSync(file, 'utf8'));
+  const read = requirementsBeside(file);
+  if (read === undefined)
+    return {
+      image,
+      notes: [`the packages in ${file} are not installed, because they come from another registry`],
+    };
+  const { requirements, others } = read;
   if (requirements.length === 0) return { image };
   const left =
     others.length === 0 ? '' : `, without ${others.length === 1 ? 'line' : 'lines'} ${others.join(', ')}`;
@@ -163,6 +169,16 @@ async function readPythonScript(path: string): Promise<Local> {
     python_with: requirements,
     notes: [`the packages in ${file} are installed${left}`],
   };
+}
+
+/** Undefined for packages of another registry, without which the script may still run. */
+function requirementsBeside(file: string): ReturnType<typeof requirementsIn> | undefined {
+  try {
+    return requirementsIn(readFileSync(file, 'utf8'));
+  } catch (thrown) {
+    if (thrown instanceof ThvError) return undefined;
+    throw thrown;
+  }
 }
 
 async function dependenciesIn(file: string): Promise<string[]> {

@@ -48,6 +48,11 @@ const files: Record<string, string> = {
   'plain/requirements.txt': pinned,
   'alone/server.py': '# /// script\n# dependencies = ["mcp"]\n# ///\n',
   'alone/requirements.txt': 'flask\n',
+  'private/server.py': '',
+  'private/requirements.txt': '--extra-index-url https://packages.example.com/simple\nown-tool\n',
+  'own/pyproject.toml':
+    '[project]\nname = "own"\n[project.optional-dependencies]\nx = ["own_tool>=1"]\n[tool.uv.sources]\nown-tool = { index = "private" }\n',
+  'own/server.py': '',
   'good.txt': 'mcp==1.9.0\r\nhttpx\r\n',
 };
 
@@ -123,6 +128,17 @@ describe('a file of requirements', () => {
 
     expect(request.python_with).toBeUndefined();
     expect(notes).toEqual([]);
+  });
+
+  test('of another registry is not installed from the public one', async () => {
+    const { request, notes } = await readLocalPath(['private/server.py'], { directory });
+
+    expect(request.python_with).toBeUndefined();
+    expect(notes).toEqual([expect.stringContaining('they come from another registry')]);
+    await expect(read('uv run --extra x --directory own server.py')).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('names another place for own-tool'),
+    });
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
+import { requirementName, sameName } from './python-settings.ts';
 
 const Names = z.record(z.string(), z.unknown()).optional().catch(undefined);
 const Requirements = z.record(z.string(), z.array(z.unknown())).optional().catch(undefined);
@@ -16,7 +17,13 @@ const Project = z.object({
     .optional()
     .catch(undefined),
   tool: z
-    .object({ poetry: z.object({ scripts: Names }).optional().catch(undefined) })
+    .object({
+      poetry: z.object({ scripts: Names }).optional().catch(undefined),
+      uv: z
+        .object({ sources: Names, index: z.array(z.unknown()).optional() })
+        .optional()
+        .catch(undefined),
+    })
     .optional()
     .catch(undefined),
   'dependency-groups': Requirements,
@@ -67,6 +74,15 @@ export async function requirementsOf(place: string | undefined, choices: Choices
     ),
     ...(allGroups ? Object.keys(parts) : groups).flatMap((name) => partOf(parts, name, `${file}: no group`)),
   ];
+  const { sources = {}, index = [] } = project.tool?.uv ?? {};
+  const foreign = Object.keys(sources).find((name) =>
+    found.some((each) => sameName(requirementName(each), name)),
+  );
+  if (found.length > 0 && (foreign !== undefined || index.length > 0)) {
+    throw invalid(`${file} names another place for ${foreign ?? 'its packages'} in [tool.uv]`, {
+      hint: 'ToolHive installs from the public registry, which could have another package with this name. Omit the flags --extra and --group',
+    });
+  }
   return [...new Set(found)];
 }
 

@@ -15,6 +15,16 @@ test.each([
   expect(requirementsIn(text)).toEqual({ requirements, others });
 });
 
+test.each([
+  'mcp\n--extra-index-url https://packages.example.com/simple\nown-tool',
+  '-i https://packages.example.com/simple\nown-tool',
+  '--index-url=https://packages.example.com/simple',
+  '--no-index\nown-tool',
+  '--find-links ./wheels\nown-tool',
+])('is refused with packages of another registry: %j', (text) => {
+  expect(() => requirementsIn(text)).toThrow('does not install packages from the registry');
+});
+
 test.each([' ', '\\\n', 'a;', '# ', 'a\n', 'a==', '[a', 'a, '])('takes no time with many %j', (part) => {
   const started = performance.now();
 
