@@ -150,7 +150,7 @@ describeOperator(
       expect(await field(namespace, 'statefulset/talk', '{.spec.template.spec.containers[0].stdin}')).toBe(
         'true',
       );
-      expect(await field(namespace, 'networkpolicy/talk', '{.spec.egress}{.spec.ingress}')).toBe('');
+      expect(await field(namespace, 'networkpolicy/talk-server', '{.spec.egress}{.spec.ingress}')).toBe('');
     });
 
     test('host rules lead through the gateway in the proxy pod', async () => {
@@ -174,7 +174,9 @@ describeOperator(
       const address = await field(namespace, 'service/mcp-web-egress', '{.spec.clusterIP}');
       const env = `{.spec.template.spec.containers[0].env[?(@.name=='HTTPS_PROXY')].value}`;
       expect(await field(namespace, 'statefulset/web', env)).toBe(`http://${address}:3128`);
-      expect(await field(namespace, 'networkpolicy/web', '{.spec.egress[*].ports[*].port}')).toBe('3128');
+      expect(await field(namespace, 'networkpolicy/web-server', '{.spec.egress[*].ports[*].port}')).toBe(
+        '3128',
+      );
     });
 
     test('a bad pod template is a condition, and the server recovers with the next spec', async () => {

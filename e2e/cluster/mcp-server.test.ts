@@ -31,8 +31,8 @@ describeOperator('MCPServer', (world) => {
     expect((await versions(namespace)).replaceAll(/ \d+/g, '').split('\n').toSorted()).toEqual([
       'ConfigMap/weather-runconfig',
       'Deployment/weather',
-      'NetworkPolicy/weather',
       'NetworkPolicy/weather-proxy',
+      'NetworkPolicy/weather-server',
       'Service/mcp-weather-headless',
       'Service/mcp-weather-proxy',
       'ServiceAccount/weather-proxy-runner',

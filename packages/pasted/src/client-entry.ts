@@ -16,6 +16,7 @@ import { substitute, withoutPlaceholders } from './placeholders.ts';
 import type { Input, Open, Scope } from './placeholders.ts';
 import { splitValues } from './values.ts';
 import type { Split } from './values.ts';
+import { withBracesInText } from './shell-command.ts';
 import { wordsIn } from './words.ts';
 
 /** Where an entry is read, with the questions of its configuration. */
@@ -97,7 +98,7 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   };
   const inner: Scope = { ...scope, env: known, directory };
   const found: Open[] = [];
-  const words = withNamedVariables(wordsOf(entry)).map((word) => {
+  const words = withBracesInText(withNamedVariables(wordsOf(entry)), known).map((word) => {
     const { text, open: places } = substitute(withBraces(word), inner);
     found.push(...places);
     return text;

@@ -52,6 +52,23 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
         --volume-driver`),
       read: ignored,
     },
+    // Flags of the whole program, before its command.
+    client: { kind: 'value', names: words('--log-level --config'), read: ignored },
+    clientSwitch: { kind: 'switch', names: words('--debug --remote'), read: ignored },
+    engine: {
+      kind: 'value',
+      names: words('--context --host --connection --url'),
+      read: ignoredBecause('ToolHive uses its own container engine, and not the one that the command names'),
+    },
+    entrypoint: {
+      kind: 'value',
+      names: ['--entrypoint'],
+      read: (program) => {
+        throw invalid("Docker's --entrypoint replaces the program of the image, which ToolHive does not do", {
+          hint: `omit --entrypoint ${program}, or use an image with this program`,
+        });
+      },
+    },
     platform: {
       kind: 'value',
       names: ['--platform'],
@@ -92,7 +109,7 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       names: ['-m', '--memory'],
       read: (memory) => ({ resources: { memory } }),
     },
-    cpus: { kind: 'value', names: ['--cpus'], read: (cpus) => ({ resources: { cpus: Number(cpus) } }) },
+    cpus: { kind: 'value', names: ['--cpus'], read: readCpus },
     env: { kind: 'value', names: ['-e', '--env'], read: readVariable },
     envFile: {
       kind: 'value',
@@ -160,6 +177,35 @@ export function isContainerProgram(word: string): boolean {
   return containerPrograms.some((program) => program === name);
 }
 
+/** The short forms of the program's own flags, which mean something else behind its command. */
+const clientFlags: Readonly<Record<string, string>> = {
+  '-H': '--host',
+  '-c': '--context',
+  '-l': '--log-level',
+  '-D': '--debug',
+  '-r': '--remote',
+};
+const longClientFlag = /^--(?:context|host|connection|url|log-level|config|debug|remote)(?:=|$)/;
+
+/** `docker --context NAME run` is `docker run --context NAME`. */
+export function withClientFlagsBehind(all: readonly string[]): readonly string[] {
+  const [program = '', ...rest] = all;
+  if (!isContainerProgram(program)) return all;
+  let at = 0;
+  const flags: string[] = [];
+  for (let word = rest[at]; word !== undefined; word = rest[at]) {
+    const long = clientFlags[word] ?? word;
+    if (!longClientFlag.test(long)) break;
+    const hasValue = known[long] === 'value' && !long.includes('=');
+    flags.push(long, ...(hasValue ? rest.slice(at + 1, at + 2) : []));
+    at += hasValue ? 2 : 1;
+  }
+  const verbs = rest[at] === 'container' ? 2 : 1;
+  return flags.length === 0
+    ? all
+    : [program, ...rest.slice(at, at + verbs), ...flags, ...rest.slice(at + verbs)];
+}
+
 /** Parses the arguments of `docker run`. Refuses flags that weaken the isolation, and names ToolHive's equivalent. */
 export async function readDockerRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags('docker run', all, known);
@@ -202,6 +248,13 @@ function readUser(user: string): Part {
   throw invalid(`Docker's --user ${user} runs the server as root, so ToolHive does not accept it`, {
     hint: `omit --user ${user}`,
   });
+}
+
+function readCpus(text: string): Part {
+  const cpus = Number(text);
+  if (text.trim() !== '' && Number.isFinite(cpus) && cpus >= 0)
+    return cpus === 0 ? {} : { resources: { cpus } };
+  throw invalid(`${JSON.stringify(text)} is not a number of CPUs`, { hint: 'use a number such as 1.5' });
 }
 
 /** `NAME=value`, or `NAME` for the value that the variable has where docker runs. */
@@ -273,7 +326,8 @@ function readPublished(text: string): Part {
 
 function readNetwork(mode: string): Part {
   if (mode === 'none') return { settings: { network_mode: 'none' } };
-  if (mode === 'bridge' || mode === 'default') return {};
+  // Podman's own names for the network that each container has.
+  if (/^(?:bridge|default|private|slirp4netns|pasta)$/.test(mode)) return {};
   throw invalid(
     mode === 'host'
       ? "Docker's --network host gives the server access to all services on this machine, so ToolHive does not accept it"

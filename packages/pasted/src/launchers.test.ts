@@ -48,6 +48,12 @@ describe('a pasted command', () => {
     ['npx --y @scope/server', 'npx://@scope/server', []],
     ['bunx server', 'npx://server', []],
     ['npm exec -y -- server a', 'npx://server', ['a']],
+    ['npm exec -y server -- --flag', 'npx://server', ['--flag']],
+    ['npm x --package=@scope/server -- server --flag', 'npx://@scope/server', ['--flag']],
+    ['npx -y server -- --flag', 'npx://server', ['--', '--flag']],
+    ['npx --no-update-notifier --no-progress --strict-ssl=false server', 'npx://server', []],
+    ['npx -y --ignore-scripts --omit=dev --include optional server', 'npx://server', []],
+    ['pnpm --reporter=silent dlx server', 'npx://server', []],
     ['pnpm dlx server', 'npx://server', []],
     [String.raw`C:\nodejs\npx.cmd -y server`, 'npx://server', []],
     ['cmd /c npx -y server', 'npx://server', []],
@@ -61,6 +67,8 @@ describe('a pasted command', () => {
     ['uvx --prerelease=allow server mcp', 'uvx://server', ['mcp']],
     ['pipx run mcp-server', 'uvx://mcp-server', []],
     ['pipx -q run mcp-server', 'uvx://mcp-server', []],
+    ['uvx --managed-python --no-build --refresh-package a server', 'uvx://server', []],
+    ['pipx run --fetch-missing-python --backend uv server', 'uvx://server', []],
     ['uv --quiet tool run mcp_server x', 'uvx://mcp_server', ['x']],
     ['uv tool -q run mcp_server', 'uvx://mcp_server', []],
     ['python -m uv tool run mcp_server', 'uvx://mcp_server', []],
@@ -74,8 +82,15 @@ describe('a pasted command', () => {
     ['deno npm:server', 'npx://server', []],
     ['deno -A npm:@scope/server@1 x', 'npx://@scope/server@1', ['x']],
     ['deno x npm:server', 'npx://server', []],
+    ['deno x -A @scope/server x', 'npx://@scope/server', ['x']],
+    ['dx server@1', 'npx://server@1', []],
+    ['deno run -A npm:@scope/server@1/stdio x', 'npx://@scope/server@1#program=stdio', ['x']],
+    ['deno run -A npm:/server@^1.2/server', 'npx://server@^1.2', []],
+    ['deno run -A --import-map map.json --cert ca.pem npm:server', 'npx://server', []],
     ['npx install', 'npx://install', []],
     ['uvx --from server run x', 'uvx://server#program=run', ['x']],
+    ['go run -mod=mod -race example.com/server@v1 -v', 'go://example.com/server@v1', ['-v']],
+    ['go run -ldflags=-s -gcflags all example.com/server@v1', 'go://example.com/server@v1', []],
     ['go run example.com/server@latest -v', 'go://example.com/server@latest', ['-v']],
   ])('%s', async (text, image, args) => {
     const { request, notes } = await read(text);
@@ -89,6 +104,14 @@ describe('a pasted command', () => {
     ['uvx run mcp-server --a b', 'uvx takes "run"', 'leave out "run": uvx mcp-server --a b'],
     ['uvx tool run mcp-server', 'uvx takes "tool"', 'leave out "tool run": uvx mcp-server'],
     ['uvx run --with b mcp-server', 'uvx takes "run"', 'leave out "run": uvx --with b mcp-server'],
+    ['go run -tags x example.com/server@v1', 'the flag -tags of go run', 'omit -tags'],
+    ['npx -p one -p two three', 'npx --package is supported only once', "name the server's package"],
+    ['npx --no-install server', 'the flag --no-install', 'omit --no-install'],
+    ['uv run https://example.com/server.py', 'loads a script from a web page', 'download the script'],
+    ['uv run uvicorn server:app', 'the program uvicorn needs a project', 'add --directory'],
+    ['varlock run -- npx server', 'varlock run passes secrets', 'store each secret with thv secret set'],
+    ['sops exec-env secrets.yaml server', 'sops exec-env passes secrets', 'thv secret set'],
+    ['doppler run --command server', 'doppler run passes secrets', 'thv secret set'],
     ['uvx install mcp-server', 'uvx takes "install"', 'leave out "install": uvx mcp-server'],
     ['bunx run server', 'npx takes "run"', 'leave out "run": npx server'],
     ['pnpm dlx exec server', 'npx takes "exec"', 'leave out "exec": npx server'],
@@ -123,6 +146,19 @@ describe('a pasted command', () => {
     await expect(read(text)).rejects.toThrow(
       `${text.split(' ')[1]} is a path of Windows, and this machine has none`,
     );
+  });
+
+  test('keeps the options of Node.js, and leaves its version to ToolHive', async () => {
+    const { request, notes } = await read('npx -y --node-options=--no-warnings -p node@20 -p server server');
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: { NODE_OPTIONS: '--no-warnings' } });
+    expect(notes).toEqual([expect.stringContaining('ToolHive chooses the version of Node.js')]);
+  });
+
+  test('names the install scripts that pnpm would run', async () => {
+    const { notes } = await read('pnpm dlx --allow-build=esbuild server');
+
+    expect(notes).toEqual([expect.stringContaining('add --allow-scripts esbuild')]);
   });
 
   test('may begin with environment variables', async () => {
@@ -167,6 +203,13 @@ describe('a pasted command', () => {
 
   test.each([
     ['go run ./module --flag', 'go://module', ['--flag']],
+    ['go run module/main.go module/tools.go --flag x.go', 'go://module', ['--flag', 'x.go']],
+    ['npx -y node@22 node/server.js --flag', 'npx://node/server.js', ['--flag']],
+    ['npx vite-node node/server.js', 'npx://node/server.js', []],
+    ['uvx --from python/ server', 'uvx://python', []],
+    ['uvx --directory python --from . server', 'uvx://python', []],
+    ['poetry -C python run server a', 'uvx://python', ['a']],
+    ['pdm run -p python server', 'uvx://python', []],
     ['node node/server.js --flag', 'npx://node/server.js', ['--flag']],
     ['node node/main.js', 'npx://node', []],
     ['npx -y ./node', 'npx://node', []],
@@ -181,6 +224,33 @@ describe('a pasted command', () => {
     const absolute = image.replace('://', `://${directory}/`);
     expect(isCommandLine(text.split(' '))).toBe(true);
     expect(request).toMatchObject({ image: absolute, cmd_arguments: args });
+  });
+
+  test.each([
+    ['uvx fastmcp run python/tools/other.py', 'fastmcp', 'run FILE', ['mcp>=1,<2']],
+    [
+      'uvx --from fastmcp<3 fastmcp run python/tools/other.py:app',
+      'fastmcp',
+      'run FILE:app',
+      ['mcp>=1,<2', 'fastmcp<3'],
+    ],
+    ['uvx --with rich mcp dev python/tools/other.py', 'mcp', 'run FILE', ['mcp[cli]', 'mcp>=1,<2', 'rich']],
+    [
+      'uv run --with rich mcp dev python/tools/other.py',
+      'mcp',
+      'run FILE',
+      ['mcp[cli]', 'mcp>=1,<2', 'rich'],
+    ],
+  ])('gives the server the file that it serves: %s', async (text, program, args, python_with) => {
+    const { request } = await read(text);
+
+    const file = `${directory}/python/tools/other.py`;
+    expect(request).toMatchObject({
+      image: `uvx://${program}`,
+      cmd_arguments: args.replace('FILE', file).split(' '),
+      volumes: [`${file}:${file}:ro`],
+      python_with,
+    });
   });
 
   test.each([
@@ -260,6 +330,9 @@ describe('a pasted docker run', () => {
 
   test.each([
     ['--privileged', '--permission-profile FILE'],
+    ['--cpus many', 'use a number such as 1.5'],
+    ['--cpus -1', 'use a number such as 1.5'],
+    ['--network slirp4netns:allow_host_loopback=true', 'remove it'],
     ['--network host', 'add --network host after thv run'],
     ['--net=host', 'add --network host after thv run'],
     ['--network other', 'add --network other after thv run'],
@@ -280,7 +353,7 @@ describe('a pasted docker run', () => {
     ['--security-opt apparmor=unconfined', 'omit --security-opt'],
     ['--ipc=host', 'omit --ipc host'],
     ['--add-host host.docker.internal:host-gateway', 'omit --add-host'],
-    ['--entrypoint /bin/sh', 'omit --entrypoint'],
+    ['--entrypoint /bin/sh', 'omit --entrypoint /bin/sh, or use an image'],
     ['-v $HOME/.docker/docker.sock:/s', `add --volume ${homedir()}/.docker/docker.sock:/s after`],
     ['-v ~/../../var/run/docker.sock:/s', 'add --volume /'],
   ])('does not take over %s', async (flags, hint) => {
@@ -298,6 +371,7 @@ describe('a pasted docker run', () => {
     '--user 1000:1000 -w /app --shm-size=1g --tmpfs /run:rw',
     '--stop-timeout 5 --health-cmd none --no-healthcheck --dns 1.1.1.1 --expose 80',
     '--userns=keep-id --ipc private --replace',
+    '--network pasta --cpus 0',
     '--platform=linux/arm64/v8 --security-opt no-new-privileges=true --security-opt seccomp=builtin',
     '--arch amd64 --os=linux --http-proxy=false --publish-all',
     '--cpu-rt-runtime 1 --device-read-bps /dev/sda:1mb --blkio-weight-device=/dev/sda:1 --volume-driver local',
@@ -320,6 +394,20 @@ describe('a pasted docker run', () => {
     );
 
     expect(notes.map((note) => note.split(' ')[0])).toEqual(['--platform', '--user', '--workdir']);
+  });
+
+  test.each([
+    ['docker --context desktop-linux run -i', 1],
+    ['docker -H unix:///run/docker.sock --log-level=error container run -i', 1],
+    ['podman --remote --connection work run -i', 1],
+    ['docker -D -l error run -i', 0],
+  ])('has flags before its command: %s', async (text, notes) => {
+    const words = `${text} example/server a`.split(' ');
+    const read = await readCommandLine(words, { env: {}, directory, readFile: () => Promise.resolve('') });
+
+    expect(isCommandLine(words)).toBe(true);
+    expect(read.request).toMatchObject({ image: 'example/server', cmd_arguments: ['a'], labels: {} });
+    expect(read.notes).toHaveLength(notes);
   });
 
   test('keeps its limits', async () => {

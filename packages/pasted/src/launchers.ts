@@ -1,20 +1,36 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
-import { containerPrograms, isContainerProgram, readDockerRun } from './docker-run.ts';
-import { isPath, readLocalPath, scriptIn } from './local-path.ts';
+import { containerPrograms, isContainerProgram, readDockerRun, withClientFlagsBehind } from './docker-run.ts';
+import { readGoRun } from './go-run.ts';
+import { scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
-import type { OtherFlags } from './other-flags.ts';
-import { registryFlags, registryNotes } from './package-registries.ts';
-import { packageImage } from './package-spec.ts';
+import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
 import { absolutePath } from './paths.ts';
 import { behindBridge, noteOn } from './bridges.ts';
 import type { BridgedServer } from './bridges.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
-import { pythonSettings } from './python-settings.ts';
-import type { PythonSettings } from './python-settings.ts';
-import { readBun, readDeno, readEnvFiles, readNode, readPython, readTypeScript } from './script-launchers.ts';
-import { findModule, readMcpRun, readModule, readUv } from './uv-run.ts';
+import {
+  beforeScript,
+  javaScript,
+  readBun,
+  readDeno,
+  readDenoPackage,
+  readEnvFiles,
+  readNode,
+  readPython,
+  readTypeScript,
+  servedFile,
+} from './script-launchers.ts';
+import { findModule, readMcpRun, readModule, readProjectTool, readUv } from './uv-run.ts';
 import { addingPrograms, readAdded } from './client-add.ts';
-import { readShellText, severalPrograms } from './shell-command.ts';
+import {
+  powerShells,
+  readShellText,
+  severalPrograms,
+  shells,
+  textOfPowerShell,
+  textOfShell,
+} from './shell-command.ts';
+import type { ShellText } from './shell-command.ts';
 import { programOf, storeSecrets, unwrap } from './wrappers.ts';
 import type { Unwrapped } from './wrappers.ts';
 import { wordsIn } from './words.ts';
@@ -29,22 +45,11 @@ interface Launcher {
   read: (words: readonly string[], from: PastedFrom) => Pasted | Promise<Pasted>;
 }
 
-/** A script, maybe after flags. The names of programs can be names of registry entries, too. */
-function beforeScript(pattern: RegExp): (words: readonly string[]) => boolean {
-  return (words) => {
-    const [first = ''] = words;
-    const end = words.indexOf('--');
-    const before = end === -1 ? words : words.slice(0, end);
-    return pattern.test(first) || (first.startsWith('-') && before.some((word) => pattern.test(word)));
-  };
-}
-
-const javaScript = beforeScript(/\.[cm]?[jt]sx?$/);
 const python = beforeScript(/\.pyw?$/);
-const servedFile = beforeScript(/\.py(?::\w+)?$/);
 
 const launchers: readonly Launcher[] = [
-  ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
+  ...['npx', 'bunx', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
+  ...['npm exec', 'npm x'].map(launcher(readNpmExec)),
   ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
   ...containerPrograms.flatMap((program) =>
     [`${program} run`, `${program} container run`].map(launcher(readDockerRun)),
@@ -57,7 +62,8 @@ const launchers: readonly Launcher[] = [
   ...['node', 'nodejs'].map(launcher(readNode, javaScript)),
   ...['tsx', 'tsx watch', 'ts-node', 'ts-node-esm'].map(launcher(readTypeScript, javaScript)),
   ...['bun run', 'bun'].map(launcher(readBun, javaScript)),
-  ...['deno run', 'deno x'].map(launcher(readDeno)),
+  launcher(readDeno)('deno run'),
+  ...['deno x', 'dx'].map(launcher(readDenoPackage, (words) => words.length > 0)),
   launcher(readDeno, (words) =>
     /^npm:|\.[cm]?[jt]sx?$/.test(words.find((word) => !word.startsWith('-')) ?? ''),
   )('deno'),
@@ -71,14 +77,10 @@ const launchers: readonly Launcher[] = [
     ([first = '', ...rest]) => first === 'run' || (first.startsWith('-') && rest.includes('run')),
   )('uv'),
   ...['go run', 'go install'].map(launcher(readGoRun)),
-  ...['bash', 'sh', 'zsh'].flatMap((shell) =>
-    [`${shell} -c`, `${shell} -lc`, `${shell} -l -c`, `${shell} -ic`].map(launcher(readShell)),
-  ),
-  ...['powershell', 'pwsh'].flatMap((shell) =>
-    [`${shell} -c`, `${shell} -Command`, `${shell} -NoProfile -Command`].map(launcher(readShell)),
-  ),
+  ...shells.map(launcher(readShell(textOfShell), (words) => textOfShell(words) !== undefined)),
+  ...powerShells.map(launcher(readShell(textOfPowerShell), (words) => textOfPowerShell(words) !== undefined)),
   ...['poetry', 'pdm', 'rye', 'pipenv', 'hatch'].map((tool) =>
-    launcher((words, from) => readUv(['run', ...words], from))(`${tool} run`),
+    launcher(readProjectTool(tool), (words) => words.includes('run'))(tool),
   ),
   ...['npm', 'pnpm', 'yarn'].map(
     launcher(readScriptOf, (words) => words.some((word) => word === 'run' || word === 'start')),
@@ -104,6 +106,7 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   const directory = outer.directory === undefined ? from.directory : absolutePath(outer.directory, from);
   const behind = behindBridge(words, outer.env);
   if (behind !== undefined && 'url' in behind) return remoteOf(behind);
+  if (refusal !== undefined) throw refusal;
   const found = launcherOf(words);
   if (found === undefined) {
     if (isContainerProgram(words[0] ?? '')) {
@@ -114,7 +117,6 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
     }
     throw words.length === 0 ? missing(all) : notStarted(words);
   }
-  if (refusal !== undefined) throw refusal;
   const read = await readEnvFiles(files, { ...from, directory });
   refuseEncrypted(read, files);
   const env = { ...read, ...outer.env };
@@ -214,10 +216,12 @@ function notStarted(words: readonly string[]): Error {
 const startingWords = ['uv tool run', 'pipx run', 'npm exec', 'npm x', 'pnpm dlx', 'yarn dlx', 'bun x'].map(
   (words) => words.split(' '),
 );
-const movable = /^(?:-[qsyv]|--(?:quiet|silent|yes|verbose|bun)|--package=.*)$/;
+const movable =
+  /^(?:-[qsyv]|--(?:quiet|silent|yes|verbose|bun)|--(?:package|reporter|loglevel|allow-build)=.*)$/;
 
 /** Returns a command with the flags between the words of its program behind them: `pnpm -s dlx X`. */
-function withFlagsBehind(words: readonly string[]): readonly string[] {
+function withFlagsBehind(given: readonly string[]): readonly string[] {
+  const words = withClientFlagsBehind(given);
   for (const expected of startingWords) {
     let [at, found] = [1, 1];
     const flags: string[] = [];
@@ -242,132 +246,22 @@ function launcherOf(all: readonly string[]): Launcher | undefined {
   );
 }
 
-async function readNpx(all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const { given, words: others } = readOtherFlags('npx', all, {
-    ...switches(
-      '-y',
-      '--y',
-      '--yes',
-      '-q',
-      '--quiet',
-      '-s',
-      '--silent',
-      '--prefer-offline',
-      '--prefer-online',
-      '--bun',
-    ),
-    ...switches('--ignore-existing', '--verbose', '--no-audit', '--no-fund', '--legacy-peer-deps', '--force'),
-    ...withValues('-p', '--package', '--loglevel', '--cache', '-c', '--call', ...registryFlags),
-    ...withValues('--node-options', '--node-arg'),
-  });
-  const pasted = await startedByNpx({ given, words: others }, from);
-  const nodeOptions = valuesOf(given, '--node-options', '--node-arg').join(' ');
-  if (nodeOptions === '') return pasted;
-  const { request, notes } = pasted;
-  return { request: { ...request, env_vars: { ...request.env_vars, NODE_OPTIONS: nodeOptions } }, notes };
-}
-
-function startedByNpx({ given, words: others }: OtherFlags, from: PastedFrom): Pasted | Promise<Pasted> {
-  const call = valuesOf(given, '-c', '--call').at(-1);
-  const words = call === undefined ? others : (wordsIn(call) ?? [call, ...others]);
-  const [program = '', ...script] = words;
-  // A loader for a script of this machine, which Node.js can read without it.
-  const isLoader = /^(?:tsx|ts-node|ts-node-esm)(?:@[^/]*)?$/.test(program);
-  if (isLoader && javaScript(script[0] === 'watch' ? script.slice(1) : script))
-    return readTypeScript(script, from);
-  const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
-  if (packages.length > 1)
-    throw invalid('npx --package is supported only once', { hint: "name the server's package" });
-  return readPackage('npx', { from, words, named: packages[0], notes: registryNotes(given) });
-}
-
-function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
-  const { given, words } = readOtherFlags('uvx', all, {
-    ...switches('-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--no-config'),
-    ...switches(
-      '--pre',
-      '--isolated',
-      '--refresh',
-      '--reinstall',
-      '-U',
-      '--upgrade',
-      '--native-tls',
-      '--offline',
-    ),
-    ...withValues(
-      '--from',
-      '--spec',
-      '-w',
-      '--with',
-      '-p',
-      '--python',
-      '--exclude-newer',
-      '--prerelease',
-      '--color',
-      '--cache-dir',
-      '--link-mode',
-    ),
-    ...withValues('--python-preference', '--refresh-package', '--index-strategy', ...registryFlags),
-  });
-  const named = valuesOf(given, '--from', '--spec').at(-1);
-  return readPackage('uvx', {
-    from,
-    words,
-    named,
-    settings: pythonSettings(given),
-    notes: registryNotes(given),
-  });
-}
-
-interface PackageCommand {
-  from: PastedFrom;
-  words: readonly string[];
-  named: string | undefined;
-  settings?: PythonSettings;
-  notes: string[];
-}
-
-/** The first word is the package, or the program of the package that a flag names. */
-function readPackage(
-  scheme: 'npx' | 'uvx',
-  { from, words, named, settings, notes }: PackageCommand,
-): Pasted | Promise<Pasted> {
-  const [first, ...args] = words;
-  const spec = named ?? first;
-  if (spec === undefined)
-    throw invalid(`the package for ${scheme} is missing`, { hint: `add its name: ${scheme} NAME` });
-  if (named === undefined) refuseVerb(scheme, words);
-  if (isPath(spec) && !/^[a-z]{2,}[+:]/i.test(spec)) {
-    return readLocalPackage([spec, ...args], from, scheme, settings);
-  }
-  const program = named === undefined ? undefined : first;
-  return {
-    request: { image: packageImage(scheme, spec, program), cmd_arguments: args, ...settings },
-    notes,
-  };
-}
-
-/** The words of other commands, which `npx` and `uvx` take for the name of a package that anyone could publish. */
-const verbs: ReadonlySet<string> = new Set(['run', 'tool', 'install', 'exec', 'dlx']);
-
-/** `uvx run NAME` is a mix of `uv run` and `uvx`. */
-function refuseVerb(scheme: string, words: readonly string[]): void {
-  const start = words.findIndex((word) => !verbs.has(word));
-  if (start < 1) return;
-  const [taken, meant] = [words.slice(0, start).join(' '), words.slice(start).join(' ')];
-  throw invalid(`${scheme} takes ${JSON.stringify(words[0])} for the name of the package`, {
-    hint: `leave out ${JSON.stringify(taken)}: ${scheme} ${meant}`,
-  });
-}
-
 /** A command in one text. */
-async function readShell([text = '', ...others]: readonly string[], from: PastedFrom): Promise<Pasted> {
-  if (others.length > 0) throw severalPrograms();
-  const { words, files, directory, ...set } = readShellText(text, from);
-  if (!isCommandLine(words)) throw severalPrograms();
-  const env = { ...(await readEnvFiles(files, from)), ...set.env };
-  const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
-  return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+function readShell(textOf: (words: readonly string[]) => ShellText | undefined): Launcher['read'] {
+  return async (all, from) => {
+    const text = textOf(all);
+    if (text === undefined) throw severalPrograms();
+    const { words, files, directory, ...set } = readShellText(text, from);
+    if (!isCommandLine(words)) throw severalPrograms();
+    const env = { ...(await readEnvFiles(files, from)), ...set.env };
+    const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
+    if (pasted.request.cmd_arguments?.some((word) => /\$\((?!pwd\))/.test(word)) === true) {
+      throw invalid('a shell command with the output of another program, $(…), cannot be run in isolation', {
+        hint: 'write the value instead, or store it with thv secret set',
+      });
+    }
+    return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+  };
 }
 
 /** `npm run NAME` and `npm start` run the command that the package in the directory names. */
@@ -431,25 +325,4 @@ function readPythonModule(
   throw invalid(`python -m ${module} runs a module on this machine, which ToolHive does not install`, {
     hint: `if its package is ${name}, run thv run ${['uvx://' + name, ...(args.length > 0 ? ['--', ...args] : [])].join(' ')}`,
   });
-}
-
-/** A path with its installation flags. */
-async function readLocalPackage(
-  words: readonly string[],
-  from: PastedFrom,
-  scheme: 'npx' | 'uvx',
-  settings: PythonSettings = {},
-): Promise<Pasted> {
-  const { request, notes } = await readLocalPath(words, from, scheme);
-  const python_with = [...(request.python_with ?? []), ...(settings.python_with ?? [])];
-  const added = { ...settings, ...(python_with.length === 0 ? {} : { python_with }) };
-  return { request: { ...request, ...added }, notes };
-}
-
-function readGoRun(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
-  const { words } = readOtherFlags('go run', all, switches('-v', '-x'));
-  const [module, ...args] = words;
-  if (module === undefined) throw invalid('the module for go run is missing');
-  if (isPath(module)) return readLocalPath([module, ...args], from, 'go');
-  return { request: { image: `go://${module}`, cmd_arguments: args }, notes: [] };
 }

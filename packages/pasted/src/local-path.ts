@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { invalid, notFound } from '@toolhive/contract/failure';
+import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
+import { requirementsIn } from './requirements-file.ts';
 
 /** Whether a word is a path of this machine rather than a name. */
 export function isPath(word: string): boolean {
@@ -142,16 +143,48 @@ function manifestOf(path: string): z.infer<typeof Manifest> | undefined {
 
 const Project = z.object({ project: z.object({ dependencies: z.array(z.string()) }) });
 
-/** A script in a project runs with the project's dependencies, like `uv run`. */
+/**
+ * A script runs with the dependencies of its project, as with `uv run`, or else with the packages in the
+ * `requirements.txt` of its directory, unless it names its packages itself (PEP 723).
+ */
 async function readPythonScript(path: string): Promise<Local> {
   const image = `uvx://${path}`;
   const around = ancestorWith('pyproject.toml', path);
-  if (around === undefined) return { image };
+  const python_with = around === undefined ? [] : await dependenciesIn(join(around, 'pyproject.toml'));
+  if (python_with.length > 0) return { image, python_with };
+  const file = join(dirname(path), 'requirements.txt');
+  if (!existsSync(file) || /^# \/\/\/ script\s*$/m.test(readFileSync(path, 'utf8'))) return { image };
+  const read = requirementsBeside(file);
+  if (read === undefined)
+    return {
+      image,
+      notes: [`the packages in ${file} are not installed, because they come from another registry`],
+    };
+  const { requirements, others } = read;
+  if (requirements.length === 0) return { image };
+  const left =
+    others.length === 0 ? '' : `, without ${others.length === 1 ? 'line' : 'lines'} ${others.join(', ')}`;
+  return {
+    image,
+    python_with: requirements,
+    notes: [`the packages in ${file} are installed${left}`],
+  };
+}
+
+/** Undefined for packages of another registry, without which the script may still run. */
+function requirementsBeside(file: string): ReturnType<typeof requirementsIn> | undefined {
+  try {
+    return requirementsIn(readFileSync(file, 'utf8'));
+  } catch (thrown) {
+    if (thrown instanceof ThvError) return undefined;
+    throw thrown;
+  }
+}
+
+async function dependenciesIn(file: string): Promise<string[]> {
   const { parse } = await import('smol-toml');
-  const file = join(around, 'pyproject.toml');
   const project = Project.safeParse(parse(readFileSync(file, 'utf8')));
-  const python_with = project.data?.project.dependencies ?? [];
-  return python_with.length === 0 ? { image } : { image, python_with };
+  return project.data?.project.dependencies ?? [];
 }
 
 /** The nearest parent directory with the file. Directories above the home directory belong to other projects. */

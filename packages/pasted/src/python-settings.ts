@@ -2,6 +2,9 @@ import { invalid } from '@toolhive/contract/failure';
 import { PrereleaseMode } from '@toolhive/contract/prerelease';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
+import { absolutePath } from './paths.ts';
+import type { PastedFrom } from './pasted.ts';
+import { requirementsIn } from './requirements-file.ts';
 
 export type PythonSettings = Pick<
   CreateWorkload,
@@ -9,8 +12,11 @@ export type PythonSettings = Pick<
 >;
 
 /** What the flags of uv say about packages and Python. */
-export function pythonSettings(given: OtherFlags['given']): PythonSettings {
-  const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
+export async function pythonSettings(given: OtherFlags['given'], from: PastedFrom): Promise<PythonSettings> {
+  const files = await Promise.all(
+    valuesOf(given, '--with-requirements').map((file) => readRequirements(file, from)),
+  );
+  const others = [...valuesOf(given, '-w', '--with').flatMap(listed), ...files.flat()];
   const python = valuesOf(given, '-p', '--python').at(-1);
   const until = valuesOf(given, '--exclude-newer').at(-1);
   const prerelease = prereleaseOf(given);
@@ -23,11 +29,21 @@ export function pythonSettings(given: OtherFlags['given']): PythonSettings {
 }
 
 /** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
-function requirementsIn(text: string): string[] {
+function listed(text: string): string[] {
   return text
     .split(/,(?=\s*[A-Za-z0-9])(?![^[]*\])/)
     .map((requirement) => requirement.trim())
     .filter((requirement) => requirement !== '');
+}
+
+async function readRequirements(file: string, from: PastedFrom): Promise<string[]> {
+  const path = absolutePath(file, from);
+  const { requirements, others } = requirementsIn(await from.readFile(path));
+  const [line] = others;
+  if (line === undefined) return requirements;
+  throw invalid(`line ${line} in ${path} is not a package with its versions`, {
+    hint: 'name each package in the file, without options, paths, and URLs',
+  });
 }
 
 /** The package in a requirement: `mcp` in `mcp[cli]>=1`. */

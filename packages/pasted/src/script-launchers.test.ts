@@ -233,7 +233,7 @@ describe('a script of this machine', () => {
     ['python -c pass server.py', '-c'],
     ['deno run jsr:@scope/server', 'jsr:@scope/server'],
     ['deno run https://example.com/server.ts', 'https://example.com/server.ts'],
-    ['uv run --extra cli server', '--extra'],
+    ['uv run --only-group cli server', '--only-group'],
     ['uv --directory project run -m package.other', 'package.other'],
     ['uv --quiet sync run', 'uv sync'],
     ['bash -c npx server | tee log', 'shell command'],

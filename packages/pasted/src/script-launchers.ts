@@ -1,10 +1,24 @@
 import { invalid } from '@toolhive/contract/failure';
 import { readDotenv } from './env-file.ts';
-import { readLocalPath } from './local-path.ts';
+import { isPath, readLocalPath } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
+/** A script, maybe after flags. The names of programs can be names of registry entries, too. */
+export function beforeScript(pattern: RegExp): (words: readonly string[]) => boolean {
+  return (words) => {
+    const [first = ''] = words;
+    const end = words.indexOf('--');
+    const before = end === -1 ? words : words.slice(0, end);
+    return pattern.test(first) || (first.startsWith('-') && before.some((word) => pattern.test(word)));
+  };
+}
+
+/** A file with an MCP server, maybe with the name of the object in it. */
+export const servedFile = beforeScript(/\.py(?::\w+)?$/);
+export const javaScript = beforeScript(/\.[cm]?[jt]sx?$/);
 /** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
@@ -67,19 +81,34 @@ export async function readBun(all: readonly string[], from: PastedFrom): Promise
   return readScript('bun', script, place, await readEnvFiles(valuesOf(given, ...envFiles), place));
 }
 
+const denoFlags = {
+  ...switches('-A', '-q', '-r', '-N', '-R', '-W', '-E', '-S', '-P', '-y', '--yes'),
+  ...withValues('-c', '--config', '--import-map', '--cert', '--location', '--seed', '--ext', '--preload'),
+};
+
+/** `deno x [FLAGS] NAME` and `dx NAME`: an npm package, unless the name says something else. */
+export function readDenoPackage(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const { words } = readOtherFlags('deno x', all, denoFlags, /^--/);
+  const [name = ''] = words;
+  const isNamed = /^(?:npm|jsr|https?):/.test(name) || isPath(name) || name === '';
+  return readDeno(
+    [...all.slice(0, all.length - words.length), isNamed ? name : `npm:${name}`, ...words.slice(1)],
+    from,
+  );
+}
+
 /** `deno run [FLAGS] SCRIPT`. The permissions are those of the workload. */
 export async function readDeno(all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const known = {
-    ...switches('-A', '-q', '-r', '-N', '-R', '-W', '-E', '-S'),
-    ...withValues('-c', '--config'),
-  };
-  const { given, words } = readOtherFlags('deno run', all, known, /^--/);
+  const { given, words } = readOtherFlags('deno run', all, denoFlags, /^--/);
   const [script = '', ...args] = words;
   const note = 'the permissions of deno have no effect: the workload has a permission profile instead';
   const notes = given.some(([flag]) => /^--(?:allow|deny)-/.test(flag)) ? [note] : [];
   if (script.startsWith('npm:')) {
     const name = script.slice('npm:'.length).replace(/^\//, '');
-    return { request: { image: `npx://${name}`, cmd_arguments: args }, notes };
+    // A path behind the version names a program: npm:@scope/server@1/stdio
+    const [, spec = name, program] = /^((?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/s.exec(name) ?? [];
+    const image = packageImage('npx', spec, program === '' ? undefined : program);
+    return { request: { image, cmd_arguments: args }, notes };
   }
   if (/^(?:jsr:|https?:)/.test(script)) {
     throw invalid(

@@ -6,9 +6,11 @@ import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
+import { registryFlags, registryNotes } from './package-registries.ts';
+import { choicesIn, programsOf, requirementsOf } from './python-project.ts';
 import { pythonSettings, requirementName, sameName } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
-import { readEnvFiles, readPython } from './script-launchers.ts';
+import { readEnvFiles, readPython, servedFile } from './script-launchers.ts';
 
 /** `uv [FLAGS] run [FLAGS] PROGRAM`. */
 export async function readUv(all: readonly string[], from: PastedFrom): Promise<Pasted> {
@@ -21,37 +23,51 @@ export async function readUv(all: readonly string[], from: PastedFrom): Promise<
   return readUvRun([...before.given, ...given], words, from);
 }
 
-const uvFlags = {
+/** Flags of uv before and behind its commands. Most change how uv installs, and not the server. */
+export const uvFlags = {
   ...switches('-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--native-tls'),
-  ...switches('--offline', '--no-config', '--managed-python', '--no-managed-python', '--no-python-downloads'),
+  ...switches('--system-certs', '--offline', '--no-config', '--managed-python', '--no-managed-python'),
+  ...switches('--no-python-downloads', '--isolated', '--pre', '--refresh', '--reinstall', '--no-env-file'),
+  ...switches('--no-build', '--no-binary', '--no-build-isolation', '--no-sources', '--compile-bytecode'),
   ...withValues('--directory', '--project', '--color', '--cache-dir', '--config-file', '--python-preference'),
+  ...withValues('-w', '--with', '--with-requirements', '-p', '--python', '--exclude-newer', '--prerelease'),
+  ...withValues('--link-mode', '--refresh-package', '--reinstall-package', '-P', '--upgrade-package'),
+  ...withValues('--no-build-package', '--no-binary-package', '--keyring-provider', '--index-strategy'),
+  ...withValues(...registryFlags),
 };
 const runFlags = {
-  ...switches('--isolated', '--frozen', '--locked', '--no-sync', '--no-project', '--active', '--exact'),
-  ...switches(
-    '--no-dev',
-    '--no-editable',
-    '--refresh',
-    '-U',
-    '--upgrade',
-    '--no-env-file',
-    '-s',
-    '--script',
-    '-m',
-    '--module',
-  ),
-  ...withValues(
-    '-w',
-    '--with',
-    '-p',
-    '--python',
-    '--exclude-newer',
-    '--prerelease',
-    '--env-file',
-    '--link-mode',
-  ),
-  ...switches('--pre'),
+  ...switches('--frozen', '--locked', '--no-sync', '--no-project', '--active', '--exact', '--no-editable'),
+  ...switches('--inexact', '--all-packages', '--gui-script', '-s', '--script', '-m', '--module'),
+  ...switches('-U', '--upgrade', '--dev', '--no-dev', '--no-default-groups', '--all-extras', '--all-groups'),
+  ...withValues('--env-file', '--extra', '--no-extra', '--group', '--no-group'),
 };
+
+const projectFlags = {
+  ...switches(
+    '-q',
+    '--quiet',
+    '-v',
+    '--verbose',
+    '-n',
+    '--no-interaction',
+    '--no-ansi',
+    '-s',
+    '--site-packages',
+  ),
+  ...withValues('-C', '--directory', '-P', '-p', '--project', '-e', '--env'),
+};
+
+/** `poetry -C DIR run PROGRAM`, `pdm run -p DIR PROGRAM`, and other tools for such projects. */
+export function readProjectTool(tool: string): (all: readonly string[], from: PastedFrom) => Promise<Pasted> {
+  return (all, from) => {
+    const before = readOtherFlags(tool, all, projectFlags);
+    const behind = readOtherFlags(`${tool} run`, before.words.slice(1), projectFlags);
+    const given = [...before.given, ...behind.given];
+    const directories = valuesOf(given, '-C', '--directory').flatMap((value) => ['--directory', value]);
+    const projects = valuesOf(given, '-P', '-p', '--project').flatMap((value) => ['--project', value]);
+    return readUv(['run', ...directories, ...projects, '--', ...behind.words], from);
+  };
+}
 
 async function readUvRun(
   given: readonly (readonly [string, string])[],
@@ -60,7 +76,7 @@ async function readUvRun(
 ): Promise<Pasted> {
   const directory = valuesOf([...given], '--directory').at(-1);
   const from = directory === undefined ? outer : { ...outer, directory: absolutePath(directory, outer) };
-  const settings = pythonSettings([...given]);
+  const settings = await pythonSettings([...given], from);
   const env = await readEnvFiles(valuesOf([...given], '--env-file'), from);
   const isModule = given.some(([flag]) => flag === '-m' || flag === '--module');
   const { source, ...found } = await readProgram(
@@ -71,10 +87,12 @@ async function readUvRun(
   );
   const { python_with: given_with = [], ...chosen } = settings;
   const others = (given_with ?? []).filter((requirement) => requirement !== source);
-  const python_with = [...(found.request.python_with ?? []), ...others];
+  const project = valuesOf([...given], '--project').at(-1);
+  const chosenParts = await requirementsOf(placeOf(project, from), choicesIn([...given]));
+  const python_with = [...(found.request.python_with ?? []), ...chosenParts, ...others];
   const env_vars = { ...env, ...found.request.env_vars };
   return {
-    notes: found.notes,
+    notes: [...registryNotes([...given]), ...found.notes],
     request: {
       ...found.request,
       ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }),
@@ -91,6 +109,11 @@ async function readProgram(
   from: PastedFrom,
 ): Promise<Pasted & { source?: string }> {
   if (program === '') throw invalid('the program for uv run is missing');
+  if (/^https?:/i.test(program)) {
+    throw invalid('uv run loads a script from a web page, which ToolHive does not install from', {
+      hint: 'download the script, and run the file',
+    });
+  }
   const project = valuesOf([...given], '--project').at(-1);
   const isPython = /^python(?:3(?:\.\d+)?)?$/.test(program);
   const own = placeOf(project, from);
@@ -105,8 +128,7 @@ async function readProgram(
     };
   }
   if (isPython) return readPython(args, from);
-  if ((program === 'mcp' || program === 'fastmcp') && args[0] === 'run')
-    return readMcpRun(program, args.slice(1), from);
+  if (isMcpRun([program, ...args])) return readMcpRun(program, args.slice(1), from);
   if (isPath(program)) return readLocalPath([program, ...args], from);
   const others = settings.python_with ?? [];
   const named = others.find((other) => sameName(requirementName(other), program)) ?? others[0];
@@ -123,7 +145,35 @@ async function readProgram(
       hint: 'add --directory with the absolute path of the project',
     });
   }
-  return readLocalPath([place, ...args], from, 'uvx');
+  return readProgramOf(place, program, args, from);
+}
+
+/** A project's own program. Any other one comes from a package that the project only uses. */
+async function readProgramOf(
+  place: string,
+  program: string,
+  args: readonly string[],
+  from: PastedFrom,
+): Promise<Pasted> {
+  if (!['pyproject.toml', 'setup.py'].some((file) => existsSync(join(place, file)))) {
+    throw invalid(`the program ${program} needs a project, and ${place} has no pyproject.toml`, {
+      hint: 'add --directory with its path, or --with and the package that has the program',
+    });
+  }
+  const programs = (await programsOf(place)) ?? [];
+  const pasted = await readLocalPath([place, ...args], from, 'uvx');
+  if (programs.length === 0) return pasted;
+  if (!programs.includes(program)) {
+    throw invalid(`the project in ${place} has no program ${program}`, {
+      hint: `its programs are ${programs.join(', ')}`,
+    });
+  }
+  const { image = '' } = pasted.request;
+  const isUsual = programs.length === 1;
+  return {
+    ...pasted,
+    request: { ...pasted.request, image: isUsual ? image : `${image}#program=${program}` },
+  };
 }
 
 function placeOf(project: string | undefined, from: PastedFrom): string | undefined {
@@ -174,12 +224,13 @@ function isProgram(place: string, module: string): boolean {
   return [main, `${main}.__main__`].some((each) => text.includes(`"${each}:`) || text.includes(`'${each}:`));
 }
 
+/** Whether a program starts the server in a file: `fastmcp run server.py:app`. */
+export function isMcpRun([program = '', verb = '', ...words]: readonly string[]): boolean {
+  return /^(?:fast)?mcp$/.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
+}
+
 /** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
-export async function readMcpRun(
-  program: 'mcp' | 'fastmcp',
-  all: readonly string[],
-  from: PastedFrom,
-): Promise<Pasted> {
+export async function readMcpRun(program: string, all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags(`${program} run`, all, withValues('-t', '--transport'));
   const [target = '', ...args] = words;
   const [file = ''] = target.split(/:(?=\w+$)/);

@@ -162,3 +162,18 @@ describe('a program around a command', () => {
     await expect(read(words)).rejects.toThrow('cannot be run in isolation');
   });
 });
+
+describe('a command in one text', () => {
+  test.each([
+    [['mise', 'exec', 'node@22', '-c', 'npx -y one --flag']],
+    [['mise', 'x', '--command', 'npx -y one --flag']],
+    [['env', '-S', 'npx -y one', '--flag']],
+    [['xvfb-run', '-a', '--server-args=-screen 0 1280x1024x24', 'npx', '-y', 'one', '--flag']],
+    [['arch', '-arm64', 'npx', '-y', 'one', '--flag']],
+    [['ionice', '-c', '3', 'npx', '-y', 'one', '--flag']],
+    [['dbus-run-session', '--', 'npx', '-y', 'one', '--flag']],
+    [['wsl', '--shell-type', 'login', 'npx', '-y', 'one', '--flag']],
+  ])('or behind another program is found: %j', async (words) => {
+    expect((await read(words)).request).toMatchObject({ image: 'npx://one', cmd_arguments: ['--flag'] });
+  });
+});

@@ -2,6 +2,7 @@ import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { readOtherFlags, valuesOf, withValues } from './other-flags.ts';
 import type { KnownFlags, OtherFlags } from './other-flags.ts';
+import { isForShell } from './shell-command.ts';
 import { wordsIn } from './words.ts';
 
 /** A command without the programs that only start it. */
@@ -27,6 +28,8 @@ type Given = OtherFlags['given'];
 /** A program that starts the command after its own words. */
 interface Wrapper {
   flags?: KnownFlags;
+  /** Flags whose value is the command in one text. */
+  text?: readonly string[];
   /** Returns the number of words before the command. */
   skips?: (words: readonly string[]) => number;
   /** Returns the directory of the command. */
@@ -41,15 +44,34 @@ interface Wrapper {
   refuses?: string;
 }
 
-const chosenVersion = 'ToolHive chooses the version of Node.js or Python itself';
+/** For a command that chooses a language version. */
+export const chosenVersion = 'ToolHive chooses the version of Node.js or Python itself';
 const untilDashes = (words: readonly string[]): number => words.indexOf('--') + 1;
 const one = (): number => 1;
+
+/** Programs that pass secrets to another one. */
+const secretPrograms = [
+  'op run',
+  'doppler run',
+  'infisical run',
+  'chamber exec',
+  'aws-vault exec',
+  'teller run',
+  'varlock run',
+  'bws run',
+  'phase run',
+  'secretspec run',
+  'fnox exec',
+  'sops exec-env',
+  'envchain',
+];
 
 /** By the words with which their command lines begin. */
 const wrappers: Readonly<Record<string, Wrapper>> = {
   sudo: { flags: withValues('-u', '--user', '-g', '--group') },
   env: {
     flags: withValues('-u', '--unset', '-C', '--chdir'),
+    text: ['-S', '--split-string'],
     directory: (given) => valuesOf(given, '-C', '--chdir').at(-1),
   },
   exec: { flags: withValues('-a') },
@@ -57,11 +79,19 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   time: {},
   setsid: {},
   unbuffer: {},
+  doas: { flags: withValues('-u', '-C') },
+  ionice: { flags: withValues('-c', '-n', '--class', '--classdata') },
+  arch: {},
+  'xvfb-run': {
+    flags: withValues('-n', '--server-num', '-s', '--server-args', '-e', '--error-file', '-f', '-w'),
+    note: 'xvfb-run has no effect: the server has no display',
+  },
+  'dbus-run-session': {},
   nice: { flags: withValues('-n', '--adjustment') },
   stdbuf: { flags: withValues('-i', '-o', '-e', '--input', '--output', '--error') },
   caffeinate: { flags: withValues('-t', '-w') },
   timeout: { flags: withValues('-k', '-s', '--kill-after', '--signal'), skips: one },
-  wsl: { flags: withValues('-d', '--distribution', '-u', '--user', '--cd') },
+  wsl: { flags: withValues('-d', '--distribution', '-u', '--user', '--cd', '--shell-type') },
 
   'fnm exec': { flags: withValues('--using', '--fnm-dir'), note: chosenVersion },
   'nvm exec': {
@@ -70,7 +100,8 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   },
   'volta run': { flags: withValues('--node', '--npm', '--yarn', '--pnpm'), note: chosenVersion },
   ...rows(['mise exec', 'mise x', 'rtx exec', 'rtx x'], {
-    flags: withValues('-C', '--cd'),
+    flags: withValues('-C', '--cd', '-c', '--command', '-j', '--jobs'),
+    text: ['-c', '--command'],
     skips: untilDashes,
     directory: (given) => valuesOf(given, '-C', '--cd').at(-1),
     note: chosenVersion,
@@ -109,7 +140,8 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     note: 'the MCP Inspector is not started. Use thv inspector for that',
   },
 
-  ...rows(['op run', 'doppler run', 'infisical run', 'chamber exec', 'aws-vault exec', 'teller run'], {
+  ...rows(secretPrograms, {
+    text: ['--command'],
     flags: withValues('--env-file', '-p', '--project', '-c', '--config', '--env', '--path', '--account'),
     skips: untilDashes,
     refuses: 'passes secrets that ToolHive does not read',
@@ -166,7 +198,7 @@ function takeAssignments(unwrapped: Unwrapped): void {
   for (const word of unwrapped.words) {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? [];
     if (name === undefined || value === undefined) break;
-    unwrapped.env[name] = value;
+    unwrapped.env[name] = isForShell(value) ? `\${${name}}` : value;
     taken += 1;
   }
   unwrapped.words = unwrapped.words.slice(taken);
@@ -196,12 +228,22 @@ function withDirectoryBehind(words: readonly string[]): readonly string[] {
   return isMoved ? [program, verb, flag, directory, ...rest] : words;
 }
 
+/** The command that a flag contains, with the words behind it: `env -S "node server.js" --flag`. */
+function writtenIn(rest: readonly string[], flags: readonly string[] = []): string[] | undefined {
+  const end = untilDashes(rest);
+  const at = rest.findIndex((word, index) => flags.includes(word) && (end === 0 || index < end));
+  const words = at === -1 ? undefined : wordsIn(rest[at + 1] ?? '');
+  return words === undefined ? undefined : [...words, ...rest.slice(at + 2)];
+}
+
 function peel(unwrapped: Unwrapped, { name, rest, flags = {}, skips, ...wrapper }: Found): void {
   // In front of the dashes can be words, such as the versions of tools.
   const end = skips === untilDashes ? untilDashes(rest) : 0;
   const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end), flags, /^-/);
   const words = end === 0 ? read.words : rest.slice(end);
-  const command = skips === undefined || skips === untilDashes ? words : words.slice(skips(words));
+  const command =
+    writtenIn(rest, wrapper.text) ??
+    (skips === undefined || skips === untilDashes ? words : words.slice(skips(words)));
   unwrapped.words = command[0] === '--' ? command.slice(1) : command;
   unwrapped.files.push(...(wrapper.files?.(given) ?? []));
   unwrapped.directory = wrapper.directory?.(given) ?? unwrapped.directory;

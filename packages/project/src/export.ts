@@ -120,8 +120,8 @@ async function serverOf(
     source: isRemote
       ? replaceUrlCredentials((url ?? '').replaceAll(/\$(?:\{|%7B)secret:(\w+)(?:\}|%7D)/gi, '${$1}'), hidden)
       : image.replace(
-          /^([a-z]+:\/\/)(\/.*?)(?:@local-[0-9a-f]{16})?$/,
-          (_all, scheme: string, path: string) => scheme + paths(path),
+          /^([a-z]+:\/\/)(\/.*?)(?:@local-[0-9a-f]{16})?(#program=[\w.-]+)?$/,
+          (_all, scheme: string, path: string, program = '') => scheme + paths(path) + String(program),
         ),
     args: args.length === 0 ? undefined : args,
     env: object(env),

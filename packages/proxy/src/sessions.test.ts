@@ -1049,3 +1049,37 @@ test.each<[string, object]>([
     expect(modern.result).toMatchObject({ inputRequests: { q1: { method: 'roots/list', params: {} } } });
   },
 );
+
+describe.each(['own', 'shared'] as const)(
+  'a legacy server with %s processes that asks without need',
+  (sessions) => {
+    const asking = { method: 'roots/list' };
+    const params = { name: 'ask', arguments: asking };
+
+    test('goes on when the client cannot be asked', async () => {
+      await using test = await openScriptedProxy({ sessions });
+
+      expect(await textOf(postModern(test.url, 'tools/call', params))).toContain('does not offer roots/list');
+      expect(await textOf(postModern(test.url, 'tools/call', params))).toContain('does not offer roots/list');
+    });
+
+    test('names the missing capability if the call fails', async () => {
+      const failing: ScriptedServer['manners'][string] = (server, { id }) => {
+        for (const question of ['one', 'two']) server.send({ id: question, ...asking });
+        server.onAnswer('two', ({ error }) => server.send({ id, error }));
+      };
+      await using test = await openScriptedProxy({ sessions }, { 'tools/call': failing });
+
+      const { id, error } = await answerOf(await postModern(test.url, 'tools/call', params, { id: 'mine' }));
+
+      expect({ id, error }).toEqual({
+        id: 'mine',
+        error: {
+          code: -32021,
+          message: 'the server asks the client for roots',
+          data: { requiredCapabilities: { roots: {} } },
+        },
+      });
+    });
+  },
+);

@@ -38,6 +38,29 @@ test.each([
   ],
   ["KeyError: 'SITE_URL'", "KeyError: 'SITE_URL'", 'run it with -e SITE_URL=VALUE'],
   [
+    'ready\n[stdout] {\n[stdout]   "jsonrpc": "2.0",\n[stdout]   "id": 1,\n[stdout] }',
+    '[stdout]   "jsonrpc": "2.0",',
+    'ask its author to write each message on one line, as MCP requires',
+  ],
+  [
+    "Error: EROFS: read-only file system, open '/opt/toolhive/package/node_modules/@a/core/b.node'",
+    "Error: EROFS: read-only file system, open '/opt/toolhive/package/node_modules/@a/core/b.node'",
+    'run it with --allow-scripts @a/core, because its install script may write what the server cannot',
+  ],
+  [
+    `only copying it into
+    /opt/toolhive/package/node_modules/@ladybugdb/core
+  was refused, which is a filesystem permission problem (read-only or non-writable
+  node_modules), not a skipped install script.`,
+    '  was refused, which is a filesystem permission problem (read-only or non-writable',
+    'run it with --allow-scripts @ladybugdb/core, because its install script may write what the server cannot',
+  ],
+  [
+    '[stdout] Content-Length: 142',
+    '[stdout] Content-Length: 142',
+    'ask its author to write each message on one line, as MCP requires',
+  ],
+  [
     'Traceback (most recent call last):\n  File "x", line 1\nModuleNotFoundError: No module named \'yaml\'',
     "ModuleNotFoundError: No module named 'yaml'",
     'run it with --with yaml, or the name of the package that contains yaml',

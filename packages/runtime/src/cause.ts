@@ -52,6 +52,9 @@ const hasOlderSdk = ({ pythonWith }: KnownServer): boolean =>
 const path = String.raw`(\/[\w./@+-]{1,200})`;
 const host = String.raw`([a-z0-9](?:[\w-]{0,62}\.){0,8}[\w-]{0,62})`;
 
+/** An npm package that the server uses, and cannot change. */
+const dependency = String.raw`\/opt\/toolhive\/package\/node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})`;
+
 /** Several lines and variables belong together, so `missingVariables` reads them. */
 const variables: Complaint = { pattern: /(?!)/, fix: () => undefined };
 
@@ -203,6 +206,17 @@ const complaints: readonly Complaint[] = [
     fix: (names) => reaching(names.find((name) => name !== undefined) ?? ''),
   },
   {
+    pattern: new RegExp(
+      String.raw`(?:EROFS|[Rr]ead-only file system)\b(?:.{0,200}?${dependency})?|\bread-only or non-writable`,
+    ),
+    fix: ([name], output) => writtenDependency(name, output),
+  },
+  {
+    // Messages over several lines, and with headers, as in other protocols over standard output.
+    pattern: /^\[stdout\] (?:\s*"jsonrpc":\s*"2\.0",?|Content-Length: \d{1,10})$/,
+    fix: () => 'ask its author to write each message on one line, as MCP requires',
+  },
+  {
     pattern: /EMFILE|too many open files/i,
     fix: () => 'allow it more open files with --open-files',
   },
@@ -332,6 +346,14 @@ function nativeModule(_groups: string[], output: string): string {
   return found === undefined
     ? 'run it with --allow-scripts and the name of the npm package whose native module is missing'
     : `run it with --allow-scripts ${found}, which builds its native module`;
+}
+
+/** A file that an install script writes, and that the server itself tries to write if the script did not run. */
+function writtenDependency(named: string | undefined, output: string): string | undefined {
+  const name = named ?? new RegExp(String.raw`^\s*${dependency}\/?$`, 'm').exec(output)?.[1];
+  return name === undefined
+    ? undefined
+    : `run it with --allow-scripts ${name}, because its install script may write what the server cannot`;
 }
 
 /** Directories of a sandbox, which contain no files of the user. */

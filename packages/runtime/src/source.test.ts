@@ -84,6 +84,12 @@ describe('a package of a package registry', () => {
     ['npx://@scope/server@>=1 <2 || ^3', { name: '@scope/server', version: '>=1 <2 || ^3' }],
     ['uvx://huggingface_hub[mcp]@1.0#program=tiny-agents', { program: 'tiny-agents', version: '1.0' }],
     ['npx://@scope/tools#program=server', { name: '@scope/tools', program: 'server' }],
+    ['uvx:///srv/my tools#program=serve-http', { name: '/srv/my tools', program: 'serve-http' }],
+    [
+      'uvx:///srv/x@local-0123456789abcdef#program=serve',
+      { name: '/srv/x', version: 'local-0123456789abcdef', program: 'serve' },
+    ],
+    ['uvx:///srv/c#sharp', { name: '/srv/c#sharp' }],
   ])('is named by %s', (text, expected) => {
     const source = parseSource(text);
 
@@ -97,6 +103,8 @@ describe('a package of a package registry', () => {
     ['uvx://server[../x]', 'is not the extra of a package'],
     ['uvx://server#program=src/server.py', 'is not the name of a program of a package'],
     ['go://example.com/server#program=x', 'unknown part "program"'],
+    ['uvx:///srv/tools#program=', 'is not the name of a program of a package'],
+    ['npx:///srv/tools#program=x', 'cannot choose a program in a directory'],
   ])('is refused as %s', (text, message) => {
     expect(() => parseSource(text)).toThrow(message);
   });

@@ -169,7 +169,7 @@ function parseImage(text: string): ImageSource {
 }
 
 const localPath = /^(?:\/|\.{1,2}(?:\/|$))/;
-const localSource = /^([^\p{Cc}]+?)(?:@(local-[0-9a-f]{16}))?$/u;
+const localSource = /^([^\p{Cc}]+?)(?:@(local-[0-9a-f]{16}))?(?:#program=([\w.-]*))?$/u;
 
 const packageNames: Record<PackageScheme, RegExp> = {
   npx: /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i,
@@ -247,9 +247,20 @@ function programOf(scheme: PackageScheme, fragment: URLSearchParams): Pick<Packa
 }
 
 function parseLocal(scheme: PackageScheme, rest: string): PackageSource {
-  const [, name, version] = localSource.exec(rest) ?? [];
+  const [, name, version, program] = localSource.exec(rest) ?? [];
   if (name === undefined) throw invalid(`${JSON.stringify(rest)} is not a path`);
-  return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
+  if (program !== undefined && scheme !== 'uvx') {
+    throw invalid(`${scheme}:// cannot choose a program in a directory`, {
+      hint: 'name its file instead, or make it the main program',
+    });
+  }
+  return {
+    kind: 'package',
+    scheme,
+    name,
+    ...(version === undefined ? {} : { version }),
+    ...(program === undefined ? {} : programOf(scheme, new URLSearchParams({ program }))),
+  };
 }
 
 const requirement =

@@ -31,6 +31,30 @@ test('the reason of an installation is no fix for the server', async () => {
 });
 
 test.each([
+  [
+    'Error: Could not locate the bindings file. Tried:',
+    '; last output: Error: Could not locate the bindings file. Tried; to fix it, ',
+  ],
+  [
+    "No module named 'mcp.server.x'. Pin 'mcp<2'.",
+    "; last output: No module named 'mcp.server.x'. Pin 'mcp<2'; to fix it, ",
+  ],
+  ['all is lost.', '; last output: all is lost.'],
+])('the end of a line fits into the sentence: %s', async (line, said) => {
+  expect(await describeFailure(failed('it exited', true), logOf(line), 'server', {})).toContain(said);
+});
+
+test('a server that writes messages over several lines is told from one that is silent', async () => {
+  const output = '[stdout] {\n[stdout]   "jsonrpc": "2.0",\n[stdout]   "id": 1\n[stdout] }';
+
+  const said = await describeFailure(failed('it did not answer'), logOf(output), 'server', {});
+
+  expect(said).toBe(
+    'it did not answer; last output: [stdout]   "jsonrpc": "2.0"; to fix it, ask its author to write each message on one line, as MCP requires',
+  );
+});
+
+test.each([
   [aRunConfig({ image: 'uvx://server', permission_profile: { name: 'none' } }), true, false],
   [
     aRunConfig({

@@ -247,3 +247,19 @@ test.each([mcpServer, mcpRemoteProxy].map((resource) => [resource.kind, resource
     expect(ignored).toEqual([]);
   },
 );
+
+test('a pod template with fields that have no value is one without them', () => {
+  const podTemplateSpec = { metadata: { annotations: null }, spec: { containers: null, volumes: null } };
+  const metadata = { name: 'echo', namespace: 'tools', uid: '1', generation: 1 };
+  const apiVersion = 'toolhive.stacklok.dev/v1alpha1';
+
+  const spec = specOf({
+    apiVersion,
+    kind: 'MCPServer',
+    metadata,
+    spec: { image: 'example/echo:1', podTemplateSpec },
+  }) as ServerSpec;
+
+  expect(spec.podTemplateSpec).toEqual({ metadata: {}, spec: {} });
+  expect(checkTemplate(spec)).toMatchObject([{ type: 'PodTemplateValid', status: 'True' }]);
+});

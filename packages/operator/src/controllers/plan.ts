@@ -3,6 +3,7 @@ import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import { mcpServer } from '../crds/mcp-server.ts';
 import { Dispute, NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
+import { withoutNulls } from '../templates/merge.ts';
 import type { Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
 import type { Enforcement } from '../templates/permissions.ts';
@@ -51,7 +52,9 @@ export function specOf({ kind, spec }: CustomResource): ServerSpec | RemoteProxy
   const schema = kind === 'MCPServer' ? mcpServer.spec : mcpRemoteProxy.spec;
   const parsed = schema.safeParse(spec);
   if (!parsed.success) throw new InvalidSpec(`invalid spec: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  const { data } = parsed;
+  if (!('podTemplateSpec' in data) || data.podTemplateSpec === undefined) return data;
+  return { ...data, podTemplateSpec: withoutNulls(data.podTemplateSpec) as ServerSpec['podTemplateSpec'] };
 }
 
 /** The part of a pod template that ToolHive relies on. The API server checks the rest when the template is applied. */

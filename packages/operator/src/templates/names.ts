@@ -30,8 +30,11 @@ export function namesOf(kind: ProxiedKind, name: string) {
     listedTools: `${name}-listed-tools`,
     /** The Secret with the keys for session IDs. */
     sessionKeys: isRemote ? `mcp-${name}-remote-session-keys` : `mcp-${name}-session-keys`,
-    serverPolicy: name,
+    // Both have an ending, so that the policies of servers named x and x-proxy differ.
+    serverPolicy: `${name}-server`,
     proxyPolicy: `${name}-proxy`,
+    /** The server policy's name in version 0.1.0. */
+    formerServerPolicy: name,
   };
 }
 

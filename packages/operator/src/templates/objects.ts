@@ -138,6 +138,7 @@ export function optionalChildren(
     { type: types.serviceAccount, name: names.serverAccount },
     { type: types.service, name: names.headlessService },
     { type: types.service, name: names.egressService },
+    { type: types.networkPolicy, name: names.formerServerPolicy },
   ].filter(({ type, name }) => !wanted.has(`${type.kind}/${name}`));
 }
 

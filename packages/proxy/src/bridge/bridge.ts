@@ -3,7 +3,7 @@ import { raiseFault } from '@toolhive/contract/fault';
 import type { Call, ConnectionOwner, ServerConnection } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { ConnectionPool } from '../connection/pool.ts';
-import { answerError } from '../connection/responder.ts';
+import { answerError, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText } from '../jsonrpc/message.ts';
@@ -353,13 +353,21 @@ function excessOf({ excess }: ServerConnection, error: unknown): unknown {
   return excess === undefined ? error : unavailable(`the server ${excess}`, { cause: error });
 }
 
-/** Declines a request of the server, because the handshake said that the client cannot be asked. */
+/**
+ * Declines a request of the server, because the handshake said that the client cannot be asked. Many servers go on
+ * without the answer. If the call fails, its client learns which capability was missing.
+ */
 function declineRequest(connection: ServerConnection, request: Message, call: Call | undefined): void {
   connection.decline(request);
   const required = capabilityFor[request.value.method ?? ''];
-  if (call === undefined || required === undefined || !needsAnswer(call)) return;
-  connection.cancel(call, 'the client cannot be asked');
-  missingCapability(call.responder, idText(call.request), required);
+  if (call === undefined || call.missing !== undefined || required === undefined || !needsAnswer(call))
+    return;
+  const { responder } = call;
+  call.missing = required;
+  call.responder = withAnswer(responder, (response) => {
+    if (response.value.error === undefined) responder.answer(response);
+    else missingCapability(responder, idText(response), required);
+  });
 }
 
 /** Only the requests of legacy clients name their session as the caller. */

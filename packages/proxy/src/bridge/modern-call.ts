@@ -103,6 +103,8 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
   /** The requests of the server that are not answered yet, by their key in `inputRequests`. */
   readonly #serverRequests = new Map<string, Message>();
   #lastServerRequest = 0;
+  /** The capability that the server asked for, although the client has not declared it. */
+  #missing: string | undefined;
 
   constructor(options: ModernCallOptions) {
     this.#options = options;
@@ -166,11 +168,9 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#options.onAsked();
     if (parking === undefined) return connection.decline(request);
     if (!isOffered(own.caller.client, method)) {
-      connection.decline(request);
-      const required = capabilityFor[method];
-      if (required === undefined || this.#responder === undefined) return;
-      missingCapability(this.#responder, idText(this.#request), required);
-      return this.#end(undefined);
+      // Many servers go on without the answer, as with a legacy client that declines.
+      this.#missing ??= capabilityFor[method];
+      return connection.decline(request);
     }
     if (this.#serverRequests.size >= maxServerRequests) {
       const message = 'the client has not answered the earlier requests';
@@ -308,6 +308,8 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#awaited = undefined;
     this.#end(key);
     if (responder === undefined) return;
+    if (response.value.error !== undefined && this.#missing !== undefined)
+      return missingCapability(responder, idText(this.#request), this.#missing);
     if (elicitations === undefined || parking === undefined)
       return responder.answer(modernized(response, method, connection.identity));
     answerResult(responder, idText(this.#request), visitsRequired(elicitations, parking.retryState()));

@@ -19,6 +19,8 @@ export interface Call {
   /** The owner of the call, compared by identity. */
   readonly caller: unknown;
   responder: Responder;
+  /** The capability that the server asked for in the course of the call, although the client has not declared it. */
+  missing?: string;
   readonly sinceMs: number;
 }
 

@@ -166,6 +166,7 @@ test.each([
     'COPY --chown',
   ],
   ['uvx:///home/ada/server', '["uv","tool","install","/app/package"]', 'uv tool list'],
+  ['uvx:///home/ada/server#program=serve', '"sh","serve","exact"]', '["uv","tool","install","/app/package"]'],
   ['uvx:///home/ada/server.py', '"sh","/app/package/server.py"]', '["uv","venv"'],
   ['uvx:///home/ada/s-1-py3-none-any.whl', '"install","/app/package/s-1-py3-none-any.whl"]', 'COPY --chown'],
 ])('builds %s from the files in the context, whatever its directory', (url, one, other) => {

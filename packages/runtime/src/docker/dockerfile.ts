@@ -172,8 +172,8 @@ const buildLocal: Record<PackageScheme, Recipe['build']> = {
         run('uv', 'venv', SCRIPT_ENVIRONMENT),
         run('sh', '-ec', startPythonScript, 'sh', path, ...(source.options?.with ?? [])),
       ],
-      archive: installTool(source, path),
-      directory: installTool(source, LOCAL_PATH),
+      archive: installTool(source, path, source.program),
+      directory: installTool(source, LOCAL_PATH, source.program),
     };
     return [
       ...withUv(allowed, LOCAL_PATH),

@@ -2,7 +2,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { type Socket as Datagrams, createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdir, symlink } from 'node:fs/promises';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -43,6 +43,24 @@ describe('a network of a server’s own', () => {
 
     expect(dialled.map(({ failed }) => failed)).toEqual(names.map(() => true));
     expect(host.visits).toEqual([]);
+  });
+
+  test.each<[string, Partial<Launch>]>([
+    ['no network', { network: { kind: 'none' } }],
+    ['a network', open],
+    ['the network of the machine', { network: { kind: 'mode', mode: 'host' } }],
+  ])('with %s has the name of its host and of its system', async (_title, launch) => {
+    await using server = await talkTo(rig, launch);
+
+    const { text } = await server.call('execute', {
+      command: '/bin/sh',
+      args: ['-c', 'getent hosts "$(uname -n)"; cat /etc/os-release'],
+    });
+
+    const { output } = JSON.parse(text) as { output: string };
+    const [name = '', ...system] = output.split('\n');
+    expect(name).toMatch(/^(?:127\.0\.0\.1|::1)\s.*\btoolhive$/);
+    expect(system.join('\n')).toBe(await readFile('/etc/os-release', 'utf8'));
   });
 
   test.runIf(hasPython)('does not lead there by its device either', async () => {

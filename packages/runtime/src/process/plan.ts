@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { HiddenPath } from '../hidden-path.ts';
@@ -124,7 +124,7 @@ function isolation(network: SandboxNetwork): string[] {
     // With rules, bubblewrap itself is started in the network of the sandbox.
     network === 'host' || network === 'rules' ? ['--share-net'] : [],
     ['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
-    ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
+    ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', HOST_NAME],
   ].flat();
 }
 
@@ -153,6 +153,7 @@ const harmlessFiles = [
   'ld.so.conf.d',
   'localtime',
   'mime.types',
+  'os-release',
   'pki/ca-trust/extracted',
   'pki/tls/certs',
   'protocols',
@@ -165,9 +166,19 @@ const accounts = {
   '/etc/passwd': `server:x:65534:65534:server:${inside.home}:/bin/sh\n`,
   '/etc/group': 'server:x:65534:\n',
 };
-const ownNames = '127.0.0.1 localhost\n::1 localhost\n';
+
+/** The name of the machine in the sandbox, which programs look up to find their own address. */
+const HOST_NAME = 'toolhive';
+const ownNames = `127.0.0.1 localhost ${HOST_NAME}\n::1 localhost ${HOST_NAME}\n`;
+
+/** The machine's names, with that of the sandbox. */
+function allNames(): string {
+  const hosts = existsSync('/etc/hosts') ? readFileSync('/etc/hosts', 'utf8').trimEnd() : '';
+  return `${hosts}\n127.0.0.1 ${HOST_NAME}\n`;
+}
+
 /** The name resolution in each network: with files from the machine, or with generated files. */
-const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, string> }> = {
+const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, string>; all?: true }> = {
   none: { real: [], own: { '/etc/hosts': ownNames } },
   rules: {
     real: ['gai.conf'],
@@ -178,20 +189,22 @@ const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, st
     },
   },
   open: {
-    real: ['gai.conf', 'host.conf', 'hosts'],
+    real: ['gai.conf', 'host.conf'],
+    all: true,
     own: {
       '/etc/nsswitch.conf': 'hosts: files dns\n', // the services that the machine may ask besides are out of reach
       '/etc/resolv.conf': `nameserver ${NAME_SERVER}\n`,
     },
   },
-  host: { real: ['gai.conf', 'host.conf', 'hosts', 'nsswitch.conf', 'resolv.conf'], own: {} },
+  host: { real: ['gai.conf', 'host.conf', 'nsswitch.conf', 'resolv.conf'], all: true, own: {} },
 };
 
 function systemFiles(network: SandboxNetwork, descriptorOf: DescriptorOf): string[] {
-  const { real, own } = resolvers[network];
+  const { real, own, all } = resolvers[network];
+  const names: Record<string, string> = all === true ? { '/etc/hosts': allNames() } : {};
   return [
     ...[...harmlessFiles, ...real].flatMap((file) => ['--ro-bind-try', `/etc/${file}`, `/etc/${file}`]),
-    ...madeUp({ ...accounts, ...own }, descriptorOf),
+    ...madeUp({ ...accounts, ...own, ...names }, descriptorOf),
   ];
 }
 

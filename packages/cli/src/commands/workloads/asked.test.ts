@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '@toolhive/contract/client';
-import { askedFor, unreachablePaths } from './asked.ts';
+import { askedFor, unreachablePaths, withOpenVariables } from './asked.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -91,4 +91,14 @@ describe('a word with a space', () => {
   ])('has a hint that runs nothing else: %s', async (word, hint) => {
     await expect(asked(word)).rejects.toMatchObject({ hint });
   });
+});
+
+test('a variable that the command takes from another program is asked for, unless it is set', () => {
+  const env_vars = { TOKEN: '${TOKEN}', MODE: 'x', KNOWN: '${KNOWN}' };
+  const read = { request: { image: 'npx://server', env_vars }, notes: [] };
+
+  const { request, needs } = withOpenVariables(read, { KNOWN: 'value' });
+
+  expect(request).toEqual({ image: 'npx://server', env_vars: { MODE: 'x', KNOWN: 'value' } });
+  expect(needs).toMatchObject([{ kind: 'variable', name: 'TOKEN', secret: true }]);
 });

@@ -36,7 +36,7 @@ export async function askedFor(
   if (installation !== undefined) return installed(installation, from);
   if (word === undefined) {
     const { readCommandLine } = await import('@toolhive/pasted/launchers');
-    return readCommandLine(rest, from);
+    return withOpenVariables(await readCommandLine(rest, from), process.env);
   }
   const bundle = bundleSource(word);
   if (bundle !== undefined) return { request: { image: bundle, cmd_arguments: [...rest] }, notes: [] };
@@ -56,11 +56,34 @@ export async function askedFor(
   }
   const { isPath, readLocalPath } = await import('@toolhive/pasted/local-path');
   if (local !== undefined || isPath(word)) {
-    return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
+    const { request, notes } = await readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
+    return { request: { ...request, image: `${request.image ?? ''}${local?.fragment ?? ''}` }, notes };
   }
   // Container images never begin with @, but scoped npm packages do.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
   return { request: { ...source, cmd_arguments: [...rest] }, notes: [] };
+}
+
+/** A variable that the command only takes from another program, as in `TOKEN=$(gh auth token)`, is a value to ask for. */
+export function withOpenVariables({ request, notes }: Pasted, env: NodeJS.ProcessEnv): Asked {
+  const all = Object.entries(request.env_vars ?? {});
+  const isOpen = ([name, value]: [string, string]): boolean => value === `\${${name}}`;
+  const open = all.filter((each) => isOpen(each) && !env[each[0]]).map(([name]) => name);
+  const known = all.flatMap((each): [string, string][] => {
+    const [name] = each;
+    if (!isOpen(each)) return [each];
+    const value = env[name];
+    return value === undefined || value === '' ? [] : [[name, value]];
+  });
+  const needs = open.map((name) => ({
+    kind: 'variable' as const,
+    name,
+    description: 'the command takes it from another program',
+    required: true,
+    secret: true,
+  }));
+  if (all.every((each) => !isOpen(each))) return { request, notes };
+  return { request: { ...request, env_vars: Object.fromEntries(known) }, notes, needs };
 }
 
 /** The server of an installation command or link. The user has not seen what a link contains, so it is shown. */

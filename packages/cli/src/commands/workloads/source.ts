@@ -12,7 +12,7 @@ export function sourceOf(word: string): { url: string } | { image: string } {
     return { url: word };
   }
   const local = localPackage(word);
-  return { image: local === undefined ? word : `${local.scheme}://${local.path}` };
+  return { image: local === undefined ? word : `${local.scheme}://${local.path}${local.fragment}` };
 }
 
 const bundleWord = /^(?:mcpb:\/\/.*|[^]*\.(?:mcpb|dxt)(?:[?#].*)?)$/i;
@@ -39,6 +39,8 @@ export const expanded = (path: string): string => path.replace(/^(?:~|\$HOME)(?=
 export interface LocalPackage {
   scheme: 'npx' | 'uvx' | 'go';
   path: string;
+  /** `#program=NAME`, or empty. */
+  fragment: string;
 }
 
 /**
@@ -46,9 +48,11 @@ export interface LocalPackage {
  * so the path becomes absolute here. Removes the version that `thv list` shows.
  */
 export function localPackage(word: string): LocalPackage | undefined {
-  const found = /^(npx|uvx|go):\/\/(\.{1,2}(?:\/.*)?|~?\/.*?)(?:@local-[0-9a-f]{16})?$/.exec(word);
+  const found =
+    /^(npx|uvx|go):\/\/(\.{1,2}(?:\/.*)?|~?\/.*?)(?:@local-[0-9a-f]{16})?(?:#program=([\w.-]+))?$/.exec(word);
   if (found === null) return undefined;
-  const [, scheme, path = ''] = found;
+  const [, scheme, path = '', program] = found;
   const absolute = resolve(path.replace(/^~(?=\/)/, homedir()));
-  return { scheme: scheme as LocalPackage['scheme'], path: absolute }; // the pattern allows only these
+  const fragment = program === undefined ? '' : `#program=${program}`;
+  return { scheme: scheme as LocalPackage['scheme'], path: absolute, fragment }; // the pattern allows only these
 }

@@ -245,13 +245,16 @@ def build_wheel(directory, *_):
       'built.whl': wheelOf({
         name: 'mine',
         version: '1.0.0',
-        files: { 'mine.py': `import greeting, sys\ndef main(): print(greeting.WORD, sys.argv[1])\n` },
+        files: {
+          'mine.py': `import greeting, sys\ndef main(): print(greeting.WORD, sys.argv[1])\ndef other(): print('other', sys.argv[1])\n`,
+        },
         requires: ['greeting'],
-        scripts: ['mine = mine:main'],
+        scripts: ['mine = mine:main', 'mine-http = mine:other'],
       }),
     });
 
     expect(await firstLineOf(`uvx://${source}`)).toBe('hello one');
+    expect(await firstLineOf(`uvx://${source}#program=mine-http`)).toBe('other one');
   });
 });
 
