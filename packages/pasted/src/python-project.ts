@@ -91,7 +91,7 @@ function partOf(
   parts: Readonly<Record<string, readonly unknown[]>>,
   name: string,
   problem: string,
-  seen: readonly string[] = [],
+  seen = new Set<string>(), // once each, because inclusions of inclusions would multiply
 ): string[] {
   const list = Object.hasOwn(parts, name) ? parts[name] : undefined;
   if (list === undefined) {
@@ -99,11 +99,12 @@ function partOf(
       hint: `the project has ${Object.keys(parts).join(', ') || 'none'}`,
     });
   }
-  if (seen.includes(name)) return [];
+  if (seen.has(name)) return [];
+  seen.add(name);
   return list.flatMap((each) => {
     if (typeof each === 'string') return each;
     const included = z.object({ 'include-group': z.string() }).safeParse(each).data?.['include-group'];
-    return included === undefined ? [] : partOf(parts, included, problem, [...seen, name]);
+    return included === undefined ? [] : partOf(parts, included, problem, seen);
   });
 }
 

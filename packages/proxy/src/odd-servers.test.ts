@@ -95,6 +95,13 @@ describe('a server is understood that writes', () => {
     await expect((await RawSession.open(odd.url)).call('any')).rejects.toThrow('no such thing');
   });
 
+  test('a brace on a line of its own before each message', async () => {
+    await using odd = await openOdd((all) => `{\n${bare({ result: all.result, ...all })}\n`);
+    await odd.connected;
+
+    expect(await (await RawSession.open(odd.url)).call('instance')).toBe('odd');
+  });
+
   test('a notification with null members, and the client gets it without them', async () => {
     await using odd = await openOdd(line);
     await odd.connected;

@@ -15,14 +15,28 @@ const combining = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'the
 const choices = ['anyOf', 'oneOf'] as const;
 const maxBranches = 50;
 const maxProperties = 1000;
-const maxAlternatives = 20;
-/** How many schemas are read for one tool. References could otherwise multiply them without end. */
-const maxSchemas = 500;
+const maxAlternatives = 8;
+/** How many schemas and properties are combined for one tool. References could otherwise multiply them without end. */
+const maxCombined = 1000;
+const maxDepth = 20;
 
 interface Reading {
   root: Schema;
   left: number;
+  /** Whether a part was not read. */
+  isCut: boolean;
+  /** The parts of each schema that was read, with none for a schema that contains itself. */
+  read: Map<unknown, Parts>;
 }
+
+const noParts: Parts = { properties: new Map(), required: new Set() };
+
+const beginReading = (root: Schema): Reading => ({
+  root,
+  left: maxCombined,
+  isCut: false,
+  read: new Map([[root, noParts]]),
+});
 
 /**
  * An input schema without combinations of schemas at its top, which accepts at least the same arguments. The server still checks
@@ -30,9 +44,11 @@ interface Reading {
  */
 export function plainSchema(schema: Schema): Schema {
   if (!combining.some((name) => Object.hasOwn(schema, name))) return schema;
-  const { properties, required } = partsOf(schema, { root: schema, left: maxSchemas });
+  const reading = beginReading(schema);
+  const { properties, required } = combined(schema, reading);
   const isWider =
-    schema['additionalProperties'] === false && properties.size > ownParts(schema).properties.size;
+    schema['additionalProperties'] === false &&
+    (reading.isCut || properties.size > ownParts(schema).properties.size);
   const description = [schema['description'], ...choices.map((name) => choiceIn(schema, name))];
   const words = description.filter((text) => typeof text === 'string' && text !== '').join(' ');
   return withChanges(
@@ -49,17 +65,30 @@ export function plainSchema(schema: Schema): Schema {
   );
 }
 
-function partsOf(schema: unknown, reading: Reading): Parts {
-  const own = resolved(schema, reading.root);
-  if (own === undefined || reading.left-- <= 0) return { properties: new Map(), required: new Set() };
-  let { properties, required } = ownParts(own);
-  for (const branch of branchesIn(own, 'allOf')) {
-    const parts = partsOf(branch, reading);
+function partsOf(schema: unknown, reading: Reading, depth = 1): Parts {
+  if (!isObject(schema)) return noParts;
+  const known = reading.read.get(schema);
+  if (known === undefined) {
+    reading.read.set(schema, noParts);
+    if (depth > maxDepth) reading.isCut = true;
+    else reading.read.set(schema, combined(schema, reading, depth + 1));
+  }
+  const parts = reading.read.get(schema) ?? noParts;
+  reading.left -= 1 + parts.properties.size;
+  if (reading.left >= 0) return parts;
+  reading.isCut = true;
+  return noParts;
+}
+
+function combined(schema: Schema, reading: Reading, depth = 1): Parts {
+  let { properties, required } = ownParts(schema);
+  for (const branch of [...definitionOf(schema, reading.root), ...branchesIn(schema, 'allOf')]) {
+    const parts = partsOf(branch, reading, depth);
     properties = merged(parts.properties, properties);
     required = required.union(parts.required);
   }
   for (const name of choices) {
-    const branches = branchesIn(own, name).map((branch) => partsOf(branch, reading));
+    const branches = branchesIn(schema, name).map((branch) => partsOf(branch, reading, depth));
     const [first, ...others] = branches;
     if (first === undefined) continue;
     const together = others.reduce<Parts['properties']>(
@@ -72,7 +101,8 @@ function partsOf(schema: unknown, reading: Reading): Parts {
     );
   }
   for (const name of ['then', 'else'])
-    if (own[name] !== undefined) properties = merged(partsOf(own[name], reading).properties, properties);
+    if (schema[name] !== undefined)
+      properties = merged(partsOf(schema[name], reading, depth).properties, properties);
   return { properties, required };
 }
 
@@ -92,14 +122,12 @@ function branchesIn(schema: Schema, name: string): readonly unknown[] {
   return name === 'allOf' ? branches.slice(0, maxBranches) : [...branches.slice(0, maxBranches), {}];
 }
 
-/** The schema itself, or the definition in the same document that it names. */
-function resolved(schema: unknown, root: Schema): Schema | undefined {
-  if (!isObject(schema)) return undefined;
-  const [, group = '', name = ''] =
-    /^#\/(\$defs|definitions)\/([^/]{1,200})$/.exec(String(schema['$ref'])) ?? [];
+/** The definition in the same document that a schema names, in a list. */
+function definitionOf({ $ref: reference }: Schema, root: Schema): readonly unknown[] {
+  if (typeof reference !== 'string') return [];
+  const [, group = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]{1,200})$/.exec(reference) ?? [];
   const definitions = root[group];
-  const found = isObject(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
-  return isObject(found) ? { ...found, ...schema } : schema;
+  return isObject(definitions) && Object.hasOwn(definitions, name) ? [definitions[name]] : [];
 }
 
 /** All properties. The second map wins, because the schema around the others describes them for all. */
@@ -129,7 +157,7 @@ const gathered = new WeakSet<object>();
 
 /** Tells a model which arguments belong together, which the schema says no longer. */
 function choiceIn(schema: Schema, name: 'anyOf' | 'oneOf'): string | undefined {
-  const reading = { root: schema, left: maxSchemas };
+  const reading = beginReading(schema);
   const groups = branchesIn(schema, name).map((branch) => [...partsOf(branch, reading).required]);
   const shown = [...new Set(groups.map((names) => names.join(', ')))];
   if (shown.length < 2 || shown.includes('') || shown.length > 10) return undefined;

@@ -28,8 +28,7 @@ export class SplitMessages {
   line(line: string): void {
     const { onText } = this.#options;
     if (this.#lines.length === 0 && line.trim() !== '{') return onText(line);
-    // A message on one line belongs to no other message.
-    if (/^\s*\{\s*"jsonrpc"/.test(line)) return this.#giveUp(line);
+    if (isMessage(line)) return this.#giveUp(line);
     this.#lines.push(line);
     this.#chars += line.length;
     this.#depth += depthOf(line);
@@ -55,6 +54,11 @@ export class SplitMessages {
     this.#depth = 0;
     return lines;
   }
+}
+
+/** A message on one line, which belongs to no other message: the lines of one are indented. */
+function isMessage(line: string): boolean {
+  return /^\{.*\}\s{0,9}$/.test(line) && line.includes('"jsonrpc"');
 }
 
 /** The brackets that a line opens and does not close. Strings end on their line. */
