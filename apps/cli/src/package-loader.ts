@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { cacheFolder, loadParts, openedCache, scriptText } from './parts.ts';
 
-// The main script of the npm package, beside the parts of the program. It does for them what Node.js does for CommonJS
-// files, with V8's code caches where the build has made them for this version of V8.
+// The main script of the npm package, beside the parts of the program. Loads the parts as Node.js loads CommonJS files, but with
+// V8's code caches if the build has made them for this version of V8.
 const folder = import.meta.dirname;
 let ownRequire: NodeJS.Require | undefined;
 

@@ -74,7 +74,7 @@ interface Program {
   hasPack: boolean;
   /** The path that a part sees as its own. */
   pathOf: (part: string) => string;
-  /** Loads what is not a part. Packages try to load modules that are not installed, and expect an exception. */
+  /** Loads another module. Packages try to load modules that are not installed, and expect an exception. */
   require: (id: string) => unknown;
 }
 
