@@ -47,11 +47,11 @@ export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]>
     ...processorTime(`${what}, processor time`, runs[name], runs.nothing, budget),
   ];
   return [
-    ...compare('version', 'thv version', 1.25),
-    ...compare('list', 'thv list', 1.65),
+    ...compare('version', 'thv version', 1.2),
+    ...compare('list', 'thv list', 1.5),
     ...compare('parsed', 'thv list --all'),
-    ...compare('binaryVersion', 'thv version, single executable', 1.2),
-    ...compare('binaryList', 'thv list, single executable', 1.55),
+    ...compare('binaryVersion', 'thv version, single executable', 1.15),
+    ...compare('binaryList', 'thv list, single executable', 1.5),
   ];
 }
 

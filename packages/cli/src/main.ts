@@ -9,9 +9,7 @@ import { reportFailure } from './report.ts';
 
 /** Runs one command line. The process ends when all work is done. */
 export async function main(words: readonly string[]): Promise<void> {
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => interrupted.abort());
+  const interruption = new Interruption();
   // What was typed may not be understood, and that is said in the way that was asked for, too.
   let debug = words.includes('--debug');
   let format: OutputFormat = asksForJson(words) ? 'json' : 'text';
@@ -21,10 +19,10 @@ export async function main(words: readonly string[]): Promise<void> {
     else {
       debug = understood.flags.has('debug');
       format = formatOf(understood.command, understood.flags);
-      await carryOut(understood, { signal: interrupted.signal, debug, format });
+      await carryOut(understood, { interruption, debug, format });
     }
   } catch (thrown) {
-    process.exitCode = interrupted.signal.aborted ? 130 : reportFailure(thrown, { debug, format });
+    process.exitCode = interruption.hasHappened ? 130 : reportFailure(thrown, { debug, format });
   }
 }
 
@@ -35,7 +33,7 @@ function asksForJson(words: readonly string[]): boolean {
 
 async function carryOut(
   invocation: Invocation,
-  { signal, debug, format }: { signal: AbortSignal; debug: boolean; format: OutputFormat },
+  { interruption, debug, format }: { interruption: Interruption; debug: boolean; format: OutputFormat },
 ): Promise<void> {
   const { command, arguments: given, flags, rest } = invocation;
   const { run } = await command.load();
@@ -45,14 +43,35 @@ async function carryOut(
     flags,
     rest,
     out,
-    signal,
+    get signal() {
+      return interruption.signal;
+    },
     client: async () => {
       const { connectToDaemon } = await import('./daemon.ts');
-      return connectToDaemon({ note: out.note, signal, debug });
+      return connectToDaemon({ note: out.note, signal: interruption.signal, debug });
     },
   });
   await done.catch(async (thrown: unknown) => {
     const { withNearestName } = await import('./did-you-mean.ts');
     throw await withNearestName(thrown, invocation);
   });
+}
+
+/** The signals that end this process. A command that does not ask for them ends as any program does, and starts sooner. */
+class Interruption {
+  #controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.once(signal, () => controller.abort());
+    }
+    return this.#controller.signal;
+  }
+
+  get hasHappened(): boolean {
+    return this.#controller?.signal.aborted === true;
+  }
 }
