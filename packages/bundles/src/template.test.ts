@@ -71,8 +71,8 @@ describe('a bundle', () => {
     [
       'node',
       'docker',
-      { args: ['run', '-i', '--rm', 'example/server:1'] },
-      'thv run docker run -i --rm example/server:1',
+      { args: ['run', '-i', '--rm', '-e', 'A', '-eB=c', 'example/server:1', '--volume', 'x'] },
+      'thv run docker run -i --rm -e A -eB=c example/server:1 --volume x',
     ],
   ])(
     'of type %s that starts %s is answered with the command for its server',
@@ -90,6 +90,21 @@ describe('a bundle', () => {
 
   test.each(['a b', '$(id)', 'a;b', "a'b"])('never suggests a command with the argument %s', (word) => {
     const start = () => theServer('node', { command: 'npx', args: ['-y', 'server', word] });
+
+    expect(start).toThrow(
+      expect.objectContaining({ hint: 'it can start node or a file in the bundle' }) as Error,
+    );
+  });
+
+  test.each([
+    [['-v', '/:/host']],
+    [['--volume=/home:/home']],
+    [['--mount', 'type=bind,src=/,dst=/x']],
+    [['--privileged']],
+    [['--network', 'host']],
+    [['-e', 'A=b', '--pid=host']],
+  ])('never suggests a container with the access %j', (flags) => {
+    const start = () => theServer('node', { command: 'docker', args: ['run', '-i', ...flags, 'image'] });
 
     expect(start).toThrow(
       expect.objectContaining({ hint: 'it can start node or a file in the bundle' }) as Error,

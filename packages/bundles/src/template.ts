@@ -117,11 +117,23 @@ function hintFor({ command, args, env }: ReturnType<typeof configOf>, allowed: r
   const isPlain = [...words, ...Object.values(env).map(withNames)].every((word) =>
     /^[\w@./:~^=+,<>[\]*-]+$/.test(word),
   );
-  if (program === undefined || !isPlain || words.length === 0)
+  if (program === undefined || !isPlain || words.length === 0 || asksForAccess(program, words))
     return `it can start ${[...allowed, 'a file in the bundle'].join(' or ')}`;
   const quoted = words.map((word) => (/[<>[\]*~^]/.test(word) ? `'${word}'` : word));
   const source = sourceIn(program, quoted) ?? [program, ...quoted];
   return `the bundle only downloads its server, so run that instead: ${['thv run', ...variables, ...source].join(' ')}`;
+}
+
+/** Whether a container gets more than its image and its variables. No hint may suggest access that a bundle asks for. */
+function asksForAccess(program: string, [verb, ...words]: readonly string[]): boolean {
+  if (program !== 'docker' && program !== 'podman') return false;
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (!word.startsWith('-')) return verb !== 'run'; // the image, and behind it the words of the server
+    if (word === '-e' || word === '--env') at += 1;
+    else if (!/^(?:-i|-t|-it|-ti|--interactive|--tty|--rm|--init|--env=.+|-e.+)$/.test(word)) return true;
+  }
+  return true; // it names no image
 }
 
 /** The package of `npx` or `uvx` as `thv run` names it, unless other flags say more about it. */
