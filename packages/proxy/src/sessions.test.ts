@@ -1063,6 +1063,15 @@ describe.each(['own', 'shared'] as const)(
       expect(await textOf(postModern(test.url, 'tools/call', params))).toContain('does not offer roots/list');
     });
 
+    test('gets no further if its call needs the answer', async () => {
+      await using test = await openScriptedProxy({ sessions });
+      const needing = { name: 'ask', arguments: { method: 'sampling/createMessage' } };
+
+      const { error } = await answerOf(await postModern(test.url, 'tools/call', needing));
+
+      expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { sampling: {} } } });
+    });
+
     test('names the missing capability if the call fails', async () => {
       const failing: ScriptedServer['manners'][string] = (server, { id }) => {
         for (const question of ['one', 'two']) server.send({ id: question, ...asking });

@@ -10,7 +10,7 @@ import { errorCodes, idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
-import { askingMethods, capabilityFor, newestLegacyVersion } from '../protocol/protocol.ts';
+import { askingMethods, capabilityFor, isOptional, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { admit } from './admission.ts';
 import { FirstProcess } from './first-process.ts';
@@ -354,20 +354,27 @@ function excessOf({ excess }: ServerConnection, error: unknown): unknown {
 }
 
 /**
- * Declines a request of the server, because the handshake said that the client cannot be asked. Many servers go on
- * without the answer. If the call fails, its client learns which capability was missing.
+ * Declines a request of the server, because the handshake said that the client cannot be asked. A call that needs the answer
+ * ends (SEP-2575). Any other call goes on, and its client learns of the missing capability if
+ * the call fails.
  */
 function declineRequest(connection: ServerConnection, request: Message, call: Call | undefined): void {
   connection.decline(request);
-  const required = capabilityFor[request.value.method ?? ''];
-  if (call === undefined || call.missing !== undefined || required === undefined || !needsAnswer(call))
-    return;
-  const { responder } = call;
+  const { method = '' } = request.value;
+  const required = capabilityFor[method];
+  if (call === undefined || required === undefined || !needsAnswer(call)) return;
+  const isFirst = call.missing === undefined;
   call.missing = required;
-  call.responder = withAnswer(responder, (response) => {
-    if (response.value.error === undefined) responder.answer(response);
-    else missingCapability(responder, idText(response), required);
-  });
+  if (!isOptional(method)) {
+    connection.cancel(call, 'the client cannot be asked');
+    missingCapability(call.responder, idText(call.request), required);
+  } else if (isFirst) {
+    const { responder } = call;
+    call.responder = withAnswer(responder, (response) => {
+      if (response.value.error === undefined) responder.answer(response);
+      else missingCapability(responder, idText(response), call.missing ?? required);
+    });
+  }
 }
 
 /** Only the requests of legacy clients name their session as the caller. */

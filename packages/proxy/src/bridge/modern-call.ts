@@ -8,7 +8,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Refusal } from '../middleware/middleware.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
-import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol/protocol.ts';
+import { capabilityFor, isLoud, isOffered, isOptional, mcpErrors } from '../protocol/protocol.ts';
 import { clientResponse } from './input-required.ts';
 import { asTask } from './tasks/forms.ts';
 import { createdMessage, maxTaskMs } from './tasks/tasks-for-modern.ts';
@@ -168,9 +168,12 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#options.onAsked();
     if (parking === undefined) return connection.decline(request);
     if (!isOffered(own.caller.client, method)) {
-      // Many servers go on without the answer, as with a legacy client that declines.
-      this.#missing ??= capabilityFor[method];
-      return connection.decline(request);
+      connection.decline(request);
+      const required = capabilityFor[method];
+      this.#missing = required ?? this.#missing;
+      if (isOptional(method) || required === undefined || this.#responder === undefined) return;
+      missingCapability(this.#responder, idText(this.#request), required);
+      return this.#end(undefined);
     }
     if (this.#serverRequests.size >= maxServerRequests) {
       const message = 'the client has not answered the earlier requests';

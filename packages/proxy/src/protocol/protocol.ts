@@ -135,6 +135,9 @@ export const capabilityFor: Readonly<Record<string, string>> = {
   ...Object.fromEntries(taskRequests.map((method) => [method, 'tasks'])),
 };
 
+/** Whether a call can succeed without the answer to a request. Servers only use the roots if a client has some. */
+export const isOptional = (method: string): boolean => method === 'roots/list';
+
 /** Whether the client has declared the capability for this request. */
 export function isOffered({ capabilities }: ClientIdentity, method: string): boolean {
   const capability = capabilityFor[method];

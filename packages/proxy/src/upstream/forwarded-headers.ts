@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Message } from '../jsonrpc/message.ts';
 import { encoded, nameParameter } from '../protocol/header-values.ts';
+import { legacyVersions } from '../protocol/protocol.ts';
 import type { ForwardedRequest } from './forwarder.ts';
 
 /** The proxy reads replies, so the server must not compress them. The forwarded body may have another length. */
@@ -13,15 +14,17 @@ export const replacedHeaders = (isAuthenticated: boolean): ForwardedRequest['rep
 
 /**
  * Returns the headers that servers refuse although the client means something else. Before `initialize`, no version has been
- * negotiated, and a client that accepts everything also accepts both media types.
+ * negotiated (newer versions negotiate nothing), and a client that accepts everything also accepts both media types.
  */
 export function negotiatedHeaders(
-  { method, headers: { accept } }: IncomingMessage,
+  { method, headers: { accept, 'mcp-protocol-version': version } }: IncomingMessage,
   message: Message | undefined,
 ): ForwardedRequest['replaced'] {
   const acceptsAll = accept === undefined || /(?:^|,)\s*\*\/\*/.test(accept);
+  const isEarly =
+    message?.value.method === 'initialize' && (legacyVersions as readonly unknown[]).includes(version);
   return {
-    ...(message?.value.method === 'initialize' ? { 'mcp-protocol-version': undefined } : {}),
+    ...(isEarly ? { 'mcp-protocol-version': undefined } : {}),
     ...(acceptsAll && method === 'POST' ? { accept: 'application/json, text/event-stream' } : {}),
     ...(acceptsAll && method === 'GET' ? { accept: 'text/event-stream' } : {}),
   };
