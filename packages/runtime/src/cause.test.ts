@@ -52,7 +52,7 @@ test.each([
     /opt/toolhive/package/node_modules/@ladybugdb/core
   was refused, which is a filesystem permission problem (read-only or non-writable
   node_modules), not a skipped install script.`,
-    '  was refused, which is a filesystem permission problem (read-only or non-writable',
+    'was refused, which is a filesystem permission problem (read-only or non-writable',
     'run it with --allow-scripts @ladybugdb/core, because its install script may write what the server cannot',
   ],
   [
