@@ -169,10 +169,9 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     if (parking === undefined) return connection.decline(request);
     if (!isOffered(own.caller.client, method)) {
       connection.decline(request);
-      const required = capabilityFor[method];
-      this.#missing = required ?? this.#missing;
-      if (isOptional(method) || required === undefined || this.#responder === undefined) return;
-      missingCapability(this.#responder, idText(this.#request), required);
+      this.#missing = capabilityFor[method];
+      if (isOptional(method) || this.#missing === undefined || this.#responder === undefined) return;
+      missingCapability(this.#responder, idText(this.#request), this.#missing);
       return this.#end(undefined);
     }
     if (this.#serverRequests.size >= maxServerRequests) {
