@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { escaped } from '@toolhive/contract/printable';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
@@ -46,7 +45,7 @@ function writeForPeople(line: string): void {
   const details = Object.entries(fields).map(
     ([key, value]) => ` ${inLine(key)}=${inLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
   );
-  const painted = styleText(colour, name.padEnd(5), { stream: standardError.stream });
+  const painted = standardError.paint(colour, name.padEnd(5));
   const stack = err?.stack?.split('\n').map((part) => `  ${inLine(part)}\n`) ?? [];
   standardError.write(`${clock} ${painted} ${inLine(msg ?? '')}${details.join('')}\n${stack.join('')}`);
 }

@@ -1,6 +1,7 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { escaped, printable } from '@toolhive/contract/printable';
 import { standardError, standardOutput } from './standard-streams.ts';
+import type { Colour } from './standard-streams.ts';
 
 /**
  * A command's output. The result goes to standard output, for programs or for people, as the user chose. Everything
@@ -41,8 +42,6 @@ export interface Page {
   paint: (colour: Colour, text: string) => string;
 }
 
-export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
-
 /** The audience of the results. */
 export type OutputFormat = 'text' | 'json';
 
@@ -62,7 +61,7 @@ export function processOut(format: OutputFormat): Out {
     verbatim: (text) => print(`${text}\n`),
     table: (header, rows) => print(formatTable(header, rows, standardOutput.columns)),
     clear: () => print(clearScreen),
-    paint: (colour, text) => styleText(colour, text, { stream: standardOutput.stream }),
+    paint: (colour, text) => standardOutput.paint(colour, text),
   };
   const isJson = format === 'json';
   const isNews = newsOf();
@@ -90,7 +89,7 @@ export function processOut(format: OutputFormat): Out {
       // stays too, because a cut address is useless. So does a warning.
       const isKept =
         !isTTY || message.startsWith('WARNING: ') || (step.length > room && /https?:\/\//.test(step));
-      const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: standardError.stream });
+      const painted = standardError.paint('dim', isKept ? step : step.slice(0, room));
       standardError.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
       isMidLine = !isKept;
     },

@@ -52,6 +52,31 @@ describe.skipIf(process.platform === 'win32')('a standard stream', () => {
     });
   });
 
+  test('does not become a stream for colors that nobody sees', async () => {
+    const script = `standardOutput.write(standardOutput.paint('green', 'text'));
+      process.once('exit', () => standardError.write(String(process.moduleLoadList.includes('NativeModule net'))));`;
+
+    expect(await runInShell(run, script)).toEqual({ stdout: 'text', stderr: 'false' });
+    expect(await runInShell(`FORCE_COLOR=1 ${run}`, script)).toMatchObject({
+      stdout: '\u001B[32mtext\u001B[39m',
+    });
+  });
+
+  test('ends the process with one line if its stream fails', async () => {
+    const script = `standardOutput.stream.write('text'); setTimeout(() => standardError.write('goes on'), 60_000);`;
+
+    expect(await runInShell(`${run} > /dev/full; echo "exit code $?" >&2`, script)).toEqual({
+      stdout: '',
+      stderr: 'Error: ENOSPC: no space left on device, write\nexit code 1\n',
+    });
+  });
+
+  test.each(['write', 'stream.write'])('goes on if standard error fails in %s', async (write) => {
+    const script = `standardError.${write}('text'); setTimeout(() => standardOutput.write('goes on'));`;
+
+    expect(await runInShell(`${run} 2> /dev/full`, script)).toEqual({ stdout: 'goes on', stderr: '' });
+  });
+
   test('reports a full disk as an error that can be caught', async () => {
     const script = `try { standardOutput.write('text'); } catch (error) { standardError.write(error.code); }`;
 

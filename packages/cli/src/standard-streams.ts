@@ -1,5 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 
+export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
+
 /**
  * Standard output or standard error. Node.js makes a stream of it when `process.stdout` is first used, which takes longer
  * than most commands need to print, so text goes to the descriptor itself where nothing else is needed.
@@ -12,25 +14,53 @@ class StandardStream {
     this.#descriptor = descriptor;
   }
 
-  /** Writes text, before any later text. Throws if the disk is full, for example. */
+  /**
+   * Writes text, before any later text. Standard output throws if the disk is full, for example. Standard error drops the
+   * text, because nobody could read about it, and a daemon outlives a full disk with its log.
+   */
   write(text: string): void {
-    const rest = this.#stream === undefined ? writtenDirectly(this.#descriptor, text) : text;
+    const rest = this.#stream === undefined ? this.#writeDirectly(text) : text;
     if (rest.length > 0) this.stream.write(rest);
   }
 
-  /** The stream of Node.js. A reader that has seen enough (`thv list | head`) is not a failure. */
+  #writeDirectly(text: string): string | Buffer {
+    try {
+      return writtenDirectly(this.#descriptor, text);
+    } catch (error) {
+      if (this.#descriptor === 1) throw error;
+      return '';
+    }
+  }
+
+  /** Text in a color, where a terminal shows it, or the user wants it (`FORCE_COLOR`). */
+  paint(colour: Colour, text: string): string {
+    const isPlain = process.env['FORCE_COLOR'] === undefined && !this.isTerminal;
+    return isPlain
+      ? text
+      : process.getBuiltinModule('node:util').styleText(colour, text, { stream: this.stream });
+  }
+
+  /**
+   * The stream of Node.js. A reader that has seen enough (`thv list | head`) is not a failure. Any other error of standard
+   * output ends the process.
+   */
   get stream(): NodeJS.WriteStream {
     if (this.#stream === undefined) {
       this.#stream = this.#descriptor === 1 ? process.stdout : process.stderr;
-      this.#stream.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE') throw error;
+      this.#stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+        if (code === 'EPIPE' || this.#descriptor === 2) return;
+        standardError.write(`Error: ${message}\n`);
+        process.exit(1);
       });
     }
     return this.#stream;
   }
 
   get isTerminal(): boolean {
-    return isCharacterDevice(this.#descriptor) && this.stream.isTTY;
+    // Loaded here, because it loads all of the network.
+    return (
+      isCharacterDevice(this.#descriptor) && process.getBuiltinModule('node:tty').isatty(this.#descriptor)
+    );
   }
 
   /** The width of the terminal. 0 if there is none, or if it does not say. */

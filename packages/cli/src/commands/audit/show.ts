@@ -4,7 +4,8 @@ import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 import { partFrom } from '../../part-flags.ts';
 import { oneLine } from '../../out.ts';
-import type { Colour, Page } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import type { Colour } from '../../standard-streams.ts';
 
 /** Shows the newest audit records, and continues with further ones if asked to. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {

@@ -1,7 +1,8 @@
 import { escaped } from '@toolhive/contract/printable';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import { oneLine } from '../../out.ts';
-import type { Colour, Page } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import type { Colour } from '../../standard-streams.ts';
 
 /** Prints the changes to one item, and its suspicious features. */
 export function showChange(page: Page, item: PinnedItem): void {

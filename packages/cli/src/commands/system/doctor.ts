@@ -3,7 +3,8 @@ import type { Client } from '@toolhive/contract/client';
 import type { Diagnosis, Finding } from '@toolhive/contract/diagnosis';
 import type { CommandCall } from '../../command.ts';
 import { printable } from '@toolhive/contract/printable';
-import type { Colour, Page } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import type { Colour } from '../../standard-streams.ts';
 
 /** Reports the findings about a workload, a client, or the machine. Fails if something is wrong. */
 export async function run({ arguments: [name], out, client, signal }: CommandCall): Promise<void> {

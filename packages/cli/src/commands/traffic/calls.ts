@@ -4,7 +4,8 @@ import type { TrafficEntry } from '@toolhive/contract/traffic';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import { timeFrom } from '../../time-flag.ts';
-import type { Colour, Page } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import type { Colour } from '../../standard-streams.ts';
 
 /** Shows the latest calls to a workload, and continues with further ones if asked to. */
 export async function run({

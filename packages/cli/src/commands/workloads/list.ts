@@ -1,7 +1,8 @@
 import type { Workload, WorkloadStatus } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { printable } from '@toolhive/contract/printable';
-import type { Colour, Page } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import type { Colour } from '../../standard-streams.ts';
 import { readPairs } from './assignments.ts';
 
 /** Lists workloads. */
