@@ -52,7 +52,7 @@ describe.skipIf(process.platform === 'win32')('a standard stream', () => {
     });
   });
 
-  test('does not become a stream for colors that nobody sees', async () => {
+  test('does not become a stream for colors outside of a terminal', async () => {
     const script = `standardOutput.write(standardOutput.paint('green', 'text'));
       process.once('exit', () => standardError.write(String(process.moduleLoadList.includes('NativeModule net'))));`;
 
@@ -63,7 +63,7 @@ describe.skipIf(process.platform === 'win32')('a standard stream', () => {
   });
 
   test('ends the process with one line if its stream fails', async () => {
-    const script = `standardOutput.stream.write('text'); setTimeout(() => standardError.write('goes on'), 60_000);`;
+    const script = `standardOutput.stream.write('text'); setTimeout(() => standardError.write('continues'), 60_000);`;
 
     expect(await runInShell(`${run} > /dev/full; echo "exit code $?" >&2`, script)).toEqual({
       stdout: '',
@@ -71,10 +71,10 @@ describe.skipIf(process.platform === 'win32')('a standard stream', () => {
     });
   });
 
-  test.each(['write', 'stream.write'])('goes on if standard error fails in %s', async (write) => {
-    const script = `standardError.${write}('text'); setTimeout(() => standardOutput.write('goes on'));`;
+  test.each(['write', 'stream.write'])('continues if standard error fails in %s', async (write) => {
+    const script = `standardError.${write}('text'); setTimeout(() => standardOutput.write('continues'));`;
 
-    expect(await runInShell(`${run} 2> /dev/full`, script)).toEqual({ stdout: 'goes on', stderr: '' });
+    expect(await runInShell(`${run} 2> /dev/full`, script)).toEqual({ stdout: 'continues', stderr: '' });
   });
 
   test('reports a full disk as an error that can be caught', async () => {

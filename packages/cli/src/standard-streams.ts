@@ -16,7 +16,7 @@ class StandardStream {
 
   /**
    * Writes text, before any later text. Standard output throws if the disk is full, for example. Standard error drops the
-   * text, because nobody could read about it, and a daemon outlives a full disk with its log.
+   * text then: there is no other place for the error, and a daemon outlives a full disk with its log.
    */
   write(text: string): void {
     const rest = this.#stream === undefined ? this.#writeDirectly(text) : text;

@@ -228,7 +228,7 @@ interface Tokens {
   auth?: OAuthFields | undefined;
 }
 
-/** The header with a token that the entry has in a field of its own, perhaps with its scheme. */
+/** The header with the token from a separate field of the entry. The token may contain its scheme. */
 function tokenOf(entry: Tokens): Record<string, string> {
   const token = [
     entry.authorization_token,

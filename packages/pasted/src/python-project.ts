@@ -55,7 +55,7 @@ export function choicesIn(given: OtherFlags['given']): Choices {
   };
 }
 
-/** Returns what the chosen extras and groups require. Throws `invalid` if the project has no such part. */
+/** Returns the requirements of the chosen extras and groups. Throws `invalid` if the project has no such part. */
 export async function requirementsOf(place: string | undefined, choices: Choices): Promise<string[]> {
   const { extras, groups, allExtras, allGroups } = choices;
   if (!allExtras && !allGroups && extras.length + groups.length === 0) return [];

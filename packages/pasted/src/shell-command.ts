@@ -139,7 +139,7 @@ function withPassed(words: readonly string[], passed: readonly string[]): string
   });
 }
 
-/** Replaces the variables that are known. A placeholder is no value. */
+/** Replaces the variables that are known. A placeholder does not count as a value. */
 function withVariables(word: string, env: PastedFrom['env']): string {
   return word.replaceAll(
     /\$([A-Za-z_]\w*)(?!:)|\$\{([A-Za-z_]\w*)\}/g,

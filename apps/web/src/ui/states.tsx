@@ -11,7 +11,7 @@ import { ForeignText } from './text.tsx';
 const skeletonAfterMs = 150;
 
 /**
- * Whether the subject of a page no longer exists, which the page says itself. Its parts then keep what they show, and do not
+ * Whether the subject of a page no longer exists, which the page says itself. Its parts then keep their content, and do not
  * all report that it is missing.
  */
 export const SubjectIsGone = createContext(false);

@@ -355,7 +355,7 @@ function excessOf({ excess }: ServerConnection, error: unknown): unknown {
 
 /**
  * Declines a request of the server, because the handshake said that the client cannot be asked. A call that needs the answer
- * ends (SEP-2575). Any other call goes on, and its client learns of the missing capability if
+ * ends (SEP-2575). Any other call continues, and its client learns of the missing capability if
  * the call fails.
  */
 function declineRequest(connection: ServerConnection, request: Message, call: Call | undefined): void {
