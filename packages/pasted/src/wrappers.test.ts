@@ -176,4 +176,14 @@ describe('a command in one text', () => {
   ])('or behind another program is found: %j', async (words) => {
     expect((await read(words)).request).toMatchObject({ image: 'npx://one', cmd_arguments: ['--flag'] });
   });
+
+  test.each([
+    [['env', 'A=1', 'npx', '-y', 'one', '-S', 'npx other']],
+    [['env', 'npx', '-y', 'one', '-S', 'npx other']],
+    [['mise', 'exec', 'node@22', '--', 'npx', '-y', 'one', '-S', 'npx other']],
+  ])('is not replaced by an argument that looks like its flag: %j', async (words) => {
+    const { request } = await read(words);
+
+    expect(request).toMatchObject({ image: 'npx://one', cmd_arguments: ['-S', 'npx other'] });
+  });
 });

@@ -228,22 +228,28 @@ function withDirectoryBehind(words: readonly string[]): readonly string[] {
   return isMoved ? [program, verb, flag, directory, ...rest] : words;
 }
 
-/** The command that a flag contains, with the words behind it: `env -S "node server.js" --flag`. */
-function writtenIn(rest: readonly string[], flags: readonly string[] = []): string[] | undefined {
+/**
+ * The command that a flag contains, with the words behind it: `env -S "node server.js" --flag`. Only other flags and the
+ * versions of tools can be in front of it. Behind a command, the same flag belongs to the server.
+ */
+function writtenIn({ name, rest, flags = {}, skips, text = [] }: Found): string[] | undefined {
   const end = untilDashes(rest);
-  const at = rest.findIndex((word, index) => flags.includes(word) && (end === 0 || index < end));
-  const words = at === -1 ? undefined : wordsIn(rest[at + 1] ?? '');
+  const at = rest.findIndex((word, index) => text.includes(word) && (end === 0 || index < end));
+  if (at === -1) return undefined;
+  const before = readOtherFlags(name, rest.slice(0, at), flags, /^-/).words;
+  if (!before.every((word) => skips === untilDashes && /^[\w.:/-]+@[\w.-]+$/.test(word))) return undefined;
+  const words = wordsIn(rest[at + 1] ?? '');
   return words === undefined ? undefined : [...words, ...rest.slice(at + 2)];
 }
 
-function peel(unwrapped: Unwrapped, { name, rest, flags = {}, skips, ...wrapper }: Found): void {
+function peel(unwrapped: Unwrapped, found: Found): void {
+  const { name, rest, flags = {}, skips, ...wrapper } = found;
   // In front of the dashes can be words, such as the versions of tools.
   const end = skips === untilDashes ? untilDashes(rest) : 0;
   const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end), flags, /^-/);
   const words = end === 0 ? read.words : rest.slice(end);
   const command =
-    writtenIn(rest, wrapper.text) ??
-    (skips === undefined || skips === untilDashes ? words : words.slice(skips(words)));
+    writtenIn(found) ?? (skips === undefined || skips === untilDashes ? words : words.slice(skips(words)));
   unwrapped.words = command[0] === '--' ? command.slice(1) : command;
   unwrapped.files.push(...(wrapper.files?.(given) ?? []));
   unwrapped.directory = wrapper.directory?.(given) ?? unwrapped.directory;
