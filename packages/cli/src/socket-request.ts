@@ -8,7 +8,7 @@ const spareMs = 200;
 
 /**
  * Sends requests to the daemon over its Unix socket, each over a connection of its own, in HTTP/1.1 (RFC 9112). Only the
- * daemon is at the other end, so this reads what a server of Node.js writes. Loading `node:http` would take a fifth of the
+ * daemon is at the other end, so this reads only responses in the form of Node.js. Loading `node:http` would take a fifth of the
  * time of a short command.
  *
  * @param spare an open connection for the first request, if that comes soon

@@ -175,7 +175,7 @@ export async function describeFailure(
   const isAnswer = failure.reason.startsWith('the server refused ');
   const found = cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : undefined);
   const fix = found === undefined ? '' : `; to fix it, ${found}`;
-  // A line can end with a colon before more lines, and the sentence goes on.
+  // A line can end with a colon before more lines, but the sentence continues.
   const line = fix === '' ? cause?.line : cause?.line.replace(/(?<![.:;,])[.:;,]+$/, '');
   const wrote = `${line === undefined ? '' : `; last output: ${line}`}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
