@@ -1,3 +1,4 @@
+import { PassingMap } from '@toolhive/contract/passing';
 import type { RecordedBody } from '@toolhive/contract/traffic';
 import type { Redaction } from '@toolhive/audit/redaction';
 import type { CallBodies } from '@toolhive/proxy/traffic';
@@ -14,7 +15,7 @@ interface Bodies {
 /** The bodies of the latest calls of one workload, in memory and without secrets. The oldest ones make room. */
 export class RecordedBodies {
   readonly #redaction: Redaction;
-  readonly #bodies = new Map<number, Bodies>();
+  readonly #bodies = new PassingMap<number, Bodies>();
   #bytes = 0;
 
   constructor(redaction: Redaction) {

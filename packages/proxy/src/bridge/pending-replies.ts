@@ -1,10 +1,12 @@
+import { PassingSet } from '@toolhive/contract/passing';
+
 /** Something that waits, and must be kept alive in the meantime. */
 export interface KeepAlive {
   keepAlive(): void;
 }
 
 /** The requests whose connections must be kept alive. */
-export class PendingReplies extends Set<KeepAlive> {
+export class PendingReplies extends PassingSet<KeepAlive> {
   #before: readonly KeepAlive[] = [];
 
   /**

@@ -1,3 +1,4 @@
+import { PassingMap } from '@toolhive/contract/passing';
 import { written } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Responder } from './responder.ts';
@@ -26,7 +27,7 @@ export interface Call {
 
 /** The requests of one connection that the server has not answered yet, in the order in which they were sent. */
 export class Calls {
-  readonly #calls = new Map<number, Call>();
+  readonly #calls = new PassingMap<number, Call>();
   readonly #abandonedSince = new Map<number, number>();
   #lastId = 0;
   lastUsedMs: number = performance.now();

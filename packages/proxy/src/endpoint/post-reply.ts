@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { PassingSet } from '@toolhive/contract/passing';
 import type { KeepAlive } from '../bridge/pending-replies.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
@@ -20,7 +21,7 @@ const primedSince = '2025-11-25';
 export class SessionPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
   readonly #session: Session;
-  readonly #pending: Set<KeepAlive>;
+  readonly #pending: PassingSet<KeepAlive>;
   readonly #canStream: boolean;
   readonly #headers: (() => Record<string, string>) | undefined;
   readonly #requestId: string | number | undefined;
@@ -37,7 +38,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     response: ServerResponse;
     session: Session;
     /** The requests whose connections are kept alive. */
-    pending: Set<KeepAlive>;
+    pending: PassingSet<KeepAlive>;
     canStream: boolean;
     /** Further headers of the response. They are final when the response begins. */
     headers?: (() => Record<string, string>) | undefined;
@@ -134,11 +135,11 @@ export class BatchReply implements Responder {
 /** Answers one POST of a modern client in the same way, but the end of the connection cancels the request. */
 export class ModernPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
-  readonly #pending: Set<KeepAlive>;
+  readonly #pending: PassingSet<KeepAlive>;
   #stream: EventStream | undefined;
   isAnswered = false;
 
-  constructor(response: ServerResponse, pending: Set<KeepAlive>) {
+  constructor(response: ServerResponse, pending: PassingSet<KeepAlive>) {
     this.#response = response;
     this.#pending = pending;
     pending.add(this);

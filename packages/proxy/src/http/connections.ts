@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { PassingMap } from '@toolhive/contract/passing';
 import { openFiles } from '@toolhive/runtime/open-files';
 import { onceClosed } from './closing.ts';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
@@ -53,7 +54,7 @@ export function serveConnections(
   { answer, headers = {} }: Answering,
 ): void {
   /** Every connection with its pending responses. The one that was idle for the longest time is first. */
-  const open = new Map<Duplex, ServerResponse[]>();
+  const open = new PassingMap<Duplex, ServerResponse[]>();
 
   server.on('connection', (socket: Socket) => {
     const isFull = open.size >= connections || together?.isFull === true;

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { PassingSet } from '@toolhive/contract/passing';
 import { onceClosed } from './closing.ts';
 
 /** The requests of clients that are not answered yet. */
 export class OpenExchanges {
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new PassingSet<ServerResponse>();
   #isDraining = false;
   #changed: () => void = () => {};
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { PassingMap } from '@toolhive/contract/passing';
 import { takesEvents } from '../http/accept.ts';
 import { onceClosed } from '../http/closing.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -69,12 +70,12 @@ export class CallTracker {
   readonly #now: () => number;
   // Maps, because every entry of a weak map costs the garbage collector as much as the rest of a call costs.
   /** What is known of the HTTP request of each message, until that is closed. */
-  readonly #traces = new Map<Message, Trace>();
+  readonly #traces = new PassingMap<Message, Trace>();
   /** The calls that came in with an HTTP request, until they end. */
-  readonly #calls = new Map<Message, OpenCall>();
+  readonly #calls = new PassingMap<Message, OpenCall>();
   /** Calls of which nothing would tell that they are given up. */
   readonly #untraced = new WeakMap<Message, OpenCall>();
-  readonly #detached = new Map<OpenCall, number>();
+  readonly #detached = new PassingMap<OpenCall, number>();
   /** Requests that clients have cancelled, by session and ID. */
   readonly #cancelled = new Set<string>();
   #sweeping: NodeJS.Timeout | undefined;

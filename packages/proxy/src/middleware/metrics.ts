@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter, Gauge, Histogram, UpDownCounter } from '@opentelemetry/api';
+import { PassingMap } from '@toolhive/contract/passing';
 import { tokensOfTool } from '@toolhive/contract/tokens';
 import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -74,7 +75,7 @@ class ProxyMetrics implements Metrics {
   readonly #instruments: Instruments;
   readonly #tools = new Set<string>();
   /** The HTTP request of each message, until that is closed. A map, which is cheaper to collect than a weak one. */
-  readonly #counted = new Map<Message, Counted>();
+  readonly #counted = new PassingMap<Message, Counted>();
   /** The latest list of tools. */
   #listed = '';
 

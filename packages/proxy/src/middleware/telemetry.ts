@@ -9,6 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Attributes, Histogram, Link, Span, SpanContext, Tracer } from '@opentelemetry/api';
+import { PassingMap } from '@toolhive/contract/passing';
 import { onceClosed } from '../http/closing.ts';
 import { insertMembers, isObject, readMessage, replaceAt, spanOf } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -104,9 +105,9 @@ class ProxyTelemetry implements Telemetry {
   readonly #sessionDurations: Histogram | undefined;
   // Maps, because every weak reference costs the garbage collector about as much as the rest of a call.
   /** The HTTP request of each message, until the HTTP response ends. */
-  readonly #exchanges = new Map<Message, Exchange>();
+  readonly #exchanges = new PassingMap<Message, Exchange>();
   /** The requests without a response, until their HTTP response ends. */
-  readonly #running = new Map<Message, Running>();
+  readonly #running = new PassingMap<Message, Running>();
   /** Requests whose HTTP response has ended. Their response may arrive on another connection, or never. */
   readonly #detached = new WeakMap<Message, Running>();
   readonly #tools = new Set<string>();

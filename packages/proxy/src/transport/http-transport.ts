@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { raiseFault } from '@toolhive/contract/fault';
+import { PassingMap } from '@toolhive/contract/passing';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
 import { encoded, nameParameter } from '../protocol/header-values.ts';
@@ -47,7 +48,7 @@ export class HttpTransport implements Transport {
   readonly #options: HttpTransportOptions;
   readonly #over = new AbortController();
   /** The pending requests, and how to abort them. */
-  readonly #posts = new Map<Message, AbortController>();
+  readonly #posts = new PassingMap<Message, AbortController>();
   #listener: TransportListener | undefined;
   /** The agreed protocol version. None before the handshake with a legacy server. */
   #version: string | undefined;

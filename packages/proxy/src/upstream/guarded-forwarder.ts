@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { messageOf, unsupported } from '@toolhive/contract/failure';
+import type { PassingSet } from '@toolhive/contract/passing';
 import type { OpenSession } from '../bridge/bridge.ts';
 import type { KeepAlive } from '../bridge/pending-replies.ts';
 import { passInputResponses } from '../bridge/input-required.ts';
@@ -36,7 +37,7 @@ export interface GuardedForwarderOptions {
   /** Callers are authenticated: sessions belong to them, and their `Authorization` is for the proxy alone. */
   isAuthenticated: boolean;
   /** Requests whose connections must be kept alive. */
-  pending: Set<KeepAlive>;
+  pending: PassingSet<KeepAlive>;
   /** Told that the server has exceeded a limit and must be stopped. */
   onExcess: (reason: string) => void;
 }
@@ -417,7 +418,7 @@ function isRefusedBatch(incoming: Incoming, { request, response }: Exchange): bo
 }
 
 /** Opens the reply to a request with a number of messages, whose connection is kept alive until its end. */
-function openReply({ response }: Exchange, pending: Set<KeepAlive>, messages: number): ForwardedReply {
+function openReply({ response }: Exchange, pending: PassingSet<KeepAlive>, messages: number): ForwardedReply {
   const reply = new ForwardedReply(response, messages);
   pending.add(reply);
   onceClosed(response, () => {

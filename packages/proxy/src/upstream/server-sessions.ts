@@ -1,3 +1,4 @@
+import { PassingMap } from '@toolhive/contract/passing';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Principal } from '../middleware/middleware.ts';
 import { newestLegacyVersion } from '../protocol/protocol.ts';
@@ -28,7 +29,7 @@ export interface ServerSession {
 
 /** The requests of one side that are not answered yet, by their IDs. */
 class UnansweredRequests {
-  readonly #requests = new Map<string | number | undefined, Message>();
+  readonly #requests = new PassingMap<string | number | undefined, Message>();
   readonly #taskTokens = new Set<string>();
 
   add(request: Message): void {
