@@ -3,7 +3,7 @@ import { invalid } from './failure.ts';
 /** The characters of JSON's structure (RFC 8259, section 2) by their codes. */
 export const quote = 0x22;
 export const comma = 0x2c;
-const colon = 0x3a;
+export const colon = 0x3a;
 const backslash = 0x5c;
 export const openBracket = 0x5b;
 export const closeBracket = 0x5d;

@@ -1,5 +1,5 @@
 /** How many entries a map takes before its living ones move, at least. */
-const minAdded = 64;
+const minAdded = 256;
 
 /**
  * A map whose entries come and go, such as one entry for each open request. Keeps the order of insertion. An iteration

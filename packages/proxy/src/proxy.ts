@@ -395,8 +395,9 @@ export class WorkloadProxy implements AsyncDisposable {
 
 /** Returns the parts of the URL. The endpoints may have a slash at the end, which servers would not see as the same path. */
 function placeOf(request: IncomingMessage): { path: string; query: string } {
-  request.url = (request.url ?? '/').replace(/^(\/(?:mcp|sse))\/(?=\?|$)/, '$1');
-  const { url } = request;
+  const { url: written = '/' } = request;
+  if (written === '/mcp') return { path: written, query: '' };
+  const url = (request.url = written.replace(/^(\/(?:mcp|sse))\/(?=\?|$)/, '$1'));
   const mark = url.indexOf('?');
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }

@@ -26,7 +26,7 @@ export class OwnConnections {
 
   /** Whether the other end of a connection is in this process. */
   has({ remotePort, remoteAddress }: Socket): boolean {
-    return this.#places.has(placeOf(remoteAddress, remotePort));
+    return this.#places.size > 0 && this.#places.has(placeOf(remoteAddress, remotePort));
   }
 }
 

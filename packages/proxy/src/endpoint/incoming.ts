@@ -39,13 +39,12 @@ export function readIncoming(
       replyUnacceptable(response, error);
       return;
     }
-    let text = body;
+    const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
     let incoming: Incoming;
     try {
-      text = withoutNothing(body);
-      incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
+      incoming = messagesIn(text);
       // The server must understand a message as the checks here do.
-      for (const message of incoming.messages) requireUnambiguous(message.text);
+      for (const message of incoming.messages) requireUnambiguous(message.text, message.value);
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
       // Without a readable ID, JSON-RPC 2.0, section 5, requires null.
@@ -59,14 +58,23 @@ export function readIncoming(
   });
 }
 
+function messagesIn(text: string): Incoming {
+  try {
+    return isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
+  } catch (malformed) {
+    const changed = withoutNothing(text);
+    if (changed === text) throw malformed;
+    return only(readMessage(changed));
+  }
+}
+
 const maxNothingChars = 1024 * 1024;
 
 /**
- * The text without a byte order mark, and without `params` and `_meta` that are null or an empty list, as serializers of clients
- * write missing values. Every other byte stays the same. A member that appears twice stays, too, and is refused later.
+ * The text without `params` and `_meta` that are null or an empty list, as serializers of clients write missing values. Every
+ * other byte stays the same. A member that appears twice stays, too, and is refused later.
  */
-function withoutNothing(body: string): string {
-  const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
+function withoutNothing(text: string): string {
   if (text.length > maxNothingChars || !/"(?:params|_meta)"\s{0,9}:\s{0,9}(?:null|\[\s{0,9}\])/.test(text))
     return text;
   const value = readValue(text);

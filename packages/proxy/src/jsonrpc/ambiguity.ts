@@ -1,21 +1,23 @@
 import {
   closeBrace,
   closeBracket,
+  colon,
   comma,
   openBrace,
   openBracket,
   quote,
   skipString,
 } from '@toolhive/contract/json-text';
-import { MalformedMessage, errorCodes } from './message.ts';
+import { MalformedMessage, errorCodes, isObject } from './message.ts';
 
 /**
  * Throws `MalformedMessage` for a message that two readers could understand differently: one with a member that
  * appears twice in any object, or, where the protocol defines the members, twice except for case or with the case of a
  * defined member changed. Some readers take the first of several members, some the last, and some ignore case. `text` is
- * known to be JSON.
+ * known to be JSON. Its value, if it was parsed already, makes usual messages cheaper.
  */
-export function requireUnambiguous(text: string): void {
+export function requireUnambiguous(text: string, value?: unknown): void {
+  if (isObject(value) && isUsual(text, value)) return;
   /** The names in every open object. Undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
@@ -51,6 +53,39 @@ export function requireUnambiguous(text: string): void {
       }
     }
   }
+}
+
+/**
+ * Whether all names where case counts are defined ones, and no name appears twice anywhere: `JSON.parse` keeps only one of
+ * several members of a name, so there are fewer members than colons then.
+ */
+function isUsual(text: string, value: Record<string, unknown>): boolean {
+  for (const name in value) if (!usual.has(name)) return false;
+  const { params } = value;
+  if (isObject(params)) for (const name in params) if (!usual.has(name)) return false;
+  return countMembers(value) === countColons(text);
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const element of value) count += countMembers(element);
+  else {
+    const members = value as Record<string, unknown>;
+    for (const name in members) count += 1 + countMembers(members[name]);
+  }
+  return count;
+}
+
+/** Colons outside strings: one for each member. */
+function countColons(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = skipString(text, at) - 1;
+    else if (code === colon) count++;
+  }
+  return count;
 }
 
 function nameIn(text: string, start: number, end: number): string {
