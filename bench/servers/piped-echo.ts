@@ -13,7 +13,8 @@ interface Message {
 const child = spawn(process.execPath, [new URL('./stdio-echo.ts', import.meta.url).pathname], {
   stdio: ['pipe', 'pipe', 'inherit'],
 });
-const pending = new Map<number, { id: number | string; response: ServerResponse }>();
+/** No `Map`, whose dead tables keep requests (decision 98). */
+const pending: Record<number, { id: number | string; response: ServerResponse }> = {};
 let lastId = 0;
 let lines = '';
 let rest = '';
@@ -29,7 +30,7 @@ const server = createServer((request, response) => {
       response.end();
       return;
     }
-    pending.set(++lastId, { id: message.id, response });
+    pending[++lastId] = { id: message.id, response };
     if (lines === '') setImmediate(writeLines);
     lines += `${JSON.stringify({ ...message, id: lastId })}\n`;
   });
@@ -48,9 +49,9 @@ child.stdout.on('data', (chunk: string) => {
 });
 
 function answer(message: { id: number }): void {
-  const asked = pending.get(message.id);
+  const asked = pending[message.id];
   if (asked === undefined) return;
-  pending.delete(message.id);
+  delete pending[message.id];
   const text = JSON.stringify({ ...message, id: asked.id });
   asked.response.writeHead(200, {
     'content-type': 'application/json',

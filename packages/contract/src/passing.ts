@@ -1,13 +1,13 @@
-/** How many entries a map takes before its living ones move, at least. */
+/** How many entries are added before the others move to a new map, at least. */
 const minAdded = 256;
 
 /**
- * A map whose entries come and go, such as one entry for each open request. Keeps the order of insertion. An iteration
- * sees entries that are deleted meanwhile, but maybe not those that are added.
+ * A map whose entries come and go, such as one entry for each open request. Keeps the order of insertion. Whether an
+ * iteration contains entries that are added or deleted meanwhile is not defined.
  *
- * A `Map` makes a new table after as many additions as it has places, and its old table points to the new one. As soon as
- * one table has reached the old generation, the garbage collector takes each later one, with everything in it, for
- * reachable until the next major collection. Here a new `Map` takes the place of the old one before that adds up.
+ * V8 gives a `Map` a new table after as many additions as the old one has places, and the old table points to the new
+ * one. As soon as one of them is in the old generation, minor collections keep every later one, with everything in it.
+ * Here a new `Map` takes the place of the old one now and then, which ends the chain.
  */
 export class PassingMap<Key, Value> {
   #entries = new Map<Key, Value>();
