@@ -6,7 +6,7 @@ import { PassingMap, PassingSet } from './passing.ts';
 const open = 32;
 
 /** Adds entries one after the other, and deletes each as soon as `open` newer ones were added. */
-function passThrough(entries: Pick<Map<number, unknown>, 'set' | 'delete'>, count: number): void {
+function passThrough(entries: PassingMap<number | string, unknown>, count: number): void {
   for (let at = 0; at < count; at++) {
     entries.set(
       at,
@@ -46,7 +46,7 @@ test('all elements of a set can be deleted in an iteration', () => {
 test('deleted entries do not outlast a minor collection once the map itself is old', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NonNullable<typeof globalThis.gc>;
-  const map = new PassingMap<number, unknown>();
+  const map = new PassingMap<number | string, unknown>();
   passThrough(map, 100);
   collect();
   const { heapUsed } = process.memoryUsage();

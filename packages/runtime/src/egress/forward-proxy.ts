@@ -1,6 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from 'node:http';
 import { type AddressInfo, type Socket, isIP } from 'node:net';
 import { pipeline } from 'node:stream';
+import { PassingSet } from '@toolhive/contract/passing';
 import type { Egress } from '../egress.ts';
 import { normalizeName } from '../host-patterns.ts';
 import { openFiles } from '../open-files.ts';
@@ -33,7 +34,7 @@ export class ForwardProxy implements AsyncDisposable {
   readonly #egress: ForwardProxyOptions['egress'];
   readonly #resolve: Resolve;
   readonly #server: Server;
-  readonly #tunnels = new Set<Socket>();
+  readonly #tunnels = new PassingSet<Socket>();
 
   private constructor({ egress, resolve = openResolver() }: ForwardProxyOptions) {
     this.#egress = egress;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Socket as Datagrams, RemoteInfo } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
+import { PassingMap } from '@toolhive/contract/passing';
 import type { Egress } from '../egress.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
@@ -92,7 +93,7 @@ export class EgressGateway implements Disposable {
   readonly #onFault: GatewayOptions['onFault'];
   readonly #places: ConnectionPlaces;
   readonly #proxies: CorporateProxies;
-  readonly #connections = new Map<Socket, string | undefined>();
+  readonly #connections = new PassingMap<Socket, string | undefined>();
   readonly #names: Names;
   #lookups = 0;
   #isClosed = false;
