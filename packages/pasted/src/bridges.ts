@@ -52,14 +52,6 @@ const remoteNote = (bridge: string): string =>
   `ToolHive connects to the server itself, so ${bridge} is not needed`;
 const localNote = (bridge: string): string => `ToolHive serves HTTP itself, so ${bridge} is not needed`;
 
-/** The note on tools that another program hides. Without the list of all tools, the others cannot be named. */
-export function noteOn(withoutTools: readonly string[] | undefined): string[] {
-  if (withoutTools === undefined) return [];
-  return [
-    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the server's tools`,
-  ];
-}
-
 const isUrl = (word: string): boolean => /^https?:\/\//i.test(word);
 
 /** Flags of `mcp-proxy` about its own side, whose values do not matter. */

@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { dockerServers } from './docker-catalog.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
@@ -55,9 +56,13 @@ function hintFor(document: unknown): string | undefined {
     return 'this is the entry of a registry. Run the URL in it: thv run URL';
   if (manifest !== undefined || older !== undefined)
     return 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb';
-  const [entry] = isObject(document['registry']) ? Object.values(document['registry']) : [];
-  if (isObject(entry) && (typeof entry['image'] === 'string' || isObject(entry['remote'])))
-    return `this is a catalog of Docker. Run the image or the URL in it: thv run ${typeof entry['image'] === 'string' ? 'IMAGE' : 'URL'}`;
+  if (isObject(document['registry']))
+    return 'this is a catalog of Docker. Export the servers that you use, and import that file: docker mcp profile export PROFILE FILE';
+  if (document['schema_version'] !== undefined && (document['image'] ?? document['remote_url']) !== undefined)
+    return 'this is the configuration of a workload. Run it: thv run --from-config FILE';
+  const { source, environment } = document;
+  if (isObject(source) && source['entrypoint'] !== undefined && isObject(environment))
+    return 'this is a project file of FastMCP. Run its server: thv run -- uv run fastmcp run FILE.py';
   return isObject(services)
     ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
     : undefined;
@@ -92,6 +97,8 @@ function isSection(key: string, path: readonly string[]): boolean {
 }
 
 function entriesIn(document: unknown): Found[] {
+  const docker = dockerServers(document);
+  if (docker.length > 0) return docker;
   const found = sectionsIn(document, []);
   if (found.length > 0) return found;
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
@@ -123,7 +130,7 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
       ? Object.entries(value).map(([key, inner]) => [writtenKey(key), inner] as const)
       : [];
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
-  const isStrict = /^(?:.*\.)?mcp[-_]?servers$/i.test(path.at(-1) ?? '');
+  const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
     const entry = isStrict && !Array.isArray(value) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];

@@ -7,13 +7,20 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
   if (text.length > 100 || isJson(text)) return undefined;
   if (text === name && /[_-]/.test(name)) return 'example';
   if (filler.test(text) || /^<[^<>]+>$/.test(text)) return 'example';
+  if (/^\{\{\s*[A-Za-z_][\w.-]*\s*\}\}$/.test(text)) return 'example'; // of a template
   const inner = bracketed
     .exec(text)
     ?.slice(1)
     .find((part) => part !== undefined);
   if (inner !== undefined) return isRequest(inner) ? 'example' : 'doubtful';
   if (isRequest(text)) return 'example';
-  if (/^COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (/^\$?COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (
+    /^(?:op|pass|bw|vault|keyring|keychain|ref\+[a-z]+|awssecretsmanager|gcpsecretmanager):\/\/\S+$/.test(
+      text,
+    )
+  )
+    return 'example'; // a secret of another program
   if (/^\$(?:[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
   return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
     ? 'doubtful'

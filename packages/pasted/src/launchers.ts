@@ -5,7 +5,8 @@ import { scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
 import { absolutePath } from './paths.ts';
-import { behindBridge, noteOn } from './bridges.ts';
+import { behindBridge } from './bridges.ts';
+import { toolNotes } from './entry-tools.ts';
 import type { BridgedServer } from './bridges.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import {
@@ -148,7 +149,7 @@ function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: Bridge
     ...(isSse ? { transport: 'sse' as const } : {}),
     ...(given.length > 0 ? { headers: given } : {}),
   };
-  return { request, notes: [note, ...noteOn(withoutTools)] };
+  return { request, notes: [note, ...toolNotes({ withoutTools: withoutTools })] };
 }
 
 /** The form in which the package managers start a package. */
