@@ -47,6 +47,25 @@ describe('a client configuration', () => {
     expect(() => readClientDocument(text, 'it')).toThrow(message);
   });
 
+  test('with a text over several lines is explained', () => {
+    const text = '{"mcpServers": {"one": {"command": "npx", "args": ["-y", "one\n  two"]}}}';
+
+    expect(() => readClientDocument(text, 'it')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('continues on the next line') }),
+    );
+  });
+
+  test('may contain a key as it is copied', () => {
+    const key = '-----BEGIN KEY-----\r\nabc=\n-----END KEY-----\n';
+
+    const { entries } = readClientDocument(
+      `{"mcpServers": {"one": {"command": "npx", "env": {"KEY": "${key}"}}}}`,
+      'it',
+    );
+
+    expect(entries).toMatchObject([{ entry: { env: { KEY: key.replace('\r', '') } } }]);
+  });
+
   test.each([
     String.raw`{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git", "c:\temp\project"]}}}`,
     String.raw`{"mcpServers": {"one": {"command": "C:\Program Files\nodejs\npx.cmd"}}}`,
@@ -379,6 +398,7 @@ describe('a token in a field of its own', () => {
     ],
     [{ apiKey: { authorization_type: 'custom', custom_header: 'X-Own', key: 'abc' } }, 'X-Own', 'abc'],
     [{ auth: { api_key: 'abc' } }, 'Authorization', 'Bearer abc'],
+    [{ api_key: 'abc' }, 'Authorization', 'Bearer abc'],
     [{ auth: 'eyJhbGciOiJub25lIn0.e30.' }, 'Authorization', 'Bearer eyJhbGciOiJub25lIn0.e30.'],
     [{ static_headers: { 'X-Own': 'abc' } }, 'X-Own', 'abc'],
   ])('has the header of its kind: %j', async (fields, name, value) => {
@@ -410,6 +430,8 @@ test('other tools of a request to a model are no servers', async () => {
 test.each<[object, string]>([
   [{ registry: { fetch: { ref: '' } } }, 'docker mcp profile export'],
   [{ schema_version: 'v0.1.0', image: 'example/fetch:1', name: 'fetch' }, 'thv run --from-config FILE'],
+  [{ name: 'plugin', mcpServers: './.mcp.json' }, 'thv import FILE'],
+  [{ apiVersion: 'toolhive.stacklok.dev/v1beta1', kind: 'MCPServer', spec: { image: 'x' } }, 'kubectl'],
   [{ source: { path: 'server.py', entrypoint: 'mcp' }, environment: { type: 'uv' } }, 'fastmcp run'],
 ])('another document gets a hint: %j', async (document, hint) => {
   await expect(previewOf(document)).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
