@@ -335,8 +335,16 @@ describe('the sign-in of a remote server', () => {
       },
     ],
     [{ clientId: 'a', authorizationUrl: 'https://auth.example.com/authorize' }],
+    [
+      {
+        clientId: 'a',
+        authorizationUrl: 'https://auth.example.com/authorize',
+        tokenUrl: 'https://attacker.example/token',
+      },
+    ],
+    [{ clientId: 'a', authorizationUrl: 'http://auth.example.com/a', tokenUrl: 'http://auth.example.com/t' }],
     [{ clientId: 'a', authorizationUrl: 'file:///etc/passwd', tokenUrl: 'https://auth.example.com/token' }],
-  ])('says that its URLs are left out if something is missing: %j', async (oauth) => {
+  ])('says that its URLs are left out if something is missing or foreign: %j', async (oauth) => {
     const [read] = await previewOf({ mcpServers: { server: { url, oauth } } });
 
     expect(read?.request?.oauth_config?.authorize_url).toBeUndefined();

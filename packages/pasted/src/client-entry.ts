@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { pageAddress } from '@toolhive/contract/page-address';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { RawEntry } from './client-document.ts';
@@ -290,15 +291,18 @@ function signInOf(
   const clientId = known(oauth.clientId);
   const [authorize, token] = [known(oauth.authorizeUrl), known(oauth.tokenUrl)];
   // Without a client, ToolHive registers one where the server says.
-  const hasEndpoints = clientId !== undefined && isHttp(authorize) && isHttp(token);
+  const isComplete = clientId !== undefined && isSafe(authorize) && isSafe(token);
+  // Another host at the second URL could get the authorization code that the first one issues.
+  const isOneHost = isComplete && new URL(authorize).origin === new URL(token).origin;
   const oauth_config = {
     ...(clientId === undefined ? {} : { client_id: clientId }),
-    ...(hasEndpoints ? { authorize_url: authorize, token_url: token } : {}),
+    ...(isOneHost ? { authorize_url: authorize, token_url: token } : {}),
     ...(callbackPort === undefined ? {} : { callback_port: callbackPort }),
     ...(scopes.length > 0 ? { scopes } : {}),
-    ...(isHttp(oauth.resource) ? { resource: oauth.resource } : {}),
+    ...(isSafe(oauth.resource) ? { resource: oauth.resource } : {}),
   };
-  const isWithoutEndpoints = !hasEndpoints && Boolean(oauth.authorizeUrl ?? oauth.tokenUrl);
+  const isLeftOut = !isOneHost && Boolean(oauth.authorizeUrl ?? oauth.tokenUrl);
+  const reason = isComplete ? 'because their hosts differ' : 'without two https URLs and the client ID';
   return {
     settings: Object.keys(oauth_config).length === 0 ? {} : { oauth_config },
     notes: [
@@ -306,17 +310,19 @@ function signInOf(
         ? ['the OAuth client ID is not known. Add --remote-auth-client-id']
         : []),
       ...(hasSecret ? ['the OAuth client secret is not imported. Add --remote-auth-client-secret'] : []),
-      ...(isWithoutEndpoints
-        ? [
-            'the OAuth URLs are not imported without both URLs and the client ID. Add --remote-auth-authorize-url, --remote-auth-token-url, and --remote-auth-client-id',
-          ]
+      ...(isLeftOut
+        ? [`the OAuth URLs are not imported ${reason}. ToolHive uses those that the server announces`]
         : []),
     ],
   };
 }
 
-function isHttp(text: string | undefined): text is string {
-  return text !== undefined && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+/** Whether a sign-in can use the URL. */
+function isSafe(text: string | undefined): text is string {
+  const url = text === undefined ? null : URL.parse(text);
+  return (
+    url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))
+  );
 }
 
 /** Throws for anything but an http URL, without quoting it: a URL can contain credentials. */
