@@ -99,7 +99,7 @@ export class Adoptions {
     });
   }
 
-  /** Updates the entries of workloads whose ports have moved, because only registered clients get new ports otherwise. */
+  /** Updates adopted entries after a proxy port has moved, because otherwise only registered clients get the new port. */
   follow(): Promise<void> {
     return this.#queue.run(async () => {
       const { clients, log } = this.#core;

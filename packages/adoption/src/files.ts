@@ -82,9 +82,9 @@ interface Restoring {
   record: AdoptionRecord;
   vault: Vault;
   isWhole: boolean;
-  /** The present address of a workload, whose port can have moved. Undefined without the workload. */
+  /** Returns a workload's current URL, whose port can have moved. Undefined without the workload. */
   addressOf?: (workload: string) => string | undefined;
-  /** The other places where the client has servers: a newer version can have moved an entry. */
+  /** Returns the client's other places for servers: a newer version can have moved an entry. */
   placesOf?: (client: Change['client']) => Promise<Place[]>;
 }
 
@@ -92,7 +92,7 @@ type Restored = UndoneAdoption['files'][number];
 
 /**
  * Restores one file: as a whole if nothing else has changed it since, or else the entries that still lead to their
- * workloads, also under other names and in other files of the client. A problem leaves the file as it is.
+ * workloads, also under other names and in the client's other files. A problem leaves the file as it is.
  */
 export async function restoreFile(
   path: string,
@@ -182,7 +182,7 @@ function withEntry(
   return changePlace(place, text, new Map([[name, value]]));
 }
 
-/** The name of the entry that leads to the workload: that of the change, or the one that its user has chosen since. */
+/** Returns the name of the entry that leads to the workload: the recorded name, or one that the user has chosen since. */
 function entryOf(
   place: Place,
   text: string,
@@ -196,7 +196,7 @@ function entryOf(
     return isSame(target) || (address !== undefined && isSame(address));
   };
   if (entries.has(name)) return leads(entries.get(name)) ? name : undefined;
-  // The entry with the name of the workload is the one of a registered client.
+  // A registered client has its own entry, with the workload's name.
   const others = [...entries].filter(([other, value]) => other !== workload && leads(value));
   return others.length === 1 ? others[0]?.[0] : undefined;
 }

@@ -19,7 +19,7 @@ type Seen = z.infer<typeof Seen>;
 
 /**
  * Reports servers that users or installers add to clients, until the signal aborts, and keeps the adopted entries up to
- * date. Changes nothing else in such a file. Servers from before the first look are no news.
+ * date. Changes nothing else in such a file. Servers from before the first look are not reported.
  */
 export async function watchNewcomers(core: Core, signal: AbortSignal): Promise<void> {
   let problem: string | undefined;

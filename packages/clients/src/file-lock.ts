@@ -109,7 +109,7 @@ function isFresh(mtimeMs: number): boolean {
   return Date.now() - mtimeMs < staleAfterMs;
 }
 
-/** The process that holds a lock. Undefined if there is no lock of ToolHive. */
+/** The process that holds a lock. Undefined without a ToolHive lock. */
 async function holderOf(lock: string): Promise<{ isAlive: boolean } | undefined> {
   try {
     return holderIn(await readFile(lock, 'utf8'));

@@ -3,7 +3,7 @@ import { programOf } from './wrappers.ts';
 
 /** A program that starts servers from a file of its own. */
 interface Aggregator {
-  /** The name of the program, or of the package that contains it. */
+  /** The program's name, or the package that contains it. */
   name: string;
   /** The flags with the file. */
   flags: readonly string[];

@@ -7,8 +7,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const maxServers = 20;
 
 /**
- * The servers in a profile (`docker mcp profile export`), a small catalog, or a server description of the Docker MCP
- * Toolkit, as entries of a client. Empty for other documents.
+ * The servers in a profile (`docker mcp profile export`), a small catalog, or a server description from the Docker MCP
+ * Toolkit, as client entries. Empty for other documents.
  */
 export function dockerServers(document: unknown): Found[] {
   if (!isObject(document)) return [];
@@ -27,7 +27,7 @@ export function dockerServers(document: unknown): Found[] {
   return isDescription && isServer(document) ? [foundOf(name, document, {})] : [];
 }
 
-/** A server of a profile, with its description at the time when it was added. */
+/** A profile's server, with the description from the time when it was added. */
 function fromProfile(item: Fields): Found {
   const { config, endpoint, source, tools } = item;
   const server = inner(inner(item, 'snapshot'), 'server');
@@ -56,7 +56,7 @@ function foundOf(name: string, server: Fields, chosen: { config?: unknown; tools
   return { name, path: [], entry: { ...entry, tools, disabled: tools?.length === 0 } };
 }
 
-/** The command of a container. Its mounts stay a field that ToolHive names, because only the user grants access. */
+/** The container command. Mounts stay a field that ToolHive only names, because the user grants access. */
 function startedBy(server: Fields, config: Fields): Fields {
   const fill = (word: string): string => filled(word, config);
   const variables = listOf(server['env']).flatMap(({ name, value }) =>
@@ -86,7 +86,7 @@ function startedBy(server: Fields, config: Fields): Fields {
   };
 }
 
-/** `{{github.owner}}` and `{{filesystem.paths|volume|into}}`: a setting of the profile, or a value that is asked for. */
+/** `{{github.owner}}` and `{{filesystem.paths|volume|into}}`: a profile setting, or a value that the user is asked for. */
 function filled(word: string, config: Fields): string {
   return word.replaceAll(/\{\{\s*([\w.-]{1,100})\s*(?:\|[\w|-]{0,100})?\}\}/g, (_whole, path: string) => {
     const keys = path.split('.').slice(1);

@@ -4,7 +4,7 @@ import { isObject } from './parse-document.ts';
 
 const Inner = z.object({ headers: Texts }).nullish().catch(undefined);
 
-/** The fields of an entry that become headers. */
+/** The entry fields that become headers. */
 export const credentialFields = {
   authorization_token: Text,
   authorization: Text.catch(undefined),
@@ -35,7 +35,7 @@ export const credentialFields = {
 const Credentials = z.object(credentialFields);
 type Credentials = z.infer<typeof Credentials>;
 
-/** The headers of an entry, with its credentials. */
+/** An entry's headers, with its credentials. */
 export function headersOf(entry: Credentials, auth: unknown): Record<string, string> {
   return {
     ...tokenOf(entry, auth),

@@ -21,14 +21,14 @@ export interface EntryFields {
   headers: Record<string, string>;
   type?: string | undefined;
   oauth: OAuthSettings;
-  /** What knows how to start the server, instead of the entry. */
+  /** The product that starts the server, if the entry doesn't say how. */
   owner?: string | undefined;
   limits: ToolLimits;
   /** The fields that ToolHive does not have. See `unreadFields`. */
   unread: string[];
 }
 
-/** The other fields of an entry. Clients use different names for the same fields. */
+/** The other entry fields. Clients use different names for the same fields. */
 const Fields = z.object({
   ...credentialFields,
   command: Command,

@@ -56,7 +56,7 @@ const Settings = Fields.transform((oauth): OAuthSettings => ({
   hasSecret: [oauth.clientSecret, oauth.client_secret, oauth.CLIENT_SECRET].some(Boolean),
 }));
 
-/** The sign-in in a field of its own, or in the entry itself. `false` turns the sign-in off, which needs no setting. */
+/** The sign-in settings, in a separate field or in the entry itself. `false` turns the sign-in off. */
 export function oauthOf(entry: Readonly<Record<string, unknown>>): OAuthSettings {
   const inner = [entry['oauth'], entry['auth']].find(isObject);
   const { client_id, client_secret, scopes, authorization_url, token_url, oauth_resource, oauthClientId } =
@@ -66,7 +66,7 @@ export function oauthOf(entry: Readonly<Record<string, unknown>>): OAuthSettings
   return parsed.data ?? { hasSecret: false };
 }
 
-/** The fields of an entry that `oauthOf` reads. */
+/** The entry fields that `oauthOf` reads. */
 export const oauthFields: readonly string[] = [
   'oauth',
   'auth',

@@ -1,5 +1,5 @@
 /**
- * The fields of an entry that the server could depend on, and that ToolHive does not have. Others, such as icons and
+ * The entry fields that the server could depend on, and that ToolHive does not have. Others, such as icons and
  * timeouts, only matter to the client.
  */
 export function unreadFields(entry: Readonly<Record<string, unknown>>, read: ReadonlySet<string>): string[] {

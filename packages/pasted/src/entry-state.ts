@@ -1,6 +1,6 @@
 import { isObject } from './parse-document.ts';
 
-/** Whether the author of an entry has turned its server off. Clients have different words for that. */
+/** Whether an entry turns its server off. Clients use different words for that. */
 export function isDisabled(entry: Readonly<Record<string, unknown>>): boolean {
   const { options, config, status } = entry;
   const places = [entry, options, config].filter(isObject);

@@ -1,6 +1,6 @@
 import { isObject } from './parse-document.ts';
 
-/** How a client limits itself to some tools of a server. */
+/** How a client limits itself to some of the server's tools. */
 export interface ToolLimits {
   /** The only tools that the client uses. */
   tools?: string[] | undefined;

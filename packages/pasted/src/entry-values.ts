@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { wordsIn } from './words.ts';
 
-export const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
+const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
 /** Null is absent, in lists and maps too. */
 export const Text = Scalar.nullish().transform((value) => value ?? undefined);
 /** Some clients have all arguments in one text. */

@@ -99,7 +99,7 @@ function quoted(scan: Scan, closing: string): void {
   value(scan, `"${written}"`, end + 1 - at);
 }
 
-/** The lines of a certificate or a key, as they are copied. In other texts, a line break can be a mistake. */
+/** The copied lines of a certificate or a key. In other texts, a line break can be a mistake. */
 function withLines(inner: string): string {
   return inner.startsWith('-----BEGIN ') ? inner.replaceAll(/\r?\n/g, String.raw`\n`) : inner;
 }

@@ -128,7 +128,7 @@ function placeOf(name: string, directory: string | undefined): Meaning | undefin
     case 'ProjectFileDir':
     case 'PWD':
       return directory ?? { name, description: 'the directory of the project', secret: false };
-    // The file with the servers of a plugin or an extension is in its directory.
+    // A plugin's or extension's file with servers is in its directory.
     case 'CLAUDE_PLUGIN_ROOT':
     case 'CURSOR_PLUGIN_ROOT':
     case 'PLUGIN_ROOT':

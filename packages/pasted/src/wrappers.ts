@@ -34,7 +34,7 @@ interface Wrapper {
   skips?: (words: readonly string[]) => number;
   /** The words after which the command begins. */
   until?: readonly string[];
-  /** Whether words that are no flags can be in front of the command. Otherwise only versions of tools. */
+  /** Whether other words than flags can precede the command. By default, only tool versions can. */
   hasWords?: true;
   /** Returns the directory of the command. */
   directory?: (given: Given) => string | undefined;
@@ -50,7 +50,7 @@ interface Wrapper {
 
 /** For a command that chooses a language version. */
 export const chosenVersion = 'ToolHive chooses the version of Node.js or Python itself';
-/** For a command that starts programs of its own package manager. */
+/** For a command with its own package manager. */
 const noEnvironment = 'the server does not get the programs of the environment around it';
 const dashes = ['--'];
 const one = (): number => 1;
@@ -262,7 +262,7 @@ function endOf(words: readonly string[], these: readonly string[]): number {
 
 function peel(unwrapped: Unwrapped, found: Found): void {
   const { name, rest, flags = {}, skips, until, ...wrapper } = found;
-  // In front of the command can be words, such as the versions of tools.
+  // Words such as tool versions can precede the command.
   const end = until === undefined ? 0 : endOf(rest, until);
   const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end - 1), flags, /^-/);
   const words = end === 0 ? read.words : rest.slice(end);

@@ -170,7 +170,7 @@ const movedEditor: readonly Move[] = [
   },
 ];
 
-/** The same in Visual Studio Code, which can also have all of its files in one directory (portable mode). */
+/** The same in Visual Studio Code, which can also keep all its files in one directory (portable mode). */
 const movedCode = (editor: string): readonly Move[] => [
   {
     variable: 'VSCODE_PORTABLE',
@@ -208,7 +208,7 @@ const settingsFiles = (...pointer: string[]): ProjectFile[] => [
 /** Before version 1.102, servers were in the settings. A key can contain the next one. */
 const earlierServers = [['mcp', 'servers'], ['mcp.servers']] as const;
 const earlierSections = earlierServers.map((pointer) => ({ file: 'settings.json', pointer }));
-/** The files of a user of Visual Studio Code beside the one of the default profile. */
+/** The user's other Visual Studio Code files, beside the default profile. */
 const codeSections = [...earlierSections, { file: 'profiles/*/mcp.json', pointer: ['servers'] }];
 
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
