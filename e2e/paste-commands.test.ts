@@ -177,13 +177,15 @@ describe('thv import', () => {
     const { code, stdout, stderr } = await user.thv('import', 'cursor', '--store-secrets');
     const runConfig = await runConfigOf('echo');
     const again = await user.thv('import', 'cursor', 'echo');
+    const named = await user.thv('import', 'cursor', 'off', '--dry-run');
     await user.mustThv('rm', 'echo');
 
     expect(dry.stdout).toBe(
       `thv run --name echo --env MODE=fast --secret echo-API_KEY,target=API_KEY npx://${testPackage} -- echo\n`,
     );
     expect([code, stdout]).toEqual([2, expect.stringMatching(/^echo runs at http:\S+\n$/)]);
-    expect(stderr).toContain('skipped off: it is disabled');
+    expect(stderr).toContain('skipped off: it is disabled. To import it anyway, add its name');
+    expect(named.stdout).toBe(`thv run --name off npx://${testPackage}\n`);
     expect(stderr).toContain("bad one: ToolHive does not accept Docker's --privileged");
     expect(runConfig).toMatchObject({ env_vars: { MODE: 'fast' }, secrets: ['echo-API_KEY,target=API_KEY'] });
     expect([again.code, again.stderr]).toEqual([3, expect.stringContaining('workload echo already exists')]);

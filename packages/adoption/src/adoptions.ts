@@ -15,6 +15,8 @@ import { urlWithoutCredentials } from '@toolhive/contract/credential';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
+import { leadToSame } from '@toolhive/clients/entry';
+import { findPlaces } from '@toolhive/clients/places';
 import { checkWorkload } from '@toolhive/core/check';
 import type { Core } from '@toolhive/core/core';
 import { stopWorkload } from '@toolhive/core/operate';
@@ -22,7 +24,7 @@ import { uniqueNames } from '@toolhive/pasted/entry-names';
 import { homeOf } from '@toolhive/state/paths';
 import { adoptedValue } from './entries.ts';
 import { diffOf } from './diff.ts';
-import { adoptEntry, restoreFile, settle } from './files.ts';
+import { adoptEntry, followEntry, restoreFile, settle } from './files.ts';
 import { AdoptionRecord } from './record.ts';
 import { scan } from './scan.ts';
 import type { FoundServer } from './scan.ts';
@@ -97,6 +99,27 @@ export class Adoptions {
     });
   }
 
+  /** Updates adopted entries after a proxy port has moved, because otherwise only registered clients get the new port. */
+  follow(): Promise<void> {
+    return this.#queue.run(async () => {
+      const { clients, log } = this.#core;
+      const own = new Set((await this.#knownWorkloads()).values());
+      for (const change of await this.#record.changes()) {
+        if (!change.isDone || !own.has(change.workload)) continue;
+        const workload = clients.entryFor(change.workload);
+        const isCommand = URL.parse(change.target) === null;
+        if (isCommand || leadToSame(workload.url, change.target)) continue;
+        try {
+          await followEntry(change, workload, this.#record);
+          this.#core.events.emit({ type: 'client.changed', name: change.client });
+        } catch (thrown) {
+          if (!(thrown instanceof ThvError)) throw thrown;
+          log.warn({ client: change.client, why: thrown.message }, 'adopted entry could not be updated');
+        }
+      }
+    });
+  }
+
   /** Restores the files, and stops the workloads that no client uses anymore. */
   undo({ clients, whole_files: isWhole = false }: UndoAdoption, call: Call): Promise<UndoneAdoption> {
     return this.#queue.run(async () => {
@@ -112,12 +135,27 @@ export class Adoptions {
         call.report(`restoring ${path}`);
         const own = changes.filter((change) => change.path === path);
         if (vault !== undefined)
-          files.push(await restoreFile(path, own, { record: this.#record, vault, isWhole }));
+          files.push(...(await restoreFile(path, own, this.#restoring(vault, isWhole))));
       }
       const stopped = await this.#stopUnused(changes.map(({ workload }) => workload));
       for (const { client } of changes) this.#core.events.emit({ type: 'client.changed', name: client });
       return { files, stopped };
     });
+  }
+
+  #restoring(vault: Vault, isWhole: boolean): Parameters<typeof restoreFile>[2] {
+    const { clients, workloads } = this.#core;
+    return {
+      record: this.#record,
+      vault,
+      isWhole,
+      addressOf: (workload) =>
+        workloads.find(workload) === undefined ? undefined : clients.entryFor(workload).url,
+      placesOf: async (client) => {
+        const places = await findPlaces({ userFile: (id) => clients.pathOf(id), projects: [] });
+        return places.filter(({ application, scope }) => application.id === client && scope === 'user');
+      },
+    };
   }
 
   /** Gives each server the name of a workload: the one of an earlier adoption, or a free one. */

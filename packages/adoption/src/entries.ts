@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isCredential } from '@toolhive/contract/credential';
 import type { ClientApplication } from '@toolhive/contract/client-application';
 import { entryValue } from '@toolhive/clients/entry';
@@ -18,15 +19,34 @@ export function adoptedValue(
   workload: Entry,
   name: string,
 ): EntryValue {
-  const kept = Object.entries(before).filter(
-    ([key, value]) => !replaced.has(key) && isPlain(value) && !isSecret(key, value),
-  );
+  const kept = Object.entries(before).filter(isKept);
   const { nameKey } = application;
   return {
     ...entryValue(application, workload, ownProgram()),
     ...(Object.fromEntries(kept) as EntryValue),
     ...(nameKey === undefined ? {} : { [nameKey]: name }),
   };
+}
+
+/** The earlier entry, with the settings that its user has changed since, such as newly approved tools. */
+export function givenBackValue(
+  { nameKey, extra }: ClientApplication,
+  before: Readonly<Record<string, unknown>>,
+  present: Readonly<Record<string, unknown>>,
+): EntryValue {
+  const changed = Object.entries(present).filter(
+    ([key, value]) =>
+      isKept([key, value]) &&
+      !isDeepStrictEqual(value, before[key]) &&
+      // ToolHive itself adds these.
+      !(before[key] === undefined && isDeepStrictEqual(value, extra[key])),
+  );
+  const name = nameKey === undefined ? {} : { [nameKey]: present[nameKey] };
+  return { ...before, ...Object.fromEntries(changed), ...name } as EntryValue; // fields of parsed entries
+}
+
+function isKept([key, value]: [string, unknown]): boolean {
+  return !replaced.has(key) && isPlain(value) && !isSecret(key, value);
 }
 
 function isSecret(key: string, value: Plain): boolean {

@@ -8,7 +8,7 @@ import type { Place } from '@toolhive/clients/places';
 import { stringify } from 'yaml';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { adoptedValue } from './entries.ts';
-import { adoptEntry, restoreFile, settle } from './files.ts';
+import { adoptEntry, followEntry, restoreFile, settle } from './files.ts';
 import { AdoptionRecord } from './record.ts';
 import type { FoundEntry } from './scan.ts';
 
@@ -114,8 +114,10 @@ async function adoptAll(place: Place): Promise<void> {
   }
 }
 
-const restored = async (path: string, isWhole = false) =>
-  restoreFile(path, await record.changes(), { record, vault, isWhole });
+const restored = async (path: string, isWhole = false) => {
+  const [file] = await restoreFile(path, await record.changes(), { record, vault, isWhole });
+  return file;
+};
 
 test.each(clientApplications)('adopts and gives back every byte of the files of $id', async (application) => {
   for (const [index, text] of textsFor(application).entries()) {
@@ -191,6 +193,130 @@ test('in a file that has changed since, only the adopted entries are restored', 
       two: { command: 'uvx', args: ['two'] },
     },
   });
+});
+
+test('settings that the user or the client has changed since stay', async () => {
+  const { path } = await adoptCursor();
+  const changed = JSON.parse((await readFile(path, 'utf8')).replace('// mine', '')) as {
+    mcpServers: Record<string, object>;
+  };
+  Object.assign(changed.mcpServers['one'] ?? {}, { alwaysAllow: ['read', 'write'], disabled: true });
+  await writeFile(path, JSON.stringify(changed));
+
+  await restored(path);
+
+  expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({
+    mcpServers: {
+      one: {
+        command: 'npx',
+        args: ['one'],
+        env: { API_TOKEN: canary },
+        alwaysAllow: ['read', 'write'],
+        disabled: true,
+      },
+      two: { command: 'uvx', args: ['two'] },
+    },
+  });
+});
+
+test('fields that ToolHive adds to the entries of a client do not stay', async () => {
+  const goose = clientApplications.find(({ id }) => id === 'goose')!; // a row of the table
+  const path = join(directory, 'config.yaml');
+  const text = 'extensions:\n  one:\n    name: one\n    cmd: npx\n    args: [one]\n    type: stdio\n';
+  await writeFile(path, text);
+  await adoptAll(placeOf(goose, path));
+  await writeFile(path, `${await readFile(path, 'utf8')}GOOSE_MODE: auto\n`);
+
+  await restored(path);
+
+  const back = await readFile(path, 'utf8');
+  expect(back).toContain('cmd: npx');
+  expect(back).not.toMatch(/timeout|enabled/);
+});
+
+test('an entry that the user has renamed since is restored under its new name', async () => {
+  const { path } = await adoptCursor();
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"one"', '"mine"'));
+
+  const back = await restored(path);
+
+  expect(back).toEqual({ path, restored: 'entries' });
+  expect(JSON.parse((await readFile(path, 'utf8')).replace('// mine', ''))).toMatchObject({
+    mcpServers: { mine: { command: 'npx', env: { API_TOKEN: canary } }, two: { command: 'uvx' } },
+  });
+});
+
+test('an entry of a workload whose port has moved is restored', async () => {
+  const { path } = await adoptCursor();
+  await writeFile(path, (await readFile(path, 'utf8')).replace(':9001', ':9999'));
+  const moved = { one: 'http://localhost:9999/mcp', two: 'http://localhost:9002/mcp' };
+
+  await restoreFile(path, await record.changes(), {
+    record,
+    vault,
+    isWhole: false,
+    addressOf: (workload) => moved[workload as keyof typeof moved],
+  });
+
+  expect(await readFile(path, 'utf8')).toContain(canary);
+});
+
+test.each([
+  ['first', 0, 9001],
+  ['last', 1, 9002],
+])(
+  'the %s entry follows its workload to another port, and every byte comes back',
+  async (_which, index, port) => {
+    const { path } = await adoptCursor();
+    const change = (await record.changes())[index]!; // two servers were adopted
+    const url = 'http://localhost:9999/mcp';
+
+    await followEntry(change, { name: change.workload, url, transport: 'streamable-http' }, record);
+    const text = await readFile(path, 'utf8');
+    const back = await restored(path);
+
+    expect(text).toContain(url);
+    expect(text).not.toContain(`:${port}/`);
+    expect(text).toContain('"alwaysAllow":["read"]');
+    expect(back).toEqual({ path, restored: 'file' });
+    expect(await readFile(path, 'utf8')).toBe(document);
+  },
+);
+
+test('an entry that the user has replaced does not follow its workload', async () => {
+  const { path } = await adoptCursor();
+  const own = '{"mcpServers": {"one": {"url": "https://mcp.example.com/mcp"}}}';
+  await writeFile(path, own);
+  const [change] = await record.changes();
+
+  await followEntry(
+    change!, // two servers were adopted
+    { name: 'one', url: 'http://localhost:9999/mcp', transport: 'streamable-http' },
+    record,
+  );
+
+  expect(await readFile(path, 'utf8')).toBe(own);
+});
+
+test('an entry that the client has moved to another file is restored there', async () => {
+  const { path } = await adoptCursor();
+  const text = await readFile(path, 'utf8');
+  const other = placeOf(cursor, join(directory, 'new.json'));
+  await writeFile(other.path, text.replace('"two"', '"changed"'));
+  await writeFile(path, '{"mcpServers": {}}');
+
+  const files = await restoreFile(path, await record.changes(), {
+    record,
+    vault,
+    isWhole: false,
+    placesOf: () => Promise.resolve([placeOf(cursor, path), other]),
+  });
+
+  expect(files).toContainEqual({ path: other.path, restored: 'entries' });
+  expect(JSON.parse((await readFile(other.path, 'utf8')).replace('// mine', ''))).toMatchObject({
+    mcpServers: { one: { command: 'npx', env: { API_TOKEN: canary } }, changed: { command: 'uvx' } },
+  });
+  expect(await readFile(path, 'utf8')).toBe('{"mcpServers": {}}');
 });
 
 test('entries that the user has removed or replaced since stay as they are', async () => {

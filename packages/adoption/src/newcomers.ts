@@ -4,6 +4,7 @@ import { clientApplications } from '@toolhive/contract/client-application';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { Core } from '@toolhive/core/core';
 import { readIfThere, writeWhole } from '@toolhive/state/files';
+import { Adoptions } from './adoptions.ts';
 import * as z from 'zod';
 
 const CHECK_MS = 10_000;
@@ -17,15 +18,20 @@ const Seen = z.record(z.string(), z.array(z.string()));
 type Seen = z.infer<typeof Seen>;
 
 /**
- * Reports servers that users or installers add to clients, until the signal aborts. Never changes such a
- * file. Servers from before the first look are no news.
+ * Reports servers that users or installers add to clients, until the signal aborts, and keeps the adopted entries up to
+ * date. Changes nothing else in such a file. Servers from before the first look are not reported.
  */
 export async function watchNewcomers(core: Core, signal: AbortSignal): Promise<void> {
+  let problem: string | undefined;
   while (!signal.aborted) {
     try {
       await reportNewcomers(core);
+      await Adoptions.of(core, process.env).follow();
+      problem = undefined;
     } catch (error) {
-      core.log.warn({ why: messageOf(error) }, 'client files could not be watched');
+      if (messageOf(error) !== problem)
+        core.log.warn({ why: messageOf(error) }, 'client files could not be watched');
+      problem = messageOf(error);
     }
     await delay(CHECK_MS, undefined, { signal, ref: false }).catch(() => {}); // the loop sees the abort
   }

@@ -107,6 +107,21 @@ export class AdoptionRecord {
     await this.#write({ ...index, changes });
   }
 
+  /** Notes where a changed entry leads now. If its file was as ToolHive had left it, the file can still be restored as a whole. */
+  async retarget(
+    id: string,
+    target: string,
+    { before, after }: { before: string; after: string },
+  ): Promise<void> {
+    const index = await this.#read();
+    const changes = index.changes.map((change) => ({
+      ...change,
+      ...(change.id === id ? { target } : {}),
+      ...(change.after === before ? { after } : {}),
+    }));
+    await this.#write({ ...index, changes });
+  }
+
   /** Forgets changes, and then removes their backups. */
   async forget(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;

@@ -10,6 +10,7 @@ import { readClientDocument } from '@toolhive/pasted/client-document';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
+import { isDisabled } from '@toolhive/pasted/entry-state';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
 import { withMounts } from './mounts.ts';
@@ -110,7 +111,7 @@ async function readServer(
       url: url === undefined ? undefined : urlWithoutCredentials(url),
     };
     try {
-      if (value['disabled'] === true || value['enabled'] === false) throw invalid('it is disabled');
+      if (isDisabled(value)) throw invalid('it is disabled');
       const from: EntryFrom = {
         env,
         inputs,

@@ -52,7 +52,7 @@ type Entries = ReadonlyMap<string, unknown>;
 
 /** The parsers block the event loop, the YAML parser much longer than the others. */
 export const limits: Record<ClientApplication['format'], TextFilesOptions> = {
-  json: { maxBytes: 16 * 1024 ** 2 },
+  json: { maxBytes: 32 * 1024 ** 2 }, // Claude Code stores its history there
   yaml: { maxBytes: 1024 ** 2 },
   toml: { maxBytes: 4 * 1024 ** 2 },
 };

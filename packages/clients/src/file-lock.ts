@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
-import { filesIn, readIfThere } from '@toolhive/state/files';
+import { filesIn } from '@toolhive/state/files';
 
 const waitMs = 1000;
 const retryMs = 100;
@@ -28,11 +28,11 @@ export async function takeLock(path: string): Promise<AsyncDisposable> {
 /** Removes the locks on a file that killed ToolHive processes left. Locks of other programs stay. */
 export async function sweepLocks(path: string): Promise<void> {
   const lock = `${path}.lock`;
-  if (holderIn((await readIfThere(lock)) ?? '')?.isAlive === false) await breakStale(lock);
+  if ((await holderOf(lock))?.isAlive === false) await breakStale(lock);
   const beside = `${basename(lock)}.`;
   for (const file of await filesIn(dirname(path))) {
     if (!file.startsWith(beside) || holderIn(file.slice(beside.length))?.isAlive !== false) continue;
-    await rm(join(dirname(path), file), { force: true });
+    await remove(join(dirname(path), file));
   }
 }
 
@@ -73,27 +73,51 @@ async function createWithoutLink(lock: string): Promise<boolean> {
   }
 }
 
-/** Removes a lock without a holder. Returns false if the lock has a holder. */
+/** Removes a lock without a holder. Returns false if the lock has a holder, or is not a lock. */
 async function breakStale(lock: string): Promise<boolean> {
   try {
     const { ino, mtimeMs } = await stat(lock);
-    const isHeld = isFresh(mtimeMs) && (holderIn(await readFile(lock, 'utf8'))?.isAlive ?? true);
+    const isHeld = isFresh(mtimeMs) && ((await holderOf(lock))?.isAlive ?? true);
     if (isHeld) return false;
     // Two programs may get here at once: only the file that was looked at may go.
     const aside = nameBeside(lock);
     await rename(lock, aside);
     if ((await stat(aside)).ino !== ino) await link(aside, lock).catch(() => {}); // another process already has the lock
-    await rm(aside, { force: true });
-    return true;
+    if (await remove(aside)) return true;
+    await rename(aside, lock); // a directory with files belongs to its user
+    return false;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true; // just released
     throw error;
   }
 }
 
+/** Clients with the package `proper-lockfile`, such as Claude Code, lock with an empty directory. */
+async function remove(lock: string): Promise<boolean> {
+  if ((await stat(lock)).isDirectory()) {
+    return rmdir(lock).then(
+      () => true,
+      () => false,
+    );
+  }
+  await rm(lock, { force: true });
+  return true;
+}
+
 /** Locks of other programs do not identify their process, so their age counts. */
 function isFresh(mtimeMs: number): boolean {
   return Date.now() - mtimeMs < staleAfterMs;
+}
+
+/** The process that holds a lock. Undefined without a ToolHive lock. */
+async function holderOf(lock: string): Promise<{ isAlive: boolean } | undefined> {
+  try {
+    return holderIn(await readFile(lock, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EISDIR') return undefined;
+    throw error;
+  }
 }
 
 /** The process that a lock or a temporary name belongs to. Undefined if it does not belong to ToolHive. */

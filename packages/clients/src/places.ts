@@ -78,9 +78,11 @@ async function filesAt(
       continue;
     }
     const names = await readdir(join(directory, folder)).catch(() => []); // no such directory
-    const fitting = names.filter((name) => name.endsWith(suffix)).toSorted();
-    for (const name of fitting.slice(0, MAX_FILES))
-      found.push({ application: section, path: join(directory, folder, name) });
+    const paths = suffix.startsWith('/')
+      ? names.map((name) => name + suffix)
+      : names.filter((name) => name.endsWith(suffix));
+    for (const path of paths.toSorted().slice(0, MAX_FILES))
+      found.push({ application: section, path: join(directory, folder, path) });
   }
   return found;
 }

@@ -5,13 +5,16 @@ import {
   appendFile,
   chmod,
   chown,
+  link,
   lstat,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
   readlink,
+  realpath,
   rm,
+  rmdir,
   stat,
   symlink,
   utimes,
@@ -92,6 +95,18 @@ describe('a file of another program', () => {
     expect(await readdir(join(directory, 'dotfiles'))).toEqual(['real.json']);
   });
 
+  test('keeps its other names', async () => {
+    await writeFile(path, 'old and long');
+    await link(path, join(directory, 'dotfile.json'));
+
+    await files.edit(path, options, append(' new'));
+    expect(await readFile(join(directory, 'dotfile.json'), 'utf8')).toBe('old and long new');
+
+    await files.edit(path, options, async () => 'short');
+    expect(await readFile(join(directory, 'dotfile.json'), 'utf8')).toBe('short');
+    expect(await readdir(directory)).toEqual(['config.json', 'dotfile.json']);
+  });
+
   test('that is a link to nothing is refused', async () => {
     await symlink('nothing.json', path);
 
@@ -141,6 +156,16 @@ describe('a file of another program', () => {
     await expect(files.requireWritable(path, options)).rejects.toThrow(/is read-only/);
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('that is a link to a read-only file is refused, with the file', async () => {
+    const target = join(await realpath(directory), 'generated.json');
+    await writeFile(target, 'old', { mode: 0o444 });
+    await symlink('generated.json', path);
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow(
+      `${path}, a link to ${target}, is read-only`,
+    );
   });
 
   test('in a folder that may not be written is refused', async () => {
@@ -278,6 +303,36 @@ describe('the lock', () => {
     await edit();
 
     expect(await readFile(path, 'utf8')).toBe('new');
+  });
+
+  test('that is a directory, as some clients have it, is waited for', async () => {
+    await mkdir(`${path}.lock`);
+    setTimeout(() => void rmdir(`${path}.lock`), 300);
+
+    await edit();
+
+    expect(await readFile(path, 'utf8')).toBe('new');
+  });
+
+  test('that is a directory and stays is respected, and taken over when it is old', async () => {
+    await mkdir(`${path}.lock`);
+    await expect(edit()).rejects.toThrow(/is locked by another program/);
+    await utimes(`${path}.lock`, longAgo, longAgo);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('is not taken over if it is a directory with files', async () => {
+    await mkdir(`${path}.lock`);
+    await writeFile(join(`${path}.lock`, 'mine.txt'), '');
+    await utimes(`${path}.lock`, longAgo, longAgo);
+
+    await expect(edit()).rejects.toThrow(/is locked by another program/);
+
+    expect(await readdir(`${path}.lock`)).toEqual(['mine.txt']);
+    expect(await readdir(directory)).toEqual(['config.json.lock']);
   });
 
   test.each([

@@ -1,17 +1,13 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readBounded } from '@toolhive/contract/bounded-read';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
-
-/** A file as of the last read. */
-interface Snapshot {
-  text: string;
-  stats: BigIntStats;
-}
+import { readOnly, replaceFile, temporaryOf, versionOf, writeBeside } from './replace-file.ts';
+import type { Snapshot } from './replace-file.ts';
 
 /** A file's resolved path, and its state at that time. */
 interface Found {
@@ -168,76 +164,7 @@ async function tryEdit(
     throw error;
   }
   if (text === undefined) return true;
-  return replace(path, target, snapshot?.stats, text);
-}
-
-async function replace(
-  path: string,
-  target: string,
-  before: BigIntStats | undefined,
-  text: string,
-): Promise<boolean> {
-  await using temporary = await writeBeside(path, target, before, text);
-  const now = await find(path);
-  if (now.target !== target || versionOf(now.stats) !== versionOf(before)) return false;
-  await rename(temporary.path, target);
-  await syncDirectory(dirname(target));
-  return true;
-}
-
-/** Writes a temporary file that can replace another file. Removes it again unless it was moved. */
-async function writeBeside(
-  path: string,
-  target: string,
-  before: BigIntStats | undefined,
-  text: string,
-): Promise<AsyncDisposable & { path: string }> {
-  if (before !== undefined && (before.mode & 0o222n) === 0n) throw readOnly(path);
-  const temporary = temporaryOf(target);
-  const remove = (): Promise<void> => rm(temporary, { force: true });
-  await remove();
-  try {
-    const owner = before ?? (await ownerOfNew(target));
-    await writeAs(temporary, text, owner, before === undefined ? 0o600 : Number(before.mode & 0o777n));
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-  return { path: temporary, [Symbol.asyncDispose]: remove };
-}
-
-/** A fixed name is safe while holding the lock, and leftovers from a crash are found again. */
-function temporaryOf(target: string): string {
-  return join(dirname(target), `.${basename(target)}.toolhive-tmp`);
-}
-
-/**
- * Preserves the owner when ToolHive runs as root for another user's home directory, so that the user can use the
- * file.
- */
-async function ownerOfNew(target: string): Promise<BigIntStats | undefined> {
-  return process.getuid?.() === 0 ? stat(dirname(target), { bigint: true }) : undefined;
-}
-
-async function writeAs(
-  path: string,
-  text: string,
-  owner: BigIntStats | undefined,
-  mode: number,
-): Promise<void> {
-  await using file = await open(path, 'wx', 0o600);
-  const own = await file.stat({ bigint: true });
-  if (owner !== undefined && (owner.uid !== own.uid || owner.gid !== own.gid)) {
-    await file.chown(Number(owner.uid), Number(owner.gid));
-  }
-  await file.chmod(mode);
-  await file.writeFile(text);
-  await file.sync();
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, 'r');
-  await directory.sync().catch(() => {}); // some file systems do not support syncing a directory, and the rename is complete without it
+  return replaceFile({ path, target, before: snapshot }, text);
 }
 
 function isUnfinished(snapshot: Snapshot | undefined): boolean {
@@ -246,12 +173,6 @@ function isUnfinished(snapshot: Snapshot | undefined): boolean {
 
 function isFresh(timeMs: bigint | undefined): boolean {
   return timeMs !== undefined && Math.abs(Date.now() - Number(timeMs)) < settlesAfterMs;
-}
-
-function versionOf(stats: BigIntStats | undefined): string {
-  return stats === undefined
-    ? ''
-    : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
 }
 
 /** Describes a system error code. */
@@ -266,11 +187,6 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
     if (code === 'ELOOP') throw conflict(`${path} is a symbolic link to itself`, { cause });
     throw unavailable(`${path} cannot be edited (${code})`, { cause });
   }
-}
-
-function readOnly(path: string, cause?: unknown): ThvError {
-  const hint = 'allow your user to write to the file and to its folder';
-  return conflict(`${path} is read-only or belongs to another user`, { hint, cause });
 }
 
 function codeOf(error: unknown): string | undefined {

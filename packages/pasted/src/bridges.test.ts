@@ -128,6 +128,16 @@ describe('a command of another bridge', () => {
     expect(notes).toEqual(['ToolHive serves HTTP itself, so mcp-proxy is not needed']);
   });
 
+  test('that serves another API becomes the server that it starts, which is said', async () => {
+    const { request, notes } = await readCommandLine(
+      'uvx mcpo --port 8000 --api-key x -- uvx server --x'.split(' '),
+      from,
+    );
+
+    expect(request).toMatchObject({ image: 'uvx://server', cmd_arguments: ['--x'] });
+    expect(notes).toEqual(['ToolHive serves MCP. The API of mcpo is not started']);
+  });
+
   test('becomes the server in the text of a flag', async () => {
     const words = ['npx', '-y', 'supergateway', '--stdio', "npx -y server --name 'a b'", '--port', '8000'];
 
@@ -166,5 +176,18 @@ describe('a command of another bridge', () => {
     const { request } = await readCommandLine(line.split(' '), from);
 
     expect(request.image).toMatch(/^(?:uvx:\/\/mcp-proxy|npx:\/\/supergateway)$/);
+  });
+});
+
+test.each([
+  ['mcpm run github', 'mcpm/servers.json'],
+  ['mcpm profile run work', 'mcpm/servers.json'],
+  ['uvx mcpo --config servers.json', 'thv import FILE'],
+  ['npx -y @1mcp/agent@latest --config=servers.json', 'thv import FILE'],
+  ['uvx mcp-proxy --port 8080 --named-server-config servers.json', 'thv import FILE'],
+  ['docker mcp gateway run --profile dev', 'docker mcp profile export'],
+])('a command for several servers names the file to import: %s', async (line, hint) => {
+  await expect(readCommandLine(line.split(' '), from)).rejects.toMatchObject({
+    hint: expect.stringContaining(hint),
   });
 });

@@ -38,12 +38,13 @@ export function behindBridge(
   const isInstalled = programOf(words) === 'mcp-proxy'; // maybe with its path
   const at = isInstalled
     ? 0
-    : words.findIndex((word) => /^(?:mcp-remote|mcp-proxy|supergateway)(?:@[\w.^~-]+)?$/.test(word));
+    : words.findIndex((word) => /^(?:mcp-remote|mcp-proxy|mcpo|supergateway)(?:@[\w.^~-]+)?$/.test(word));
   const starting = at < 1 ? [] : [programOf(words), ...words.slice(1, at)];
   if (at === -1 || !starting.every((word) => before.test(word))) return undefined;
   const rest = words.slice(at + 1);
   const [name = ''] = (words[at] ?? '').split('@');
   if (isInstalled || name === 'mcp-proxy') return behindProxy(rest, env);
+  if (name === 'mcpo') return behindDashes(rest);
   if (at === 0) return undefined; // installed on this machine
   return name === 'mcp-remote' ? behindRemote(rest) : behindGateway(rest);
 }
@@ -51,14 +52,6 @@ export function behindBridge(
 const remoteNote = (bridge: string): string =>
   `ToolHive connects to the server itself, so ${bridge} is not needed`;
 const localNote = (bridge: string): string => `ToolHive serves HTTP itself, so ${bridge} is not needed`;
-
-/** The note on tools that another program hides. Without the list of all tools, the others cannot be named. */
-export function noteOn(withoutTools: readonly string[] | undefined): string[] {
-  if (withoutTools === undefined) return [];
-  return [
-    `clients can use all tools, also ${withoutTools.join(', ')}. To change that, choose the server's tools`,
-  ];
-}
 
 const isUrl = (word: string): boolean => /^https?:\/\//i.test(word);
 
@@ -96,6 +89,13 @@ function behindProxy(
   }
   if (url === undefined) return undefined;
   return { url, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-proxy') };
+}
+
+/** `mcpo [FLAGS] -- COMMAND` serves an API for programs without MCP. */
+function behindDashes(rest: readonly string[]): Behind | undefined {
+  const at = rest.indexOf('--');
+  const note = 'ToolHive serves MCP. The API of mcpo is not started';
+  return at === -1 ? undefined : { words: rest.slice(at + 1), note };
 }
 
 /** `supergateway --sse URL`, `--streamableHttp URL`, or `--stdio COMMAND`. */

@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { dockerServers } from './docker-catalog.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
@@ -55,9 +56,17 @@ function hintFor(document: unknown): string | undefined {
     return 'this is the entry of a registry. Run the URL in it: thv run URL';
   if (manifest !== undefined || older !== undefined)
     return 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb';
-  const [entry] = isObject(document['registry']) ? Object.values(document['registry']) : [];
-  if (isObject(entry) && (typeof entry['image'] === 'string' || isObject(entry['remote'])))
-    return `this is a catalog of Docker. Run the image or the URL in it: thv run ${typeof entry['image'] === 'string' ? 'IMAGE' : 'URL'}`;
+  if (isObject(document['registry']))
+    return 'this is a catalog of Docker. Export the servers that you use, and import that file: docker mcp profile export PROFILE FILE';
+  if (document['schema_version'] !== undefined && (document['image'] ?? document['remote_url']) !== undefined)
+    return 'this is the configuration of a workload. Run it: thv run --from-config FILE';
+  if (typeof document['mcpServers'] === 'string')
+    return 'its servers are in another file. Import that file: thv import FILE';
+  if (typeof document['apiVersion'] === 'string' && typeof document['kind'] === 'string')
+    return 'this is a resource of Kubernetes. Apply it with kubectl, or run the image or the URL in it: thv run IMAGE';
+  const { source, environment } = document;
+  if (isObject(source) && source['entrypoint'] !== undefined && isObject(environment))
+    return 'this is a project file of FastMCP. Run its server: thv run -- uv run fastmcp run FILE.py';
   return isObject(services)
     ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
     : undefined;
@@ -87,15 +96,29 @@ const atTheTop = ['servers', 'mcp', 'mcps', 'extensions'];
 function isSection(key: string, path: readonly string[]): boolean {
   // Some editors have dots in the names of their settings: `amp.mcpServers`, `mcp.servers`.
   const [last = '', before = path.at(-1) ?? ''] = key.split('.').toReversed();
-  if (sectionName.test(last)) return true;
+  if (sectionName.test(last) || /^(?:stdio|sse|s?http)_servers$/.test(last)) return true;
   return (last === 'servers' && /(?:^|\.)mcp$/.test(before)) || (path.length === 0 && atTheTop.includes(key));
 }
 
 function entriesIn(document: unknown): Found[] {
+  const docker = dockerServers(document);
+  if (docker.length > 0) return docker;
   const found = sectionsIn(document, []);
-  if (found.length > 0) return found;
+  if (found.length > 0) return withExcluded(found, document);
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   return toEntries(document, []);
+}
+
+/** Some clients name the servers that are off beside the section with all of them. */
+function withExcluded(found: readonly Found[], document: unknown): Found[] {
+  const { mcp } = isObject(document) ? document : {};
+  const { excluded, disabledMcpServers } = isObject(mcp) ? mcp : {};
+  const names = [excluded, disabledMcpServers].flatMap((list): unknown[] =>
+    Array.isArray(list) ? list : [],
+  );
+  return found.map((each) =>
+    names.includes(each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
+  );
 }
 
 function sectionsIn(value: unknown, path: readonly string[]): Found[] {
@@ -123,9 +146,9 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
       ? Object.entries(value).map(([key, inner]) => [writtenKey(key), inner] as const)
       : [];
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
-  const isStrict = /^(?:.*\.)?mcp[-_]?servers$/i.test(path.at(-1) ?? '');
+  const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
-    const entry = isStrict && !Array.isArray(value) ? asEntry(given) : given;
+    const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });
 }
@@ -135,8 +158,12 @@ function asEntry(value: unknown): unknown {
   if (Array.isArray(value) && value.length > 1 && value.every((word) => typeof word === 'string'))
     return { command: value };
   if (typeof value !== 'string') return value;
-  if (/^https?:\/\/\S+$/i.test(value)) return { url: value };
+  if (isUrl(value)) return { url: value };
   return /\S\s+\S/.test(value) ? { command: value } : value;
+}
+
+function isUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\/\S+$/i.test(value);
 }
 
 /** An item with its name in it, or `{NAME: ITEM}`. */

@@ -58,6 +58,22 @@ describe('the servers of a configuration', () => {
       ['a'],
     ],
     ['a section in another spelling', { 'mcp-servers': { a: one }, mcpservers: { b: two } }, ['a', 'b']],
+    [
+      'lists for each transport',
+      {
+        mcp: {
+          stdio_servers: [{ name: 'a', ...one }],
+          sse_servers: ['https://a.example.com/sse'],
+          shttp_servers: [{ url: 'https://b.example.com/mcp' }],
+        },
+      },
+      ['a', 'server', 'server-2'],
+    ],
+    [
+      'a list with URLs',
+      { mcps: ['https://a.example.com/mcp', 'a-name', { name: 'b', ...two }] },
+      ['server', 'b'],
+    ],
     ['a list of maps', { mcpServers: [{ a: one }, { b: remote }, 'named-elsewhere'] }, ['a', 'b']],
   ])('are found in %s', async (_title, document, names) => {
     const servers = await previewOf(document);
@@ -150,6 +166,18 @@ describe('the servers of a configuration', () => {
       ['other', false],
     ]);
   });
+
+  test.each(['excluded', 'disabledMcpServers'])(
+    'are marked if the client turns them off: %s',
+    async (key) => {
+      const servers = await previewOf({ mcpServers: { a: one, b: two }, mcp: { [key]: ['b', 1] } });
+
+      expect(servers.map(({ notes }) => notes)).toEqual([
+        [],
+        ['the server is disabled in the configuration'],
+      ]);
+    },
+  );
 
   test('have a problem that names the open part of the URL, and nothing else of it', async () => {
     const url = 'http://user:not-a-real-password@localhost:<port>/sse';

@@ -47,6 +47,25 @@ describe('a client configuration', () => {
     expect(() => readClientDocument(text, 'it')).toThrow(message);
   });
 
+  test('with a text over several lines is explained', () => {
+    const text = '{"mcpServers": {"one": {"command": "npx", "args": ["-y", "one\n  two"]}}}';
+
+    expect(() => readClientDocument(text, 'it')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('continues on the next line') }),
+    );
+  });
+
+  test('may contain a key as it is copied', () => {
+    const key = '-----BEGIN KEY-----\r\nabc=\n-----END KEY-----\n';
+
+    const { entries } = readClientDocument(
+      `{"mcpServers": {"one": {"command": "npx", "env": {"KEY": "${key}"}}}}`,
+      'it',
+    );
+
+    expect(entries).toMatchObject([{ entry: { env: { KEY: key.replace('\r', '') } } }]);
+  });
+
   test.each([
     String.raw`{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git", "c:\temp\project"]}}}`,
     String.raw`{"mcpServers": {"one": {"command": "C:\Program Files\nodejs\npx.cmd"}}}`,
@@ -128,6 +147,8 @@ describe('an entry', () => {
     [{ tools: ['one', 'two'] }],
     [{ tools: { include: ['one', 'two'] } }],
     [{ available_tools: ['one', 'two'] }],
+    [{ allowedTools: ['one', 'two'] }],
+    [{ options: { toolFilter: { mode: 'allow', list: ['one', 'two'] } } }],
   ])('keeps the limit to some tools: %j', async (limit) => {
     expect((await read({ command: 'npx', args: ['server'], ...limit })).request.tools).toEqual([
       'one',
@@ -149,11 +170,62 @@ describe('an entry', () => {
     [{ excludeTools: ['drop'] }],
     [{ disabled_tools: ['drop'] }],
     [{ tools: { exclude: ['drop'] } }],
+    [{ disallowed_tools: ['drop'] }],
+    [{ options: { toolFilter: { mode: 'block', list: ['drop'] } } }],
+    [{ tools: { drop: { enabled: false, description: 'x' }, keep: { enabled: true } } }],
+    [{ toolPermissions: { drop: false, keep: true } }],
   ])('says which tools clients can use now: %j', async (limit) => {
     const { request, notes } = await read({ command: 'npx', args: ['server'], ...limit });
 
     expect(request).not.toHaveProperty('tools');
     expect(notes).toEqual([expect.stringContaining('clients can use all tools, also drop')]);
+  });
+
+  test('has all tools instead of those that a pattern chooses, and says so', async () => {
+    const { request, notes } = await read({ command: 'npx', args: ['server'], includeTools: ['read_*'] });
+
+    expect(request).not.toHaveProperty('tools');
+    expect(notes).toEqual([expect.stringContaining('clients can use all tools, not only read_*')]);
+  });
+
+  test.each<[object, string]>([
+    [{ headersHelper: '/opt/headers.sh', timeout: 5 }, 'headersHelper'],
+    [
+      {
+        oauth: { clientId: 'a', client_metadata: { token_endpoint_auth_method: 'x' } },
+        authProviderType: 'google',
+      },
+      'authProviderType',
+    ],
+    [{ customUserVars: { KEY: { title: 'Key' } }, icon: 'x', autoApprove: ['a'] }, 'customUserVars'],
+    [{ requestOptions: {}, verifySsl: true, 'not a name\n': 'secret' }, 'verifySsl'],
+  ])('names the fields that ToolHive does not import: %j', async (fields, name) => {
+    const { notes } = await read({ url: 'https://mcp.example.com/mcp', ...fields });
+
+    expect(notes).toEqual([`not imported: ${name}. Check whether the server needs it`]);
+  });
+
+  test('names a limited number of such fields', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`token${index}`, 'a']));
+
+    const { notes } = await read({ url: 'https://mcp.example.com/mcp', ...fields });
+
+    expect(notes).toEqual([expect.stringMatching(/^not imported: (?:token\d, ){7}token7, and others\./)]);
+  });
+
+  test.each([
+    [{ type: 'openapi', openapi: { url: 'https://example.com/openapi.json' } }],
+    [{ type: 'openapi', url: 'https://example.com' }],
+    [{ url: 'https://example.com', spec_path: '/app/openapi.json' }],
+  ])('that describes an API is refused: %j', async (raw) => {
+    await expect(read(raw)).rejects.toThrow('the entry name describes an API (openapi), not an MCP server');
+  });
+
+  test.each([
+    [{ uses: 'example/memory', with: { KEY: 'a' } }, 'a block of Continue'],
+    [{ source: 'extension', settings: { key: 'a' } }, 'an extension of Zed'],
+  ])('that another program starts names the program: %j', async (raw, owner) => {
+    await expect(read(raw)).rejects.toThrow(`belongs to ${owner}`);
   });
 
   test.each([
@@ -189,6 +261,41 @@ describe('the sign-in of a remote server', () => {
     [{ url, oauthClientId: 'a' }, { client_id: 'a' }],
     [
       {
+        url,
+        oauth: {
+          client_id: 'a',
+          authorization_url: 'https://auth.example.com/authorize',
+          token_url: 'https://auth.example.com/token',
+        },
+      },
+      {
+        client_id: 'a',
+        authorize_url: 'https://auth.example.com/authorize',
+        token_url: 'https://auth.example.com/token',
+      },
+    ],
+    [
+      {
+        url,
+        auth_type: 'oauth2',
+        client_id: 'a',
+        scopes: ['read'],
+        authorization_url: 'https://auth.example.com/authorize',
+        token_url: 'https://auth.example.com/token',
+      },
+      {
+        client_id: 'a',
+        authorize_url: 'https://auth.example.com/authorize',
+        token_url: 'https://auth.example.com/token',
+        scopes: ['read'],
+      },
+    ],
+    [
+      { url, scopes: ['read'], oauth_resource: 'https://mcp.example.com' },
+      { scopes: ['read'], resource: 'https://mcp.example.com' },
+    ],
+    [
+      {
         command: 'npx',
         args: [
           'mcp-remote',
@@ -221,8 +328,37 @@ describe('the sign-in of a remote server', () => {
   });
 
   test.each([
+    [
+      {
+        authorization_url: 'https://auth.example.com/authorize',
+        token_url: 'https://auth.example.com/token',
+      },
+    ],
+    [{ clientId: 'a', authorizationUrl: 'https://auth.example.com/authorize' }],
+    [
+      {
+        clientId: 'a',
+        authorizationUrl: 'https://auth.example.com/authorize',
+        tokenUrl: 'https://attacker.example/token',
+      },
+    ],
+    [{ clientId: 'a', authorizationUrl: 'http://auth.example.com/a', tokenUrl: 'http://auth.example.com/t' }],
+    [{ clientId: 'a', authorizationUrl: 'file:///etc/passwd', tokenUrl: 'https://auth.example.com/token' }],
+  ])('says that its URLs are left out if something is missing or foreign: %j', async (oauth) => {
+    const [read] = await previewOf({ mcpServers: { server: { url, oauth } } });
+
+    expect(read?.request?.oauth_config?.authorize_url).toBeUndefined();
+    expect(read?.notes).toEqual([expect.stringContaining('the OAuth URLs are not imported')]);
+  });
+
+  test.each([
     [{ url, authorization_token: 'YOUR_TOKEN' }, 'Authorization'],
     [{ url, api_key_env: 'KEY' }, 'Authorization'],
+    [{ url, auth_type: 'bearer_token', auth_value: 'os.environ/KEY' }, 'Authorization'],
+    [{ url, apiKey: '${{ secrets.KEY }}' }, 'Authorization'],
+    [{ url, headers: { 'X-Key': '{{MY_KEY}}' } }, 'X-Key'],
+    [{ url, headers: { 'X-Key': '$COPILOT_MCP_KEY' } }, 'X-Key'],
+    [{ url, headers: { 'X-Key': 'op://vault/item/field' } }, 'X-Key'],
     [{ url, api_key_env: 'KEY', api_key_header: 'X-Key', api_key_format: '{token}' }, 'X-Key'],
   ])('can be a token that the user knows: %j', async (server, header) => {
     const [read] = await previewOf({ mcp_servers: [{ name: 'server', ...server }] });
@@ -257,6 +393,35 @@ describe('a token in a field of its own', () => {
     });
   });
 
+  test.each<[object, string, string]>([
+    [{ auth_type: 'api_key', auth_value: 'abc' }, 'X-API-Key', 'abc'],
+    [{ auth_type: 'basic', auth_value: 'ada:abc' }, 'Authorization', 'Basic YWRhOmFiYw=='],
+    [{ auth_type: 'basic', auth_value: 'YWRhOmFiYw==' }, 'Authorization', 'Basic YWRhOmFiYw=='],
+    [{ auth_type: 'authorization', auth_value: 'Custom abc' }, 'Authorization', 'Custom abc'],
+    [{ apiKey: 'abc' }, 'Authorization', 'Bearer abc'],
+    [
+      { apiKey: { source: 'admin', authorization_type: 'bearer', key: 'abc' } },
+      'Authorization',
+      'Bearer abc',
+    ],
+    [{ apiKey: { authorization_type: 'custom', custom_header: 'X-Own', key: 'abc' } }, 'X-Own', 'abc'],
+    [{ auth: { api_key: 'abc' } }, 'Authorization', 'Bearer abc'],
+    [{ api_key: 'abc' }, 'Authorization', 'Bearer abc'],
+    [{ auth: 'eyJhbGciOiJub25lIn0.e30.' }, 'Authorization', 'Bearer eyJhbGciOiJub25lIn0.e30.'],
+    [{ static_headers: { 'X-Own': 'abc' } }, 'X-Own', 'abc'],
+  ])('has the header of its kind: %j', async (fields, name, value) => {
+    const [read] = await previewOf({ mcpServers: { one: { url, ...fields } } });
+
+    expect(read?.request?.headers).toMatchObject([{ name, default: value }]);
+    expect(read?.notes).toEqual([]);
+  });
+
+  test.each(['oauth', 'none', 'bearer', 'api_key'])('is not the name of a method: %s', async (auth) => {
+    const [read] = await previewOf({ mcpServers: { one: { url, auth } } });
+
+    expect(read?.request).toEqual({ url, name: 'one' });
+  });
+
   test('is not the key of something else', async () => {
     const [read] = await previewOf({ mcpServers: { one: { url, key: 'abc', auth: { clientId: 'c' } } } });
 
@@ -270,13 +435,29 @@ test('other tools of a request to a model are no servers', async () => {
   await expect(previewOf({ tools: [tool] })).rejects.toThrow('has no MCP servers');
 });
 
-test.each([
-  [{ image: 'mcp/fetch' }, 'thv run IMAGE'],
-  [{ remote: { url: 'https://mcp.example.com/mcp' } }, 'thv run URL'],
-])('a catalog of Docker with %j gets a hint', async (entry, hint) => {
-  await expect(previewOf({ registry: { one: entry } })).rejects.toMatchObject({
-    hint: expect.stringContaining(hint),
-  });
+test.each<[object, string]>([
+  [{ registry: { fetch: { ref: '' } } }, 'docker mcp profile export'],
+  [{ schema_version: 'v0.1.0', image: 'example/fetch:1', name: 'fetch' }, 'thv run --from-config FILE'],
+  [{ name: 'plugin', mcpServers: './.mcp.json' }, 'thv import FILE'],
+  [{ apiVersion: 'toolhive.stacklok.dev/v1beta1', kind: 'MCPServer', spec: { image: 'x' } }, 'kubectl'],
+  [{ source: { path: 'server.py', entrypoint: 'mcp' }, environment: { type: 'uv' } }, 'fastmcp run'],
+])('another document gets a hint: %j', async (document, hint) => {
+  await expect(previewOf(document)).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
+});
+
+test.each<[object]>([
+  [{ disabled: true }],
+  [{ enabled: false }],
+  [{ enabled: 'false' }],
+  [{ isActive: false }],
+  [{ is_active: false }],
+  [{ status: 'INACTIVE' }],
+  [{ options: { disabled: true } }],
+  [{ config: { enable: false } }],
+])('a server that its configuration turns off is marked: %j', async (state) => {
+  const servers = await previewOf({ mcpServers: { on: entry, off: { ...entry, ...state } } });
+
+  expect(servers.map(({ notes }) => notes)).toEqual([[], ['the server is disabled in the configuration']]);
 });
 
 test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the name %s', async (key) => {

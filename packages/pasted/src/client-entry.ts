@@ -1,14 +1,17 @@
 import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { pageAddress } from '@toolhive/contract/page-address';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { RawEntry } from './client-document.ts';
 import { readEntry } from './entry-fields.ts';
 import type { EntryFields } from './entry-fields.ts';
+import type { OAuthSettings } from './entry-oauth.ts';
+import { toolNotes } from './entry-tools.ts';
 import { readDotenv } from './env-file.ts';
 import { examplesInUrl, examplesInWord } from './examples.ts';
 import { isContainerProgram } from './docker-run.ts';
 import { isCommandLine, readCommandLine } from './launchers.ts';
-import { behindBridge, noteOn } from './bridges.ts';
+import { behindBridge } from './bridges.ts';
 import type { BridgedServer } from './bridges.ts';
 import { absolutePath } from './paths.ts';
 import type { Need, Pasted, PastedFrom } from './pasted.ts';
@@ -33,9 +36,10 @@ export interface ClientServer extends Pasted {
 
 /** Converts an entry in a client's configuration. Throws `invalid`, without quoting values. */
 export async function readClientEntry(
-  { name, workload, notes, entry: raw }: RawEntry,
+  { name: written, workload, notes, entry: raw }: RawEntry,
   from: EntryFrom,
 ): Promise<ClientServer> {
+  const name = written === '' ? workload : written;
   const entry = readEntry(name, raw);
   const bridged = hasCommand(entry) ? behindBridge(wordsOf(entry), namedIn(entry)) : undefined;
   const server =
@@ -47,8 +51,8 @@ export async function readClientEntry(
   const doubtful = server.doubts.map(
     ({ name: doubt }) => `the value of ${doubt} may be an example. If it is, replace it`,
   );
-  const { tools } = entry;
-  const ignoredTools = bridged !== undefined && 'url' in bridged ? bridged.withoutTools : undefined;
+  const { tools, withoutTools, patterns } = entry.limits;
+  const hiddenTools = bridged !== undefined && 'url' in bridged ? bridged.withoutTools : undefined;
   return {
     ...server,
     request: {
@@ -56,9 +60,27 @@ export async function readClientEntry(
       ...(tools === undefined ? {} : { tools }),
       ...(workload === '' ? {} : { name: workload }),
     },
-    notes: [...notes, ...server.notes, ...doubtful, ...noteOn(entry.withoutTools ?? ignoredTools)],
+    notes: [
+      ...notes,
+      ...server.notes,
+      ...doubtful,
+      ...toolNotes({ withoutTools: withoutTools ?? hiddenTools, patterns }),
+      ...unreadNotes(entry),
+    ],
   };
 }
+
+function unreadNotes({ unread }: EntryFields): string[] {
+  const names = unread.slice(0, maxNamed).join(', ');
+  const more = unread.length > maxNamed ? ', and others' : '';
+  const object = unread.length === 1 ? 'it' : 'them';
+  return unread.length === 0
+    ? []
+    : [`not imported: ${names}${more}. Check whether the server needs ${object}`];
+}
+
+/** Others write the fields. */
+const maxNamed = 8;
 
 /** An entry's variables as its author would name them. Their values may contain placeholders. */
 function namedIn({ env }: EntryFields): Record<string, string> {
@@ -75,7 +97,7 @@ function readBridged(
   { url, headers, type, note, oauth }: BridgedServer,
   from: EntryFrom,
 ): ClientServer {
-  const signIn = oauth && { ...oauth, hasSecret: false };
+  const signIn = { ...oauth, hasSecret: false };
   const server = readReached(name, { ...entry, url, headers, type, oauth: signIn }, from);
   return { ...server, notes: [...server.notes, note] };
 }
@@ -205,6 +227,18 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
   // The variables of an entry can be the values of its placeholders.
   const own = splitVariables(entry.env, scope);
   const known: Scope = { ...scope, env: { ...from.env, ...own.values } };
+  const type = (entry.type ?? '').toLowerCase();
+  if (/^(?:open_?api|rest|graphql|grpc|a2a)$/.test(type)) {
+    throw invalid(`the entry ${entryName} describes an API (${type}), not an MCP server`, {
+      hint: 'run an MCP server that calls the API',
+    });
+  }
+  if (entry.url === undefined && entry.owner !== undefined) {
+    throw invalid(
+      `the entry ${entryName} belongs to ${entry.owner}, and does not say how to start or reach the server`,
+      { hint: "find the server's command or URL, and add it with thv run" },
+    );
+  }
   if (entry.url === undefined) {
     throw invalid(`the entry ${entryName} has neither a command nor a URL`, {
       hint: 'add "command" with the program that starts the server, or "url"',
@@ -220,7 +254,6 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
   const named = new Set(braces.map(({ token }) => token));
   const examples = examplesInUrl(url).filter((token) => !named.has(token));
   open.push(...examples.map(openExample));
-  const type = (entry.type ?? '').toLowerCase();
   if (/^(ws|websocket)/.test(type)) {
     throw invalid(`the transport ${type} of the entry ${entryName} is not supported`, {
       hint: 'use the URL of the server for streamable HTTP or SSE',
@@ -247,24 +280,49 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
 
 /** The client with which the user signs in. Its secret belongs to the secrets, which a configuration does not name. */
 function signInOf(
-  oauth: EntryFields['oauth'],
+  oauth: OAuthSettings,
   scope: Scope,
 ): { settings: Pick<CreateWorkload, 'oauth_config'>; notes: string[] } {
-  const { clientId: written = '', callbackPort, scopes = [], hasSecret = false } = oauth ?? {};
-  const { text: clientId, open } = substitute(written, scope);
-  const isKnown = clientId !== '' && open.length === 0;
+  const { callbackPort, scopes = [], hasSecret } = oauth;
+  const known = (text: string | undefined): string | undefined => {
+    const { text: filled, open } = substitute(text ?? '', scope);
+    return filled === '' || open.length > 0 ? undefined : filled;
+  };
+  const clientId = known(oauth.clientId);
+  const [authorize, token] = [known(oauth.authorizeUrl), known(oauth.tokenUrl)];
+  // Without a client, ToolHive registers one where the server says.
+  const isComplete = clientId !== undefined && isSafe(authorize) && isSafe(token);
+  // Another host at the second URL could get the authorization code that the first one issues.
+  const isOneHost = isComplete && new URL(authorize).origin === new URL(token).origin;
   const oauth_config = {
-    ...(isKnown ? { client_id: clientId } : {}),
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(isOneHost ? { authorize_url: authorize, token_url: token } : {}),
     ...(callbackPort === undefined ? {} : { callback_port: callbackPort }),
     ...(scopes.length > 0 ? { scopes } : {}),
+    ...(isSafe(oauth.resource) ? { resource: oauth.resource } : {}),
   };
+  const isLeftOut = !isOneHost && Boolean(oauth.authorizeUrl ?? oauth.tokenUrl);
+  const reason = isComplete ? 'because their hosts differ' : 'without two https URLs and the client ID';
   return {
     settings: Object.keys(oauth_config).length === 0 ? {} : { oauth_config },
     notes: [
-      ...(open.length > 0 ? ['the OAuth client ID is not known. Add --remote-auth-client-id'] : []),
+      ...(oauth.clientId && clientId === undefined
+        ? ['the OAuth client ID is not known. Add --remote-auth-client-id']
+        : []),
       ...(hasSecret ? ['the OAuth client secret is not imported. Add --remote-auth-client-secret'] : []),
+      ...(isLeftOut
+        ? [`the OAuth URLs are not imported ${reason}. ToolHive uses those that the server announces`]
+        : []),
     ],
   };
+}
+
+/** Whether a sign-in can use the URL. */
+function isSafe(text: string | undefined): text is string {
+  const url = text === undefined ? null : URL.parse(text);
+  return (
+    url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))
+  );
 }
 
 /** Throws for anything but an http URL, without quoting it: a URL can contain credentials. */

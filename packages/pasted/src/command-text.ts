@@ -125,7 +125,7 @@ function entriesIn(line: string, env: Readonly<Record<string, string>>): readonl
 
 /** Programs that people paste, and that start no server here, as the reader of the command says. */
 const others =
-  /^(?:java|dotnet|dnx|cargo|nix|brew|docker|podman|npm|pnpm|yarn|pip3?|pipx|uv|claude|codex|gemini|goose|fastmcp|git|make|php|ruby)$/;
+  /^(?:java|dotnet|dnx|cargo|nix|brew|docker|podman|npm|pnpm|yarn|pip3?|pipx|uv|claude|codex|gemini|goose|fastmcp|mcpm|mcphost|mcpo|mcp-hub|mcp-proxy|nix-shell|devbox|devenv|flox|guix|git|make|php|ruby)$/;
 
 function refused(line: string, lines: number): RawEntry[] | undefined {
   const [command = '', ...args] = wordsIn(line) ?? [];

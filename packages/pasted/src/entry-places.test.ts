@@ -20,6 +20,20 @@ async function readIn(directory: string, files: Record<string, string>, document
   });
 }
 
+test.each([
+  ['a development container', '${localEnv:FROM_OUTSIDE}'],
+  ['LiteLLM', 'os.environ/FROM_OUTSIDE'],
+])('a variable of the machine has its value, as in %s', async (_title, text) => {
+  const { request, needs } = await readIn(
+    '/project',
+    {},
+    { mcpServers: { one: { ...server, env: { A: text } } } },
+  );
+
+  expect(request.env_vars).toEqual({ A: 'outside' });
+  expect(needs).toEqual([]);
+});
+
 describe('the environment file of an entry', () => {
   test.each<[string, string, Record<string, string>]>([
     ['quotes', 'QUOTED="a b"\nSINGLE=\'c d\'\n', { QUOTED: 'a b', SINGLE: 'c d' }],
@@ -50,6 +64,9 @@ describe('the environment file of an entry', () => {
     ['another spelling', { env_file: '/project/values.env' }],
     ['the form of other editors', { envFile: '${workspaceRoot}/values.env' }],
     ['the project of Claude Code', { envFile: '${CLAUDE_PROJECT_DIR}/values.env' }],
+    ['the project of JetBrains', { envFile: '$PROJECT_DIR$/values.env' }],
+    ['the plugin of Claude Code', { envFile: '${CLAUDE_PLUGIN_ROOT}/values.env' }],
+    ['the extension of Gemini CLI', { envFile: '${extensionPath}${/}values.env' }],
   ])('is found by %s', async (_title, fields) => {
     const document = { mcpServers: { one: { ...server, ...fields, env: { B: 'own' } } } };
 

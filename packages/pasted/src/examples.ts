@@ -6,14 +6,21 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
   const text = value.trim();
   if (text.length > 100 || isJson(text)) return undefined;
   if (text === name && /[_-]/.test(name)) return 'example';
-  if (filler.test(text) || /^<[^<>]+>$/.test(text)) return 'example';
+  if (filler.test(text) || /^<{1,2}[^<>]+>{1,2}$/.test(text)) return 'example';
+  if (/^\{\{\s*[A-Za-z_][\w.-]*\s*\}\}$/.test(text)) return 'example'; // of a template
   const inner = bracketed
     .exec(text)
     ?.slice(1)
     .find((part) => part !== undefined);
   if (inner !== undefined) return isRequest(inner) ? 'example' : 'doubtful';
   if (isRequest(text)) return 'example';
-  if (/^COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (/^\$?COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (
+    /^(?:op|pass|bw|vault|keyring|keychain|ref\+[a-z]+|awssecretsmanager|gcpsecretmanager):\/\/\S+$/.test(
+      text,
+    )
+  )
+    return 'example'; // a secret of another program
   if (/^\$(?:[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
   return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
     ? 'doubtful'
@@ -31,8 +38,13 @@ const bracketed = /^(?:\[([\w -]+)\]|\{{1,2}\s*([\w -]+?)\s*\}{1,2}|%([\w-]+)%)$
 const things =
   /^(?:api|access|auth|client|user|secret|server|base|host)?(?:key|token|secret|password|passwd|passphrase|credential|pat|dsn|id|name|username|email|mail|url|uri|endpoint|host|hostname|api|here)s?$/i;
 
+/** With which the keys of some services begin: `ghp_your_token`. */
+const tokenPrefix =
+  /^(?:sk|pk|rk|gh[opsu]|glpat|xox[abp]|xapp|pat|tvly|fc|ntn|lin_api|figd)[-_](?=your[-_])/i;
+
 /** `YOUR_API_KEY`, `yourToken`, `your-token-here`, `INSERT_KEY`, `replace with your key`, `API_KEY_HERE`. */
-function isRequest(text: string): boolean {
+function isRequest(given: string): boolean {
+  const text = given.replace(tokenPrefix, '');
   if (!/^[\w .-]+$/.test(text)) return false;
   if (/^YOUR_[A-Z0-9_]+$/.test(text)) return true;
   const words = text.split(/[-_ .]+|(?<=[a-z])(?=[A-Z])/).filter((word) => word !== '');

@@ -7,6 +7,7 @@ import { readInstallation, withoutMarkup } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
 import { readCommandText } from './command-text.ts';
 import { uniqueNames } from './entry-names.ts';
+import { isDisabled } from './entry-state.ts';
 import { withoutMargin } from './margin.ts';
 import type { PastedFrom } from './pasted.ts';
 
@@ -79,7 +80,7 @@ async function previewOf(entry: RawEntry, inputs: ClientDocument['inputs']): Pro
     return {
       name: name === '' ? workload : name,
       request,
-      notes,
+      notes: [...(isDisabled(entry.entry) ? ['the server is disabled in the configuration'] : []), ...notes],
       needs: needs.map(({ kind, name: need, description, secret, token }) => ({
         kind,
         name: need,

@@ -93,10 +93,15 @@ function quoted(scan: Scan, closing: string): void {
   const { text, at } = scan;
   let end = at + 1;
   while (end < text.length && !closing.includes(text[end] ?? '')) end += text[end] === '\\' ? 2 : 1;
-  const inner = text.slice(at + 1, end);
+  const inner = withLines(text.slice(at + 1, end));
   const written =
     text[at] === '"' ? inner : inner.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, String.raw`\"`);
   value(scan, `"${written}"`, end + 1 - at);
+}
+
+/** The copied lines of a certificate or a key. In other texts, a line break can be a mistake. */
+function withLines(inner: string): string {
+  return inner.startsWith('-----BEGIN ') ? inner.replaceAll(/\r?\n/g, String.raw`\n`) : inner;
 }
 
 function value(scan: Scan, out: string, length: number): void {

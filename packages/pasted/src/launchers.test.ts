@@ -228,6 +228,7 @@ describe('a pasted command', () => {
 
   test.each([
     ['uvx fastmcp run python/tools/other.py', 'fastmcp', 'run FILE', ['mcp>=1,<2']],
+    ['uvx fastmcp@2.3.4 run python/tools/other.py', 'fastmcp@2.3.4', 'run FILE', ['mcp>=1,<2']],
     [
       'uvx --from fastmcp<3 fastmcp run python/tools/other.py:app',
       'fastmcp',

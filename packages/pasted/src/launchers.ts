@@ -5,7 +5,9 @@ import { scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
 import { absolutePath } from './paths.ts';
-import { behindBridge, noteOn } from './bridges.ts';
+import { aggregated } from './aggregators.ts';
+import { behindBridge } from './bridges.ts';
+import { toolNotes } from './entry-tools.ts';
 import type { BridgedServer } from './bridges.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import {
@@ -106,13 +108,14 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   const directory = outer.directory === undefined ? from.directory : absolutePath(outer.directory, from);
   const behind = behindBridge(words, outer.env);
   if (behind !== undefined && 'url' in behind) return remoteOf(behind);
-  if (refusal !== undefined) throw refusal;
+  const others = refusal ?? aggregated(words);
+  if (others !== undefined) throw others;
   const found = launcherOf(words);
   if (found === undefined) {
     if (isContainerProgram(words[0] ?? '')) {
       const command = JSON.stringify([programOf(words), ...words.slice(1, 2)].join(' '));
       throw invalid(`${command} does not start a server that ToolHive can isolate`, {
-        hint: 'use docker run with the image of the server. Instead of a gateway, import the servers behind it',
+        hint: 'use docker run with the image of the server. Instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
       });
     }
     throw words.length === 0 ? missing(all) : notStarted(words);
@@ -148,7 +151,7 @@ function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: Bridge
     ...(isSse ? { transport: 'sse' as const } : {}),
     ...(given.length > 0 ? { headers: given } : {}),
   };
-  return { request, notes: [note, ...noteOn(withoutTools)] };
+  return { request, notes: [note, ...toolNotes({ withoutTools })] };
 }
 
 /** The form in which the package managers start a package. */

@@ -77,11 +77,7 @@ function parse(quoted: string, what: string): unknown {
     if (!/^\s*\[/.test(json)) {
       const before = json.slice(0, error.offset).split('\n');
       const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
-      // A path of Windows, copied as it is.
-      const isEscape = printParseErrorCode(error.error) === 'InvalidEscapeCharacter';
-      const hint = isEscape
-        ? String.raw`in JSON, write each backslash of a path twice: C:\\Users`
-        : undefined;
+      const hint = hints[printParseErrorCode(error.error)];
       throw invalid(`${what} is not JSON: syntax error in ${place}`, hint === undefined ? {} : { hint });
     }
   }
@@ -98,6 +94,11 @@ function parse(quoted: string, what: string): unknown {
   if (inside !== undefined) return inside;
   throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
 }
+
+const hints: Readonly<Record<string, string | undefined>> = {
+  InvalidEscapeCharacter: String.raw`in JSON, write each backslash of a path twice: C:\\Users`,
+  UnexpectedEndOfString: String.raw`a text in quotes continues on the next line. Write it on one line, and a line break in it as \n`,
+};
 
 /** The value of a text that is almost JSON, or a list of several. Undefined if it is not clear. */
 function repair(text: string): unknown {

@@ -27,8 +27,12 @@ export interface Scope {
   directory: string | undefined;
 }
 
-/** `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, and `{file:PATH}`. */
-const tokens = /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}/g;
+/**
+ * `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, `{file:PATH}`, `os.environ/NAME`, and the
+ * places of JetBrains, such as `$PROJECT_DIR$`.
+ */
+const tokens =
+  /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}|\bos\.environ\/[A-Za-z_]\w{0,100}(?!\S)|\$(?:PROJECT_DIR|ProjectFileDir|USER_HOME)\$/g;
 
 /** Replaces the placeholders with a known value, and returns the others, which stay in the text. */
 export function substitute(text: string, scope: Scope): { text: string; open: Open[] } {
@@ -88,14 +92,14 @@ export function filledRequest(request: CreateWorkload, answers: ReadonlyMap<stri
 type Meaning = string | Omit<Open, 'token'>;
 
 function meaningOf(token: string, { env, inputs, directory }: Scope): Meaning {
-  const inner = token.replace(/^\$?\{+\s*/, '').replace(/\s*\}+$/, '');
+  const inner = token.replace(/^\$?\{+\s*|^os\.environ\/|^\$/, '').replace(/\s*\}+$|\$$/, '');
   const [, kind, rest = ''] = /^(\w+):(?!-)(.*)$/s.exec(inner) ?? [undefined, undefined, inner];
   if (kind === 'input') return inputOf(rest, inputs.get(rest));
   if (kind === undefined || kind === 'workspaceFolder') {
     const place = placeOf(kind ?? rest, directory);
     if (place !== undefined) return place;
   }
-  const isVariable = kind === undefined || kind === 'env';
+  const isVariable = kind === undefined || kind === 'env' || kind === 'localEnv';
   const [, name = rest, preset] = /^(.*?):-(.*)$/s.exec(rest) ?? [];
   const value = isVariable ? (valueOf(env, name) ?? preset) : undefined;
   if (value !== undefined) return value;
@@ -112,6 +116,7 @@ function valueOf(env: Scope['env'], name: string): string | undefined {
 function placeOf(name: string, directory: string | undefined): Meaning | undefined {
   switch (name) {
     case 'userHome':
+    case 'USER_HOME':
       return homedir();
     case 'pathSeparator':
     case '/':
@@ -119,8 +124,16 @@ function placeOf(name: string, directory: string | undefined): Meaning | undefin
     case 'workspaceFolder':
     case 'workspaceRoot':
     case 'CLAUDE_PROJECT_DIR':
+    case 'PROJECT_DIR':
+    case 'ProjectFileDir':
     case 'PWD':
       return directory ?? { name, description: 'the directory of the project', secret: false };
+    // A plugin's or extension's file with servers is in its directory.
+    case 'CLAUDE_PLUGIN_ROOT':
+    case 'CURSOR_PLUGIN_ROOT':
+    case 'PLUGIN_ROOT':
+    case 'extensionPath':
+      return directory ?? { name, description: 'the directory of the plugin', secret: false };
     case 'workspaceFolderBasename':
       return directory === undefined
         ? { name, description: 'the name of the directory of the project', secret: false }

@@ -224,9 +224,12 @@ function isProgram(place: string, module: string): boolean {
   return [main, `${main}.__main__`].some((each) => text.includes(`"${each}:`) || text.includes(`'${each}:`));
 }
 
+/** `mcp` and `fastmcp`, maybe with a version. */
+const mcpProgram = /^(?:fast)?mcp(?:@[\w.]+)?$/;
+
 /** Whether a program starts the server in a file: `fastmcp run server.py:app`. */
 export function isMcpRun([program = '', verb = '', ...words]: readonly string[]): boolean {
-  return /^(?:fast)?mcp$/.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
+  return mcpProgram.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
 }
 
 /** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
@@ -242,7 +245,7 @@ export async function readMcpRun(program: string, all: readonly string[], from: 
     request: {
       image: `uvx://${program}`,
       cmd_arguments: ['run', ...given.flat(), path + target.slice(file.length), ...args],
-      python_with: [...(program === 'mcp' ? ['mcp[cli]'] : []), ...(python_with ?? [])],
+      python_with: [...(/^mcp(?:@|$)/.test(program) ? ['mcp[cli]'] : []), ...(python_with ?? [])],
       volumes: [`${path}:${path}:ro`],
     },
   };

@@ -40,6 +40,22 @@ describe('a program around a command', () => {
   });
 
   test.each([
+    ['nix', 'develop', '-c', 'npx', '-y', 'server', '-c', 'x'],
+    ['nix', 'shell', '--impure', 'nixpkgs#nodejs', '--command', 'npx', '-y', 'server', '-c', 'x'],
+    ['nix-shell', '-p', 'nodejs', '--run', 'npx -y server -c x'],
+    ['devbox', 'run', '-e', 'A=b', '--', 'npx', '-y', 'server', '-c', 'x'],
+    ['devenv', 'shell', '--', 'npx', '-y', 'server', '-c', 'x'],
+    ['flox', 'activate', '-d', '/project', '--', 'npx', '-y', 'server', '-c', 'x'],
+    ['guix', 'shell', 'node', '--', 'npx', '-y', 'server', '-c', 'x'],
+  ])('with the environment of a package manager is left out, which is said: %j', async (...words) => {
+    const { request, notes } = await read(words);
+
+    expect(isCommandLine(words)).toBe(true);
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: ['-c', 'x'] });
+    expect(notes).toEqual(['the server does not get the programs of the environment around it']);
+  });
+
+  test.each([
     'nohup npx server',
     'time npx server',
     'exec npx server',

@@ -32,6 +32,10 @@ interface Wrapper {
   text?: readonly string[];
   /** Returns the number of words before the command. */
   skips?: (words: readonly string[]) => number;
+  /** The words after which the command begins. */
+  until?: readonly string[];
+  /** Whether other words than flags can precede the command. By default, only tool versions can. */
+  hasWords?: true;
   /** Returns the directory of the command. */
   directory?: (given: Given) => string | undefined;
   /** Returns the files of variables. */
@@ -46,7 +50,9 @@ interface Wrapper {
 
 /** For a command that chooses a language version. */
 export const chosenVersion = 'ToolHive chooses the version of Node.js or Python itself';
-const untilDashes = (words: readonly string[]): number => words.indexOf('--') + 1;
+/** For a command with its own package manager. */
+const noEnvironment = 'the server does not get the programs of the environment around it';
+const dashes = ['--'];
 const one = (): number => 1;
 
 /** Programs that pass secrets to another one. */
@@ -102,7 +108,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   ...rows(['mise exec', 'mise x', 'rtx exec', 'rtx x'], {
     flags: withValues('-C', '--cd', '-c', '--command', '-j', '--jobs'),
     text: ['-c', '--command'],
-    skips: untilDashes,
+    until: dashes,
     directory: (given) => valuesOf(given, '-C', '--cd').at(-1),
     note: chosenVersion,
   }),
@@ -112,6 +118,12 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     directory: (given) => valuesOf(given, '--cwd').at(-1),
     note: chosenVersion,
   }),
+  ...rows(['nix develop', 'nix shell'], { until: ['-c', '--command'], note: noEnvironment }),
+  'nix-shell': { text: ['--run', '--command'], until: dashes, hasWords: true, note: noEnvironment },
+  'flox activate': { text: ['-c', '--command'], until: dashes, hasWords: true, note: noEnvironment },
+  'guix shell': { until: dashes, note: noEnvironment },
+  'devbox run': { flags: withValues('-c', '--config', '-e', '--env', '--env-file'), note: noEnvironment },
+  'devenv shell': { note: noEnvironment },
   'direnv exec': {
     skips: one,
     note: 'the variables of .envrc are not set. Add those that the server needs with --env',
@@ -143,7 +155,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   ...rows(secretPrograms, {
     text: ['--command'],
     flags: withValues('--env-file', '-p', '--project', '-c', '--config', '--env', '--path', '--account'),
-    skips: untilDashes,
+    until: dashes,
     refuses: 'passes secrets that ToolHive does not read',
   }),
 };
@@ -232,24 +244,29 @@ function withDirectoryBehind(words: readonly string[]): readonly string[] {
  * The command that a flag contains, with the words behind it: `env -S "node server.js" --flag`. Only other flags and the
  * versions of tools can be in front of it. Behind a command, the same flag belongs to the server.
  */
-function writtenIn({ name, rest, flags = {}, skips, text = [] }: Found): string[] | undefined {
-  const end = untilDashes(rest);
+function writtenIn({ name, rest, flags = {}, until, hasWords, text = [] }: Found): string[] | undefined {
+  const end = endOf(rest, dashes);
   const at = rest.findIndex((word, index) => text.includes(word) && (end === 0 || index < end));
   if (at === -1) return undefined;
   const before = readOtherFlags(name, rest.slice(0, at), flags, /^-/).words;
-  if (!before.every((word) => skips === untilDashes && /^[\w.:/-]+@[\w.-]+$/.test(word))) return undefined;
+  const isVersion = (word: string): boolean => until !== undefined && /^[\w.:/-]+@[\w.-]+$/.test(word);
+  if (hasWords === undefined && !before.every(isVersion)) return undefined;
   const words = wordsIn(rest[at + 1] ?? '');
   return words === undefined ? undefined : [...words, ...rest.slice(at + 2)];
 }
 
+/** The number of words up to the first of these. */
+function endOf(words: readonly string[], these: readonly string[]): number {
+  return words.findIndex((word) => these.includes(word)) + 1;
+}
+
 function peel(unwrapped: Unwrapped, found: Found): void {
-  const { name, rest, flags = {}, skips, ...wrapper } = found;
-  // In front of the dashes can be words, such as the versions of tools.
-  const end = skips === untilDashes ? untilDashes(rest) : 0;
-  const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end), flags, /^-/);
+  const { name, rest, flags = {}, skips, until, ...wrapper } = found;
+  // Words such as tool versions can precede the command.
+  const end = until === undefined ? 0 : endOf(rest, until);
+  const { given, ...read } = readOtherFlags(name, end === 0 ? rest : rest.slice(0, end - 1), flags, /^-/);
   const words = end === 0 ? read.words : rest.slice(end);
-  const command =
-    writtenIn(found) ?? (skips === undefined || skips === untilDashes ? words : words.slice(skips(words)));
+  const command = writtenIn(found) ?? (skips === undefined ? words : words.slice(skips(words)));
   unwrapped.words = command[0] === '--' ? command.slice(1) : command;
   unwrapped.files.push(...(wrapper.files?.(given) ?? []));
   unwrapped.directory = wrapper.directory?.(given) ?? unwrapped.directory;

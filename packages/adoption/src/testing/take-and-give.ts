@@ -79,7 +79,8 @@ export async function give(home: string): Promise<string[]> {
   const restored: string[] = [];
   for (const { path } of placesIn(home)) {
     const changes = (await record.changes()).filter((change) => change.path === path);
-    restored.push((await restoreFile(path, changes, { record, vault, isWhole: false })).restored);
+    const files = await restoreFile(path, changes, { record, vault, isWhole: false });
+    restored.push(...files.map((file) => file.restored));
   }
   return restored;
 }

@@ -91,7 +91,10 @@ export interface ClientApplication {
 
 /** A section with servers in another file of a client. */
 export interface ProjectFile {
-  /** Relative to the project, or to the directory of the user's file. `*` at the start of its name matches any name. */
+  /**
+   * Relative to the project, or to the directory of the user's file. `*` at the start of its name, or instead of the name of
+   * its directory, matches any name.
+   */
   file: string;
   /** See `ClientApplication.pointer`. */
   pointer: readonly string[];
@@ -167,6 +170,20 @@ const movedEditor: readonly Move[] = [
   },
 ];
 
+/** The same in Visual Studio Code, which can also keep all its files in one directory (portable mode). */
+const movedCode = (editor: string): readonly Move[] => [
+  {
+    variable: 'VSCODE_PORTABLE',
+    replaces: {
+      linux: `.config/${editor}`,
+      darwin: `Library/Application Support/${editor}`,
+      windows: `AppData/Roaming/${editor}`,
+    },
+    below: 'user-data',
+  },
+  ...movedEditor,
+];
+
 /** The directory of user settings in editors based on Visual Studio Code. */
 const userFolder = (editor: string, below = ''): SystemPaths => ({
   linux: `.config/${editor}/User${below}`,
@@ -191,6 +208,8 @@ const settingsFiles = (...pointer: string[]): ProjectFile[] => [
 /** Before version 1.102, servers were in the settings. A key can contain the next one. */
 const earlierServers = [['mcp', 'servers'], ['mcp.servers']] as const;
 const earlierSections = earlierServers.map((pointer) => ({ file: 'settings.json', pointer }));
+/** The user's other Visual Studio Code files, beside the default profile. */
+const codeSections = [...earlierSections, { file: 'profiles/*/mcp.json', pointer: ['servers'] }];
 
 const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
 const ampSettings = dotConfig('amp/settings.json', 'AppData/Roaming/amp/settings.json');
@@ -210,7 +229,7 @@ const rows = [
     since: '3.19.2',
     directory: extensionSettings('rooveterinaryinc.roo-cline'),
     file: 'mcp_settings.json',
-    moves: movedEditor,
+    moves: movedCode('Code'),
     streamableHttp: 'streamable-http',
   },
   {
@@ -219,27 +238,27 @@ const rows = [
     since: '3.17.10',
     directory: extensionSettings('saoudrizwan.claude-dev'),
     file: 'cline_mcp_settings.json',
-    moves: movedEditor,
+    moves: movedCode('Code'),
     streamableHttp: 'streamableHttp',
   },
   {
     id: 'vscode-insider',
     product: 'Visual Studio Code Insiders',
-    otherSections: earlierSections,
+    otherSections: codeSections,
     directory: userFolder('Code - Insiders'),
     file: 'mcp.json',
-    moves: movedEditor,
+    moves: movedCode('Code - Insiders'),
     pointer: ['servers'],
   },
   {
     id: 'vscode',
     product: 'Visual Studio Code',
     projectFiles: ['.vscode/mcp.json', ...earlierServers.flatMap((pointer) => settingsFiles(...pointer))],
-    otherSections: earlierSections,
+    otherSections: codeSections,
     since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
-    moves: movedEditor,
+    moves: movedCode('Code'),
     pointer: ['servers'],
     guide: {
       name: 'VS Code',
@@ -308,14 +327,14 @@ const rows = [
     projectFiles: settingsFiles('amp.mcpServers'),
     directory: userFolder('Code'),
     ...amp,
-    moves: movedEditor,
+    moves: movedCode('Code'),
   },
   {
     id: 'amp-vscode-insider',
     product: 'Sourcegraph Amp for VS Code Insiders',
     directory: userFolder('Code - Insiders'),
     ...amp,
-    moves: movedEditor,
+    moves: movedCode('Code - Insiders'),
   },
   {
     id: 'amp-cursor',
@@ -564,7 +583,7 @@ const rows = [
   {
     id: 'vscode-server',
     product: 'Visual Studio Code Server, on the remote machine',
-    otherSections: earlierSections,
+    otherSections: codeSections,
     directory: everywhere('.vscode-server/data/User'),
     file: 'mcp.json',
     pointer: ['servers'],

@@ -14,6 +14,7 @@ import { readClientDocument } from '@toolhive/pasted/client-document';
 import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { ClientServer, EntryFrom } from '@toolhive/pasted/client-entry';
+import { isDisabled } from '@toolhive/pasted/entry-state';
 import type { Need } from '@toolhive/pasted/pasted';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
@@ -46,7 +47,8 @@ export async function run(call: CommandCall): Promise<void> {
   const ready = new Map<string, Ready>();
   await using all = new AsyncDisposableStack();
   for (const entry of entries) {
-    const reason = skipReason(entry.entry, workloads);
+    // A disabled server is imported if the user names it.
+    const reason = skipReason(entry.entry, { workloads, isNamed: names.length > 0 });
     if (reason === undefined) {
       const secrets = all.use(new StoredSecrets(daemon, { out, signal }));
       ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
@@ -211,9 +213,9 @@ function chosen(entries: readonly RawEntry[], names: readonly string[], source: 
 /** Why an entry is not imported: it is disabled, or leads to a workload. */
 function skipReason(
   entry: Readonly<Record<string, unknown>>,
-  workloads: readonly Workload[],
+  { workloads, isNamed }: { workloads: readonly Workload[]; isNamed: boolean },
 ): string | undefined {
-  if (entry['disabled'] === true || entry['enabled'] === false) return 'it is disabled';
+  if (isDisabled(entry) && !isNamed) return 'it is disabled. To import it anyway, add its name';
   const text = [entry['url'], entry['serverUrl'], entry['httpUrl'], entry['uri']].find(
     (url) => typeof url === 'string',
   );

@@ -1,0 +1,37 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findPlaces, readPlace } from './places.ts';
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'thv-places-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+test('the servers of each profile of Visual Studio Code are found', async () => {
+  const files = [
+    'mcp.json',
+    'profiles/5552b383/mcp.json',
+    'profiles/builtin/x/mcp.json',
+    'profiles/none/settings.json',
+  ];
+  for (const file of files) {
+    const path = join(home, 'User', file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, JSON.stringify({ servers: { [file]: { command: 'npx' } } }));
+  }
+
+  const places = await findPlaces({
+    userFile: (client) => (client === 'vscode' ? join(home, 'User/mcp.json') : join(home, client)),
+    projects: [],
+  });
+  const names = await Promise.all(places.map(async (place) => [...(await readPlace(place)).entries.keys()]));
+
+  expect(names).toEqual([['mcp.json'], ['profiles/5552b383/mcp.json']]);
+  expect(places.map(({ scope, isShared }) => [scope, isShared])).toEqual([
+    ['user', false],
+    ['user', false],
+  ]);
+});

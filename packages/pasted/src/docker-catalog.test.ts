@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { previewOf } from './testing/read-document.ts';
+
+const github = {
+  name: 'github',
+  type: 'server',
+  image: 'mcp/github@sha256:01',
+  remote: {},
+  secrets: [{ name: 'github.token', env: 'GITHUB_TOKEN' }],
+  env: [{ name: 'GITHUB_OWNER', value: '{{github.owner}}' }],
+  command: ['--read-only', '--host={{github.host}}'],
+  tools: [{ name: 'get_me' }, { name: 'delete_repo' }],
+};
+const notion = { name: 'notion', type: 'remote', image: '', remote: { url: 'https://mcp.notion.com/mcp' } };
+
+const profile = (...servers: object[]): object => ({ version: 1, id: 'dev', name: 'Dev', servers });
+
+test('the servers of a profile have their settings, their tools, and open secrets', async () => {
+  const servers = await previewOf(
+    profile(
+      {
+        type: 'image',
+        image: github.image,
+        secrets: 'default',
+        config: { owner: 'acme', host: 'example.com' },
+        tools: ['get_me'],
+        snapshot: { server: github },
+      },
+      { type: 'remote', endpoint: 'https://mcp.notion.com/mcp', snapshot: { server: notion } },
+    ),
+  );
+
+  expect(servers).toMatchObject([
+    {
+      name: 'github',
+      request: {
+        image: github.image,
+        cmd_arguments: ['--read-only', '--host=example.com'],
+        env_vars: { GITHUB_OWNER: 'acme' },
+        volumes: [],
+        tools: ['get_me'],
+      },
+      needs: [{ kind: 'variable', name: 'GITHUB_TOKEN', secret: true }],
+      notes: [],
+    },
+    { name: 'notion', request: { url: 'https://mcp.notion.com/mcp' }, needs: [], notes: [] },
+  ]);
+});
+
+test('mounts and hosts of a profile are only named, and a server without tools is off', async () => {
+  const server = {
+    name: 'files',
+    image: 'mcp/files',
+    volumes: ['{{files.paths|volume|into}}'],
+    allowHosts: ['example.com:443'],
+    user: 'root',
+    disableNetwork: true,
+  };
+
+  const [files] = await previewOf(profile({ type: 'image', tools: [], snapshot: { server } }));
+
+  expect(files?.request).toMatchObject({ image: 'mcp/files', network_mode: 'none', volumes: [] });
+  expect(files?.notes).toEqual([
+    'the server is disabled in the configuration',
+    'not imported: volumes, user, allowHosts. Check whether the server needs them',
+  ]);
+});
+
+test('a server of a profile that is only referred to has a problem, and the others arrive', async () => {
+  const servers = await previewOf(
+    profile(
+      { type: 'registry', source: 'https://registry.example.com/v0/servers/1' },
+      { type: 'image', image: 'mcp/time', snapshot: { server: { name: 'time', image: 'mcp/time' } } },
+    ),
+  );
+
+  expect(servers.map(({ problem }) => problem !== undefined)).toEqual([true, false]);
+});
+
+test('a small catalog and the description of one server can be imported', async () => {
+  const catalog = await previewOf({ registry: { github: { ...github, config: [] }, notion } });
+  const [alone] = await previewOf(github);
+
+  expect(catalog.map(({ name }) => name)).toEqual(['github', 'notion']);
+  expect(catalog[0]?.needs.map(({ name }) => name)).toEqual(['GITHUB_OWNER', 'GITHUB_TOKEN', 'host']);
+  expect(alone?.request).toEqual(catalog[0]?.request);
+  expect(alone?.request).not.toHaveProperty('tools');
+});
+
+test("Docker's whole catalog is not imported, but gets a hint", async () => {
+  const registry = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`s${index}`, github]));
+
+  await expect(previewOf({ registry })).rejects.toMatchObject({
+    hint: expect.stringContaining('docker mcp profile export'),
+  });
+});
