@@ -92,6 +92,7 @@ async function runContained(
   opened.defer(() => (live.proxy = undefined));
 
   const startServer = (): Promise<StartedServer> => {
+    serverLog.endLine(); // of a prompt, for example
     if (runConfig.built_in !== undefined)
       return startBuiltInServer(runConfig, options, (text) => serverLog.write(`[toolhive] ${text}\n`));
     return runConfig.remote_url
@@ -120,7 +121,10 @@ async function runContained(
         onFault: (error: unknown) => log.note('warn', { err: error }, 'fault in the proxy'),
         onTolerance: (deviation: string) =>
           log.note('info', { deviation }, 'the server deviates from the protocol'),
-        onInvalidOutput: (line: string) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+        onInvalidOutput(line: string) {
+          serverLog.endLine();
+          serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`);
+        },
       };
       live.proxy = await openOnFreePort(runConfig, {
         open: (placed) => {
