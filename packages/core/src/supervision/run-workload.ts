@@ -174,7 +174,8 @@ export async function describeFailure(
 ): Promise<string> {
   const output = await logs.read(name, 'server', { lines: 60 });
   // A server that still runs may have written why it does not answer.
-  const cause = failure.hasEnded ? causeOf(output, server) : complaintIn(output, server);
+  const isSilent = failure.error instanceof ThvError && failure.error.kind === 'timeout';
+  const cause = failure.hasEnded || isSilent ? causeOf(output, server) : complaintIn(output, server);
   // Other reasons, such as those of an installation, are not about what the server misses.
   const isAnswer = failure.reason.startsWith('the server refused ');
   const found = cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : undefined);
