@@ -45,8 +45,8 @@ interface SocketOptions {
 }
 
 /**
- * Serves an application on a Unix socket that only this user can open. A socket file that is there already is
- * left over: only the owner of the state directory gets here. If a clean-up removes the file, it is created again.
+ * Serves an application on a Unix socket that only this user can open. An existing socket file is
+ * left over, because only the owner of the state directory gets here. If a clean-up removes the file, it is created again.
  */
 export async function listenOnSocket(
   app: Hono,

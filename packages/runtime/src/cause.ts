@@ -62,7 +62,7 @@ const question =
 /** The words with which a program says that it goes on as another process. */
 const leaving = /\b(?:started|running|runs|continues) in the background\b|\bdaemoni[sz](?:ed|ing)\b/i;
 
-/** Whether the output ends with such a line. What is followed by other lines does not stop a server. */
+/** Whether the output ends with such a line. A line before others does not stop a server. */
 const endsWith = (output: string, pattern: RegExp): boolean =>
   pattern.test(output.slice(output.lastIndexOf('\n') + 1));
 
