@@ -361,6 +361,24 @@ describe('a mistake', () => {
 
     expect([answer.status, answer.text]).toEqual([500, 'internal server error\n']);
   });
+
+  test('that the machine has caused is answered with the problem and the fix', async () => {
+    await using api = await openTestApi();
+    Object.defineProperty(api.core.workloads, 'all', {
+      value: () => {
+        throw Object.assign(new Error('raw'), { code: 'EMFILE', syscall: 'open', path: '/state/index.json' });
+      },
+    });
+
+    const answer = await api.get(`${base}/workloads`);
+
+    expect([answer.status, answer.text]).toEqual([
+      503,
+      expect.stringMatching(
+        /^cannot open .state.index.json: the daemon has too many open files\nhint: raise /,
+      ),
+    ]);
+  });
 });
 
 describe('a web page', () => {

@@ -1,6 +1,7 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { FailureKind, InputProblem } from '@toolhive/contract/failure';
 import { escaped } from '@toolhive/contract/printable';
+import { systemFailure } from '@toolhive/contract/system-failure';
 import { jsonPointer } from '@toolhive/contract/json-pointer';
 import {
   failureStatus,
@@ -51,7 +52,7 @@ const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
 
 /** The failure for the caller, or undefined for a bug. */
 export function expectedFailure(thrown: unknown): ThvError | undefined {
-  const failure = thrown instanceof ZodError ? invalidInput(thrown) : thrown;
+  const failure = thrown instanceof ZodError ? invalidInput(thrown) : (systemFailure(thrown) ?? thrown);
   if (!(failure instanceof ThvError)) return undefined;
   const { kind, message, hint, fixes, cause, problems } = failure;
   return new ThvError(kind, readable(message), {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { basename, dirname, join } from 'node:path';
@@ -38,17 +38,63 @@ export async function listenOnTcp(
   return listenerOf(server);
 }
 
+interface SocketOptions {
+  /** Creates the directory of the socket again if it was removed. By default, nothing does. */
+  restoreDirectory?: (() => Promise<void>) | undefined;
+  checkMs?: number;
+}
+
 /**
- * Serves an application on a Unix socket that only this user can open. A socket file that is there already is
- * left over: only the owner of the state directory gets here.
+ * Serves an application on a Unix socket that only this user can open. An existing socket file is
+ * left over, because only the owner of the state directory gets here. If a clean-up removes the file, it is created again.
  */
-export async function listenOnSocket(app: Hono, path: string): Promise<Listener> {
-  const server = serverOf(app, defaultLimits);
+export async function listenOnSocket(
+  app: Hono,
+  path: string,
+  { restoreDirectory = async () => {}, checkMs = socketCheckMs }: SocketOptions = {},
+): Promise<Listener> {
   if (process.platform === 'win32') {
+    const server = serverOf(app, defaultLimits);
     await opened(server, { path }); // a named pipe, which is not a file
     return listenerOf(server);
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const listeners = [await bindSocket(app, path)];
+  const restore = async (): Promise<void> => {
+    if (await isThere(path)) return;
+    await restoreDirectory();
+    // Earlier ones keep the connections that are open.
+    listeners.push(await bindSocket(app, path));
+  };
+  let restoring = Promise.resolve();
+  const timer = setInterval(() => {
+    restoring = restoring.then(restore).catch(() => {}); // tried again
+  }, checkMs).unref();
+  return {
+    port: 0,
+    idleMs: () => Math.min(...listeners.map((listener) => listener.idleMs())),
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await restoring;
+      await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()));
+      await rm(path, { force: true }); // the server removes only the path that it has bound
+    },
+  };
+}
+
+/** How often it is looked for the file of a socket. */
+const socketCheckMs = 5_000;
+
+/** Whether a file exists. A directory that cannot be read for a moment counts as one with the file. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+}
+
+async function bindSocket(app: Hono, path: string): Promise<Listener> {
+  const server = serverOf(app, defaultLimits);
   // Until the mode is set, this directory protects the socket. The name is fixed, so that the next start removes
   // remains of a killed daemon, and the path is not longer than the final path, which fits into an address.
   const own = join(dirname(path), basename(path, '.sock'));
@@ -62,15 +108,7 @@ export async function listenOnSocket(app: Hono, path: string): Promise<Listener>
   } finally {
     await rm(own, { recursive: true, force: true });
   }
-  const listener = listenerOf(server);
-  return {
-    port: listener.port,
-    idleMs: () => listener.idleMs(),
-    async [Symbol.asyncDispose]() {
-      await listener[Symbol.asyncDispose]();
-      await rm(path, { force: true }); // the server removes only the path that it has bound
-    },
-  };
+  return listenerOf(server);
 }
 
 function serverOf(app: Hono, limits: ConnectionLimits): Server {

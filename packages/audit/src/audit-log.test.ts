@@ -330,6 +330,23 @@ describe('limits', () => {
     userId: 'i',
   });
 
+  test('that do not fit on the disk are refused with the reason', async () => {
+    const store = await AuditStore.open(paths, log);
+    const database = new DatabaseSync(paths.audit);
+    // As SQLite does itself on a full disk, the trigger also ends the transaction.
+    database.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ROLLBACK, 'disk is full'); END",
+    );
+
+    expect(() => store.add([aRecord(1)])).toThrow('disk is full');
+    database.exec('DROP TRIGGER full');
+    store.add([aRecord(1)]);
+
+    expect(store.lastId).toBe(1);
+    database.close();
+    await store.close();
+  });
+
   test('the oldest records are removed, which is not mistaken for tampering', async () => {
     const limits = { records: 100, bytes: 1e9, days: 90 };
     const store = await AuditStore.open(paths, log, limits);

@@ -160,7 +160,7 @@ export class AuditStore {
       }
       this.#database.exec('COMMIT');
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK'); // a full disk has rolled back already
       throw error;
     }
     const last = lines.at(-1);

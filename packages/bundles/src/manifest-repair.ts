@@ -87,7 +87,7 @@ function asFlag(value: unknown): unknown {
 /** Changes an object. Another value stays, and the schema refuses it by its name. */
 function changed(value: unknown, change: (members: Members) => Members): unknown {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? change(value as Members) // an object that is no list has members
+    ? change(value as Members) // an object other than a list has members
     : value;
 }
 

@@ -234,7 +234,7 @@ function replaced(text: string, { config, ...places }: Surroundings): string {
   });
 }
 
-/** A text with the variables that are no values of the user. */
+/** A text with the variables that are not values of the user. */
 function inPlaces(text: string, { directory, home }: Pick<Surroundings, 'directory' | 'home'>): string {
   return text.replace(variable, (whole, key: string) => {
     if (key === '__dirname') return directory;

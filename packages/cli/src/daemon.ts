@@ -8,7 +8,7 @@ import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import { ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { ownProgram } from '@toolhive/state/own-program';
-import { notWritten } from '@toolhive/state/files';
+import { notWritten } from '@toolhive/contract/system-failure';
 import { statePaths } from '@toolhive/state/paths';
 import { requirePrivateDirectory } from '@toolhive/state/private-directory';
 import type { StatePaths } from '@toolhive/state/paths';

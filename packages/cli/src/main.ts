@@ -1,6 +1,7 @@
 import { standardOutput } from './standard-streams.ts';
 import { programFor } from './commands/topics.ts';
 import { formatOf } from './command.ts';
+import { removeRelativeHome } from './home.ts';
 import { processOut } from './out.ts';
 import type { OutputFormat } from './out.ts';
 import { understand } from './program.ts';
@@ -9,6 +10,7 @@ import { reportFailure } from './report.ts';
 
 /** Runs one command line. The process ends when all work is done. */
 export async function main(words: readonly string[]): Promise<void> {
+  removeRelativeHome(process.env);
   const interruption = new Interruption();
   // What was typed may not be understood, and that is said in the way that was asked for, too.
   let debug = words.includes('--debug');

@@ -1,4 +1,15 @@
-import { chmod, chown, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -223,6 +234,38 @@ describe('statuses', () => {
 });
 
 describe('the log of a server', () => {
+  test('continues at its path after it was removed or replaced', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(join(home.path, 'logs'));
+    await using log = await logs.open('echo', 'server');
+    log.write('lost\n');
+    await logs.read('echo', 'server', { lines: 1 });
+
+    await rm(join(home.path, 'logs'), { recursive: true });
+    await expect.poll(() => logs.read('echo', 'server', { lines: 9 })).toBe('');
+    log.write('first\n');
+    expect(await logs.read('echo', 'server', { lines: 9 })).toBe('first\n');
+
+    await rename(join(home.path, 'logs', 'echo.server.log'), join(home.path, 'moved'));
+    await logs.read('echo', 'server', { lines: 9 });
+    log.write('second\n');
+
+    expect(await logs.read('echo', 'server', { lines: 9 })).toBe('second\n');
+  });
+
+  test('begins another line behind an unfinished one on request', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    await using log = await logs.open('echo', 'server');
+    log.endLine();
+    log.write('Password: ');
+    log.endLine();
+    log.endLine();
+    log.write('next\n');
+
+    expect(await logs.read('echo', 'server', { lines: 9 })).toBe('Password: \nnext\n');
+  });
+
   test('keeps the last lines, across its two files', async () => {
     await using home = await makeHome();
     const logs = new Logs(home.path);

@@ -85,13 +85,15 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const telemetry = await telemetryFor(core, options);
   if (telemetry !== undefined) opened.use(telemetry);
   const { socket, sharedSocketDirectory: shared } = core.paths;
-  if (shared !== undefined) await makePrivateDirectory(shared);
+  const restoreDirectory = shared === undefined ? undefined : () => makePrivateDirectory(shared);
+  await restoreDirectory?.();
   const own = {
     daemon: { pid: process.pid, background: background !== undefined },
     stop,
     openUi: () => ui.open(),
   };
-  const listener = opened.use(await listenOnSocket(createApi(core, { listener: own, telemetry }), socket));
+  const api = createApi(core, { listener: own, telemetry });
+  const listener = opened.use(await listenOnSocket(api, socket, { restoreDirectory }));
   if (background !== undefined) {
     const watched = { core, listeners: [listener, ui], ...background, signal: options.signal };
     endWhenUnused(watched, log, stop).catch((error: unknown) =>

@@ -453,3 +453,41 @@ test('asks for a network only if the server has none', () => {
     'check that this machine can resolve the names of the hosts that the server needs',
   );
 });
+
+test.each([
+  '[stdout] Ok to proceed? (y)',
+  'Password: ',
+  'Overwrite the file? [y/N]',
+  'Enter your API key: ',
+  'Passphrase for key_1:',
+  'Press any key to continue . . .',
+])('tells how to answer a question: %j', (output) => {
+  expect(complaintIn(output)?.fix).toContain('pass the answer in an argument or an environment variable');
+});
+
+test.each([
+  'Error: stdin is not a TTY',
+  'EOFError: EOF when reading a line',
+  'termios.error: (25, "Inappropriate ioctl for device")',
+  'Raw mode is not supported on the current process.stdin, which Ink uses as input stream by default.',
+])('tells that a server has no terminal: %j', (output) => {
+  expect(complaintIn(output)?.fix).toContain('servers have no terminal');
+});
+
+test.each(['started in the background, pid 9', 'server daemonized (pid 9)'])(
+  'tells to stay in the foreground: %j',
+  (output) => {
+    expect(complaintIn(output)?.fix).toBe('start it with the argument that keeps it in the foreground');
+  },
+);
+
+test.each([
+  'password: set',
+  'Listing tokens in the background',
+  'enter: handler ready',
+  'using api key',
+  'Password: \nsigned in',
+  'the refresh started in the background\nready',
+])('sees no question in %j', (output) => {
+  expect(complaintIn(output)).toBeUndefined();
+});

@@ -55,6 +55,17 @@ const host = String.raw`([a-z0-9](?:[\w-]{0,62}\.){0,8}[\w-]{0,62})`;
 /** An npm package that the server uses, and cannot change. */
 const dependency = String.raw`\/opt\/toolhive\/package\/node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})`;
 
+/** A question for which a server waits. */
+const question =
+  /\?\s?[[(](?:y|yes)[\])]\s?:?$|[[(](?:y|yes)\/(?:n|no)[\])]\s?[:?]?$|\b(?:password|passphrase|passcode|user ?name|api key|access token)(?: for \S{1,100})?\s?[:?]$|^(?:please )?(?:enter|type|paste|provide) .{1,100}[:>]$|\bpress (?:any key|enter|return)\b/i;
+
+/** The words with which a program says that it goes on as another process. */
+const leaving = /\b(?:started|running|runs|continues) in the background\b|\bdaemoni[sz](?:ed|ing)\b/i;
+
+/** Whether the output ends with such a line. A line before others does not stop a server. */
+const endsWith = (output: string, pattern: RegExp): boolean =>
+  pattern.test(output.slice(output.lastIndexOf('\n') + 1));
+
 /** Several lines and variables belong together, so `missingVariables` reads them. */
 const variables: Complaint = { pattern: /(?!)/, fix: () => undefined };
 
@@ -234,6 +245,24 @@ const complaints: readonly Complaint[] = [
       /\b(?:running|listening|available|started|serving|listens?)\b.{0,80}https?:\/\/(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\]):(\d{1,5})\b/i,
     fix: ([port = '']) =>
       `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`,
+  },
+  {
+    pattern: question,
+    fix: (_groups, output) =>
+      endsWith(output, question)
+        ? 'pass the answer in an argument or an environment variable of the server, because servers have no terminal'
+        : undefined,
+  },
+  {
+    pattern:
+      /\bnot a (?:tty|terminal)\b|\bENOTTY\b|Inappropriate ioctl for device|requires? an? (?:interactive )?(?:tty|terminal)\b|raw mode is not supported|setRawMode is not a function|EOF when reading a line/i,
+    fix: () =>
+      'start it with the arguments that it has for use without a terminal, because servers have no terminal',
+  },
+  {
+    pattern: leaving,
+    fix: (_groups, output) =>
+      endsWith(output, leaving) ? 'start it with the argument that keeps it in the foreground' : undefined,
   },
   {
     pattern: /the following arguments are required|missing required argument|required option|^usage:/i,

@@ -3,8 +3,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readBounded } from '@toolhive/contract/bounded-read';
-import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
-import type { ThvError } from '@toolhive/contract/failure';
+import { notWritten } from '@toolhive/contract/system-failure';
 
 /**
  * Writes a file atomically: into a temporary file beside it, synced, then renamed over it. Readers see the old or the
@@ -29,24 +28,6 @@ export async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true }).catch((error: unknown) => {
     throw notWritten(`cannot remove ${path}`, error);
   });
-}
-
-/** The meaning of file system error codes that users can fix. */
-const writeProblems: Record<string, { text: string; hint: string }> = {
-  ENOSPC: { text: 'no space is left on the device', hint: 'free some space, then try again' },
-  EDQUOT: { text: 'the disk quota is used up', hint: 'free some space, then try again' },
-  EROFS: { text: 'the file system is read-only', hint: 'make it writable, then try again' },
-  EACCES: { text: 'permission denied', hint: 'give this user write access, then try again' },
-  EPERM: { text: 'permission denied', hint: 'give this user write access, then try again' },
-  EISDIR: { text: 'the path is a directory', hint: 'move the directory away, then try again' },
-};
-
-/** An error with the failed action, its cause, and the fix. */
-export function notWritten(what: string, cause: unknown): ThvError {
-  const { code = '' } = cause as NodeJS.ErrnoException;
-  const { text, hint } = writeProblems[code] ?? { text: messageOf(cause), hint: undefined };
-  const failure = code === 'ENOSPC' || code === 'EDQUOT' ? noSpace : unavailable;
-  return failure(`${what}: ${text}`, { hint, cause });
 }
 
 /** Removes the temporary files of a killed daemon. No process may be writing to the directory. */

@@ -1,7 +1,7 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, fstat } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LineSplitter } from '@toolhive/contract/line-splitter';
@@ -21,6 +21,8 @@ const burstBytes = 8 * 1024 * 1024;
 const bytesPerSecond = 1024 * 1024;
 /** How long to wait before writing again after a flood or a write error. */
 const retryMs = 500;
+/** How often an open file is compared with the file at its path. */
+const checkMs = 1_000;
 
 /** The logs of each workload and their file suffixes: the server's output and the proxy's notes. */
 const endings = { server: '.server.log', proxy: '.log' } as const;
@@ -247,6 +249,9 @@ export class LogFile implements AsyncDisposable {
   #allowedMs = performance.now();
   readonly #closing = new AbortController();
   #isInLine = false;
+  /** The file that is open. Unknown until the system has opened it. */
+  #inode: number | undefined;
+  #checkedMs = performance.now();
   #rotating: Promise<void> | undefined;
   #catchingUp: Promise<void> | undefined;
 
@@ -276,8 +281,17 @@ export class LogFile implements AsyncDisposable {
       return this.#noteDropped(chunk.length);
     }
     this.#append(stream, chunk);
-    if (this.#bytes > maxFileBytes)
-      this.#rotating ??= this.#rotate().finally(() => (this.#rotating = undefined));
+    if (this.#bytes > maxFileBytes) this.#change(() => this.#rotate());
+    else if (performance.now() - this.#checkedMs > checkMs) this.#change(() => this.#reopenIfGone());
+  }
+
+  /** Ends an unfinished line, so that other output does not continue it. */
+  endLine(): void {
+    if (this.#isInLine) this.write('\n');
+  }
+
+  #change(change: () => Promise<void>): void {
+    this.#rotating ??= change().finally(() => (this.#rotating = undefined));
   }
 
   #isAllowed(): boolean {
@@ -346,6 +360,7 @@ export class LogFile implements AsyncDisposable {
 
   /** Returns when everything written so far is in the file. */
   async flushed(): Promise<void> {
+    this.#change(() => this.#reopenIfGone());
     await this.#rotating;
     const stream = this.#stream;
     if (stream === undefined || stream.destroyed) return;
@@ -392,8 +407,29 @@ export class LogFile implements AsyncDisposable {
     this.#stream = this.#open();
   }
 
+  /** Continues at the same path if a user or a clean-up has removed or replaced the file. */
+  async #reopenIfGone(): Promise<void> {
+    this.#checkedMs = performance.now();
+    const inode = this.#inode;
+    if (inode === undefined || this.#stream === undefined) return;
+    const there = await inodeOf(this.#path);
+    if (there === undefined || there === inode) return;
+    await this.#close();
+    this.#hooks.rotated(this.#bytes);
+    this.#isInLine = false;
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o750 }).catch(() => {}); // writing reports the reason
+    this.#bytes = await sizeOf(this.#path);
+    this.#stream = this.#open();
+  }
+
   #open(): WriteStream {
     const stream = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
+    this.#inode = undefined;
+    stream.once('open', (descriptor: number) =>
+      fstat(descriptor, (error, stats) => {
+        if (!error && this.#stream === stream) this.#inode = stats.ino;
+      }),
+    );
     stream.on('error', () => {
       if (this.#stream === stream) this.#stream = undefined;
     });
@@ -409,6 +445,14 @@ export class LogFile implements AsyncDisposable {
       stream.end();
     });
   }
+}
+
+/** The file at a path. 0 if there is none, and undefined if that is not known. */
+async function inodeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ ino }) => ino,
+    (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? 0 : undefined),
+  );
 }
 
 async function sizeOf(path: string): Promise<number> {

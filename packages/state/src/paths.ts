@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { unavailable } from '@toolhive/contract/failure';
 
 /** Where the daemon keeps what, by the XDG Base Directory Specification and its equivalents elsewhere. */
 export interface StatePaths {
@@ -127,8 +128,14 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
 }
 
 /** The home of the user whose daemon this is. */
-export function homeOf(env: NodeJS.ProcessEnv): string {
-  return env['HOME'] ?? homedir();
+export function homeOf(env: NodeJS.ProcessEnv, find = homedir): string {
+  try {
+    return env['HOME'] ?? find();
+  } catch (cause) {
+    // The user has neither a variable nor an entry in the user database, as in some containers.
+    const hint = 'set HOME to a directory that this user can write to';
+    throw unavailable('the home directory of this user is not known', { hint, cause });
+  }
 }
 
 function baseDirectories(env: NodeJS.ProcessEnv, platform: NodeJS.Platform) {

@@ -1,5 +1,5 @@
 /**
- * Reports that there is no storage if the browser refuses access. DocSearch catches errors only in some calls, and
+ * Reports that storage is missing if the browser refuses access. DocSearch catches errors only in some calls, and
  * another error would crash the page.
  */
 export function tolerateNoStorage(): void {

@@ -134,6 +134,19 @@ test('stops a server that does not answer in time', async () => {
   expect(await instances[0]?.exited).toBeDefined();
 });
 
+test('waits longer for a server that did not answer in time before', async () => {
+  const endless = { ...timing, firstAttempts: 4 };
+  await using loop = startLoop({ startServer: starting('silent', [], 10), timing: endless });
+
+  await loop.until((event) => event.kind === 'failed' && event.retryInMs === undefined);
+
+  expect(loop.events.flatMap((event) => (event.kind === 'failed' ? event.failure.reason : []))).toEqual(
+    ['0.01', '0.02', '0.04', '0.04'].map(
+      (seconds) => `the server did not answer initialize within ${seconds} seconds`,
+    ),
+  );
+});
+
 test('stops a server that the proxy complains about, and starts it again', async () => {
   await using loop = startLoop({ startServer: starting('echo', []) });
   await loop.until((event) => event.kind === 'running');

@@ -77,6 +77,7 @@ export async function runServer(options: RunOptions): Promise<void> {
   let excess = Promise.withResolvers<string>();
   let proxy: RunProxy | undefined;
   let isRepeated = false;
+  let lateStarts = 0;
   try {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       if (attempt > 1) await onEvent({ kind: 'starting', attempt });
@@ -85,7 +86,12 @@ export async function runServer(options: RunOptions): Promise<void> {
       let hasAnswered = false;
       try {
         proxy ??= await openProxy((reason) => excess.resolve(reason));
-        await runOnce(proxy, excess.promise, options, () => (hasAnswered = hasWorked = true));
+        await runOnce(proxy, excess.promise, options, {
+          // A server that compiles or loads a model would otherwise begin anew each time, and never get ready.
+          patience: Math.min(2 ** lateStarts, maxPatience),
+          onLate: () => (lateStarts += 1),
+          onWorking: () => (hasAnswered = hasWorked = true),
+        });
       } catch (error) {
         if (signal.aborted) return;
         const isLearned = known === undefined && proxy?.generation !== undefined;
@@ -109,6 +115,17 @@ export async function runServer(options: RunOptions): Promise<void> {
   }
 }
 
+/** How many times longer than the first start a later one may take. */
+const maxPatience = 4;
+
+interface Attempt {
+  /** How many times longer than usual the first answer may take. */
+  patience: number;
+  /** Called if the server has not answered in time. */
+  onLate: () => void;
+  onWorking: () => void;
+}
+
 /**
  * Runs one server. Throws if the server could not be started or has ended by itself, and returns when the signal has
  * ended it.
@@ -117,7 +134,7 @@ async function runOnce(
   proxy: RunProxy,
   excess: Promise<string>,
   { startServer, report, onEvent, signal }: RunOptions,
-  onWorking: () => void,
+  { patience, onLate, onWorking }: Attempt,
 ): Promise<void> {
   const startedMs = performance.now();
   const elapsedMs = (): number => performance.now() - startedMs;
@@ -130,7 +147,8 @@ async function runOnce(
   let connected: Promise<void> | undefined;
   try {
     report('waiting for its first response');
-    connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
+    const answerMs = patience * started.firstAnswerMs;
+    connected = connect(proxy, started, { answerMs, onLate, signal: AbortSignal.any([signal, over.signal]) });
     await Promise.race([connected, ended]);
     signal.throwIfAborted();
     const checked = proxy.checkSession(AbortSignal.any([signal, over.signal]));
@@ -154,15 +172,16 @@ async function runOnce(
 /** Returns when the server has answered. Throws `timeout` when that takes too long. */
 async function connect(
   proxy: RunProxy,
-  { server, startAnother, firstAnswerMs }: StartedServer,
-  signal: AbortSignal,
+  { server, startAnother }: StartedServer,
+  { answerMs, onLate, signal }: { answerMs: number; onLate: () => void; signal: AbortSignal },
 ): Promise<void> {
-  const deadline = AbortSignal.timeout(firstAnswerMs);
+  const deadline = AbortSignal.timeout(answerMs);
   try {
     await proxy.connect(server, startAnother, AbortSignal.any([signal, deadline]));
   } catch (error) {
     if (!deadline.aborted || signal.aborted) throw error;
-    throw timedOut(`the server did not answer initialize within ${firstAnswerMs / 1000} seconds`, {
+    onLate();
+    throw timedOut(`the server did not answer initialize within ${answerMs / 1000} seconds`, {
       hint: 'check its arguments and its transport',
     });
   }

@@ -1,3 +1,4 @@
+import { timedOut } from '@toolhive/contract/failure';
 import { expect, test } from 'vitest';
 import { aRunConfig } from '../testing/run-config.ts';
 import { describeFailure, knownServer } from './run-workload.ts';
@@ -42,6 +43,19 @@ test.each([
   ['all is lost.', '; last output: all is lost.'],
 ])('the end of a line fits into the sentence: %s', async (line, said) => {
   expect(await describeFailure(failed('it exited', true), logOf(line), 'server', {})).toContain(said);
+});
+
+test('a server that does not answer is shown with its last output', async () => {
+  const reason = 'the server did not answer initialize within 60 seconds';
+  const event = failed(reason);
+  const late = { ...event, failure: { ...event.failure, error: timedOut(reason) } };
+
+  expect(await describeFailure(late, logOf('loading the model (4 GB)\n'), 'server', {})).toBe(
+    `${reason}; last output: loading the model (4 GB)`,
+  );
+  expect(await describeFailure(late, logOf('Password: '), 'server', {})).toBe(
+    `${reason}; last output: Password; to fix it, pass the answer in an argument or an environment variable of the server, because servers have no terminal`,
+  );
 });
 
 test('a server that writes messages over several lines is told from one that is silent', async () => {

@@ -92,6 +92,7 @@ async function runContained(
   opened.defer(() => (live.proxy = undefined));
 
   const startServer = (): Promise<StartedServer> => {
+    serverLog.endLine(); // of a prompt, for example
     if (runConfig.built_in !== undefined)
       return startBuiltInServer(runConfig, options, (text) => serverLog.write(`[toolhive] ${text}\n`));
     return runConfig.remote_url
@@ -120,7 +121,10 @@ async function runContained(
         onFault: (error: unknown) => log.note('warn', { err: error }, 'fault in the proxy'),
         onTolerance: (deviation: string) =>
           log.note('info', { deviation }, 'the server deviates from the protocol'),
-        onInvalidOutput: (line: string) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+        onInvalidOutput(line: string) {
+          serverLog.endLine();
+          serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`);
+        },
       };
       live.proxy = await openOnFreePort(runConfig, {
         open: (placed) => {
@@ -170,7 +174,8 @@ export async function describeFailure(
 ): Promise<string> {
   const output = await logs.read(name, 'server', { lines: 60 });
   // A server that still runs may have written why it does not answer.
-  const cause = failure.hasEnded ? causeOf(output, server) : complaintIn(output, server);
+  const isSilent = failure.error instanceof ThvError && failure.error.kind === 'timeout';
+  const cause = failure.hasEnded || isSilent ? causeOf(output, server) : complaintIn(output, server);
   // Other reasons, such as those of an installation, are not about what the server misses.
   const isAnswer = failure.reason.startsWith('the server refused ');
   const found = cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : undefined);

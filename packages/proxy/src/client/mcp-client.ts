@@ -1,4 +1,4 @@
-import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
+import { invalid, unavailable } from '@toolhive/contract/failure';
 import { generationOfRemote } from '../transport/readiness.ts';
 import type { HttpTransportKind } from '../transport/readiness.ts';
 import { errorCodes, isObject, ownMessage } from '../jsonrpc/message.ts';
@@ -12,6 +12,7 @@ import type { OpenWay } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import { SseTransport } from '../transport/sse-transport.ts';
 import { findEndpoint, withoutCredentials } from './endpoint.ts';
+import { connectionFailure } from '../transport/connection-failure.ts';
 
 /** How many pages of a list are read, and how many items they may have in total. */
 const maxPages = 1000;
@@ -91,7 +92,7 @@ export class McpClient implements AsyncDisposable {
     await performHandshake(connection, { client: identity, generation, probeMs: 0, signal }).catch(
       (error: unknown) => {
         signal.throwIfAborted();
-        throw unavailable(`${url} cannot be reached: ${messageOf(error)}`, { cause: error });
+        throw unavailable(`${url} cannot be reached: ${connectionFailure(error)}`, { cause: error });
       },
     );
     const client = new McpClient(connection, endpoint, identity);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
+import { ThvError, unavailable } from '@toolhive/contract/failure';
 import {
   identityFrom,
   isModern,
@@ -14,6 +14,7 @@ import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
 import { sessionState } from './session-end.ts';
 import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
+import { connectionFailure } from './connection-failure.ts';
 
 /** How often to ask a server that does not listen yet. */
 const retryMs = 50;
@@ -158,7 +159,7 @@ function askRemote(
   return ask(endpoint, transport, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof ThvError) throw error; // the server could be reached, but the user has not signed in
-    throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+    throw unavailable(`${endpoint.origin} cannot be reached: ${connectionFailure(error)}`, { cause: error });
   });
 }
 

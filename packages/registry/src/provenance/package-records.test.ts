@@ -111,3 +111,13 @@ test('a version of an ecosystem with one archive has changed when its hash is an
 
   expect(changed?.before).toBe('sha512-AAAA');
 });
+
+test('a full disk is named as the reason', () => {
+  using database = new DatabaseSync(path);
+  // As SQLite does itself on a full disk, the trigger also ends the transaction.
+  database.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON artifacts BEGIN SELECT RAISE(ROLLBACK, 'disk is full'); END",
+  );
+
+  expect(() => records.pin('uvx', [forPython311])).toThrow('disk is full');
+});

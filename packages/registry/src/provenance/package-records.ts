@@ -105,7 +105,7 @@ export class PackageRecords implements Disposable {
       }
       this.#database.exec('COMMIT');
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK'); // a full disk has rolled back already
       throw error;
     }
   }

@@ -1,10 +1,11 @@
 // @suite system (in depth)
-import { access, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { type ServerResponse, createServer, request as ask } from 'node:http';
+import { access, cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, type ServerResponse, createServer, request as ask } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
@@ -105,6 +106,67 @@ describe('the package store', () => {
     const asked = registry.requests.slice(before).filter((request) => !request.endsWith('.tgz'));
     expect(asked).toEqual(['GET /@example%2fserver', 'GET /@example%2fserver']);
   });
+
+  test('begins to install the first version of a package while its number is looked up', async () => {
+    const downloading = Promise.withResolvers<void>();
+    const { store } = aStore({
+      url: await behind(async (request, _body) => {
+        if (request.url?.endsWith('.tgz') === true) downloading.resolve();
+        else if (!isInstallation(request)) await downloading.promise;
+      }),
+    });
+
+    expect(await prepare(store, example)).toEqual({ ...example, version: '2.0.0' });
+  });
+
+  test('installs the version that was found, if another one was published in between', async () => {
+    let isEarly = true;
+    const { store } = aStore({
+      url: await behind(async (request, body) => {
+        if (!isInstallation(request) || !isEarly || body === undefined) return undefined;
+        isEarly = false;
+        return body.replace('"latest":"2.0.0"', '"latest":"1.10.0"');
+      }),
+    });
+
+    const prepared = await prepare(store, example);
+
+    expect(isEarly).toBe(false);
+    expect(prepared.version).toBe('2.0.0');
+    expect((await store.contents(prepared))?.artifacts).toMatchObject([{ version: '2.0.0' }]);
+    const manifest = join(
+      (await store.require(prepared)).folder,
+      'node_modules',
+      example.name,
+      'package.json',
+    );
+    expect(JSON.parse(await readFile(manifest, 'utf8'))).toMatchObject({ version: '2.0.0' });
+  });
+
+  const isInstallation = ({ headers }: IncomingMessage): boolean => headers['npm-command'] === 'install';
+
+  /** The registry, behind a server that can delay and change its answers. Tarballs have no body here. */
+  async function behind(
+    change: (request: IncomingMessage, body: string | undefined) => Promise<string | void>,
+  ): Promise<string> {
+    const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { url = '/', headers } = request;
+      const asked = ask(new URL(url, registry.url), { headers: { host: headers.host } }).end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      const content = await buffer(answer);
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      response.end((await change(request, url.endsWith('.tgz') ? undefined : content.toString())) ?? content);
+    };
+    const server = createServer((request, response) => {
+      pass(request, response).catch(() => response.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`; // it listens on TCP
+  }
 
   test('asks nobody about an exact version that is there', async () => {
     const { store } = aStore();

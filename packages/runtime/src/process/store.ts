@@ -174,6 +174,7 @@ export class PackageStore {
         ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
         : join(staged, 'downloads');
     await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+    const background = new Set<Promise<unknown>>();
     try {
       const context: InstallContext = {
         env,
@@ -183,6 +184,8 @@ export class PackageStore {
         downloads,
         cacheDir,
         certificates: await certificateBundle(env, await trusted?.()),
+        isFirst: (await readdir(shelfIn(cacheDir, source)).catch(() => [])).length === 0,
+        background,
         allowed: (await allowedSources?.()) ?? [],
         inspect: async (found, contents) => inspect?.(found, contents, { report, signal }),
         report,
@@ -190,6 +193,7 @@ export class PackageStore {
       };
       return await work(context, staged);
     } finally {
+      await Promise.allSettled(background);
       await remove(staged);
     }
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, realpath } from 'node:fs/promises';
+import { access, readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -44,6 +44,7 @@ export const npmInstaller: Installer = {
   async resolve(source, context) {
     const spec = specOf(source);
     if (namesOneRelease(source)) {
+      if (context.isFirst) begin(source, context);
       const release = await releaseOf(source, context);
       if (release === undefined) throw notFound(`package ${spec} not found`);
       resolved.set(context, release);
@@ -71,7 +72,7 @@ export const npmInstaller: Installer = {
   async install(source, context) {
     // An installation does not depend on publication times, which some registries do not report.
     const looking = publishedAtOf(source, context).catch(() => undefined);
-    const installing = npm([...installCommand(context), specOf(source)], context);
+    const installing = installed(source, context);
     await Promise.allSettled([installing, looking]); // both use the folders of this installation
     const result = await installing;
     if (result.code !== 0) throw npmFailure(source, result);
@@ -83,6 +84,52 @@ export const npmInstaller: Installer = {
     return { ...install, contents };
   },
 };
+
+/** An installation that began while its version was still being looked up. */
+interface Begun {
+  result: Promise<ToolResult>;
+  /** Reports the progress so far and from now on. */
+  show: () => void;
+}
+
+const begun = new WeakMap<InstallContext, Begun>();
+
+/** Begins to install the release that a source names. Nothing of a package runs in an installation. */
+function begin(source: PackageSource, context: InstallContext): void {
+  let step: string | undefined;
+  let isShown = false;
+  const report = (text: string): void => {
+    step = text;
+    if (isShown) context.report(text);
+  };
+  const result = npm([...installCommand(context), specOf(source)], { ...context, report });
+  result.catch(() => {}); // reported by `installed`, if the version is found
+  context.background.add(result);
+  const show = (): void => {
+    isShown = true;
+    if (step !== undefined) context.report(step);
+  };
+  begun.set(context, { result, show });
+}
+
+/** Installs the exact version, unless that has begun already. */
+async function installed(source: PackageSource, context: InstallContext): Promise<ToolResult> {
+  const early = begun.get(context);
+  early?.show();
+  const result = await early?.result;
+  const lockfile = result?.code === 0 ? await readPackageJson(context.folder, lockfileInside) : undefined;
+  const found = field(field(field(lockfile, 'packages'), `node_modules/${source.name}`), 'version');
+  if (result !== undefined && (result.code !== 0 || found === source.version)) return result;
+  await emptyFolder(context.folder); // another release was published in between
+  return npm([...installCommand(context), specOf(source)], context);
+}
+
+async function emptyFolder(folder: string): Promise<void> {
+  for (const entry of await readdir(folder)) await rm(join(folder, entry), { recursive: true, force: true });
+}
+
+/** Where npm lists what it has installed. */
+const lockfileInside = 'node_modules/.package-lock.json';
 
 /** The releases that were resolved with a context, so that npm does not start again for their publication times. */
 const resolved = new WeakMap<InstallContext, Release>();
@@ -121,7 +168,7 @@ async function contentsOf(
   { name }: PackageSource,
   publishedAt: string | undefined,
   context: InstallContext,
-  file = 'node_modules/.package-lock.json',
+  file = lockfileInside,
 ): Promise<PackageContents> {
   const { registryOf } = await readNpmSettings(context.env, await findNpm(context));
   return npmContents(await readPackageJson(context.folder, file), {
@@ -179,9 +226,7 @@ const InstalledPackages = z.object({
 
 /** The names of installed packages that have install scripts. */
 async function packagesWithScripts(folder: string): Promise<string[]> {
-  const lockfile = InstalledPackages.safeParse(
-    await readPackageJson(folder, 'node_modules/.package-lock.json'),
-  );
+  const lockfile = InstalledPackages.safeParse(await readPackageJson(folder, lockfileInside));
   const found = Object.entries(lockfile.data?.packages ?? {}).flatMap(([path, { hasInstallScript }]) =>
     hasInstallScript === true ? [path.replace(/^.*node_modules\//, '')] : [],
   );

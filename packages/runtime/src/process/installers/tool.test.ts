@@ -27,6 +27,8 @@ async function aContext(changes: Partial<InstallContext> = {}): Promise<InstallC
     downloads,
     cacheDir,
     certificates: undefined,
+    isFirst: false,
+    background: new Set(),
     allowed: [],
     inspect: async () => {},
     report: () => {},

@@ -28,6 +28,10 @@ export interface InstallContext {
   cacheDir: string;
   /** Certificate authorities, as PEM, that replace a tool's defaults. */
   certificates: string | undefined;
+  /** Whether no version of the package is installed, so that its installation follows in any case. */
+  isFirst: boolean;
+  /** Ends before the directories are removed. */
+  background: Set<Promise<unknown>>;
   /** Sources of dependencies besides the registries that the user has allowed, as `HOST/PATH`. */
   allowed: readonly string[];
   /** Inspects the download before any of its code runs. Throws if the package must not be installed. */
