@@ -116,8 +116,6 @@ interface Setting {
 }
 
 const PERIOD_US = 100_000;
-const SHARES_OF_A_PROCESS = 1024;
-const sharesOf = ({ cpus }: ResourceLimits) => SHARES_OF_A_PROCESS * Math.max(1, Math.round(cpus));
 const quota = ({ cpus }: ResourceLimits) => Math.max(1000, Math.round(cpus * PERIOD_US));
 
 const settings: Record<Controller, Record<Place['version'], (limits: ResourceLimits) => Setting[]>> = {
@@ -139,8 +137,6 @@ const settings: Record<Controller, Record<Place['version'], (limits: ResourceLim
     1: (limits) => [
       { file: 'cpu.cfs_period_us', value: String(PERIOD_US) },
       { file: 'cpu.cfs_quota_us', value: String(quota(limits)) },
-      // By default, a group competes as one process, however many processors it may use.
-      { file: 'cpu.shares', value: String(sharesOf(limits)), optional: true },
     ],
     2: (limits) => [{ file: 'cpu.max', value: `${quota(limits)} ${PERIOD_US}` }],
   },
