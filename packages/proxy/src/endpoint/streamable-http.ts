@@ -43,8 +43,7 @@ export function serveStreamableHttp(bridge: Bridge, exchange: Exchange): void {
 
 function receive(bridge: Bridge, exchange: Exchange): void {
   const { request, response } = exchange;
-  const mediaType = request.headers['content-type'];
-  if (mediaType === undefined || !/^application\/json\s*(;|$)/i.test(mediaType)) {
+  if (!isJson(request.headers['content-type'])) {
     return replyText(response, 415, 'send the message as application/json');
   }
   readIncoming(exchange, bridge.input, (incoming) => {
@@ -68,6 +67,10 @@ function receive(bridge: Bridge, exchange: Exchange): void {
     if (message === undefined) return deliverBatch(bridge, session, incoming, exchange);
     deliver(bridge, session, message, exchange);
   });
+}
+
+function isJson(mediaType = ''): boolean {
+  return mediaType === 'application/json' || /^application\/json\s*(;|$)/i.test(mediaType);
 }
 
 /** Returns the session that a message belongs to, or answers the request if there is none. */

@@ -47,7 +47,7 @@ export class ReadingTime {
     }
     const nowMs = this.#now();
     this.#turnStartedMs ??= nowMs;
-    if (this.#waiting.size === 0 && !this.#isTurnOver(nowMs)) this.#perform(workload, step);
+    if (this.#waiting.size === 0 && !this.#isTurnOver(nowMs)) this.#perform(workload, step, nowMs);
     else this.#enqueue(workload, [step]);
     this.#schedule();
   }
@@ -56,8 +56,7 @@ export class ReadingTime {
     return nowMs - (this.#turnStartedMs ?? nowMs) >= turnMs;
   }
 
-  #perform(workload: object, step: ReadingStep): void {
-    const startedMs = this.#now();
+  #perform(workload: object, step: ReadingStep, startedMs: number): void {
     if (workload !== this.#lastWorkload) {
       this.#lastWorkload = workload;
       this.#changedMs = startedMs;
@@ -111,7 +110,7 @@ export class ReadingTime {
       this.#waiting.delete(workload);
       const [step, ...others] = steps;
       if (others.length > 0) this.#waiting.set(workload, others);
-      return step && this.#perform(workload, step);
+      return step && this.#perform(workload, step, this.#now());
     }
   }
 }

@@ -257,7 +257,7 @@ function movedBy(span: Span, growth: number, changed: Span): Span {
 }
 
 function withIdValue(kind: Message['kind'], value: MessageValue, newId: string): MessageValue {
-  const id = JSON.parse(newId) as string | number;
+  const id = newId.charCodeAt(0) === quote ? (JSON.parse(newId) as string) : Number(newId);
   if (kind !== 'notification') return { ...value, id };
   return { ...value, params: { ...value.params, requestId: id } }; // a cancellation
 }

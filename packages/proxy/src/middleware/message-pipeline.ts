@@ -147,7 +147,7 @@ export function refusedResponse(request: Message, { code, message, data, http }:
 /** Passes messages to a client in order: a message that waits in a middleware delays the following messages. */
 export class MessagesToClient {
   readonly #pipeline: MessagePipeline;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] | undefined;
   #isPassing = false;
 
   constructor(pipeline: MessagePipeline) {
@@ -162,20 +162,23 @@ export class MessagesToClient {
     deliver: (outcome: Outcome) => void,
     from?: number,
   ): void {
-    const start = (): void => {
-      this.#isPassing = true;
-      const done = (outcome: Outcome): void => {
-        this.#isPassing = false;
-        try {
-          deliver(outcome);
-        } finally {
-          while (!this.#isPassing && this.#waiting.length > 0) this.#waiting.shift()?.();
-        }
-      };
-      this.#pipeline.toClient(caller, message, request, done, from);
+    if (this.#isPassing) {
+      const later = (): void => this.#pass(caller, message, request, deliver, from);
+      (this.#waiting ??= []).push(later);
+    } else this.#pass(caller, message, request, deliver, from);
+  }
+
+  #pass(...[caller, message, request, deliver, from]: Parameters<MessagesToClient['pass']>): void {
+    this.#isPassing = true;
+    const done = (outcome: Outcome): void => {
+      this.#isPassing = false;
+      try {
+        deliver(outcome);
+      } finally {
+        while (!this.#isPassing && this.#waiting?.[0] !== undefined) this.#waiting.shift()?.();
+      }
     };
-    if (this.#isPassing) this.#waiting.push(start);
-    else start();
+    this.#pipeline.toClient(caller, message, request, done, from);
   }
 }
 
