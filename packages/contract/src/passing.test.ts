@@ -43,7 +43,7 @@ test('all elements of a set can be deleted in an iteration', () => {
   expect(set.has(1)).toBe(false);
 });
 
-test('deleted entries do not outlast a minor collection once the map itself is old', () => {
+test('a minor collection removes deleted entries, even if the map is old', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NonNullable<typeof globalThis.gc>;
   const map = new PassingMap<number | string, unknown>();

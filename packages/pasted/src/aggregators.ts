@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { programOf } from './wrappers.ts';
 
-/** A program that starts servers from a file of its own. */
+/** A program that starts servers from its own file. */
 interface Aggregator {
   /** The program's name, or the package that contains it. */
   name: string;
@@ -27,7 +27,7 @@ const starters = /^(?:npx|bunx|uvx|pnpm|dlx|uv|tool|run|-y|--yes|-q)$/;
 export function aggregated(words: readonly string[]): Error | undefined {
   const program = programOf(words);
   if (program === 'mcpm' && /^(?:run|profile)$/.test(words[1] ?? '')) {
-    return invalid('mcpm runs servers from a file of its own', {
+    return invalid('mcpm runs servers from its own file', {
       hint: 'import that file: thv import ~/.config/mcpm/servers.json',
     });
   }
