@@ -102,10 +102,8 @@ export class Adoptions {
   /** Updates adopted entries after a proxy port has moved, because otherwise only registered clients get the new port. */
   follow(): Promise<void> {
     return this.#queue.run(async () => {
-      const { clients, log } = this.#core;
-      const own = new Set((await this.#knownWorkloads()).values());
-      for (const change of await this.#record.changes()) {
-        if (!change.isDone || !own.has(change.workload)) continue;
+      const { clients, log, workloads } = this.#core;
+      for (const change of await this.#record.lastingChanges((name) => workloads.find(name)?.id)) {
         const workload = clients.entryFor(change.workload);
         const isCommand = URL.parse(change.target) === null;
         if (isCommand || leadToSame(workload.url, change.target)) continue;

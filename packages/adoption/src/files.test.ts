@@ -298,6 +298,25 @@ test('an entry that the user has replaced does not follow its workload', async (
   expect(await readFile(path, 'utf8')).toBe(own);
 });
 
+test('entries belong to the workload of their time, and not to a later one with its name', async () => {
+  await adoptCursor();
+  const [{ at = '' } = {}] = await record.changes();
+  const workload = { id: 'first', fingerprint: '', secrets: [] };
+  const ofWorkload = async (id: string | undefined): Promise<string[]> =>
+    (await record.lastingChanges((name) => (name === 'one' ? id : undefined))).map(({ name }) => name);
+
+  await record.setWorkload('one', { ...workload, at });
+  const [own, ofAnother, ofNone] = [
+    await ofWorkload('first'),
+    await ofWorkload('second'),
+    await ofWorkload(undefined),
+  ];
+  await record.setWorkload('one', { ...workload, id: 'second', at: '2999-01-01T00:00:00.000Z' });
+
+  expect({ own, ofAnother, ofNone }).toEqual({ own: ['one'], ofAnother: [], ofNone: [] });
+  expect(await ofWorkload('second')).toEqual([]);
+});
+
 test('an entry that the client has moved to another file is restored there', async () => {
   const { path } = await adoptCursor();
   const text = await readFile(path, 'utf8');

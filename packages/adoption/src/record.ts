@@ -82,6 +82,18 @@ export class AdoptionRecord {
     return (await this.#read()).changes;
   }
 
+  /**
+   * The finished changes whose workloads still exist. `idOf` returns the ID of the workload that has a name now: another one
+   * can have the name of an earlier one, whose entries do not belong to it.
+   */
+  async lastingChanges(idOf: (workload: string) => string | undefined): Promise<readonly Change[]> {
+    const { changes, workloads } = await this.#read();
+    return changes.filter(({ isDone, workload, at }) => {
+      const created = workloads[workload];
+      return isDone && created?.id !== undefined && created.id === idOf(workload) && at >= created.at;
+    });
+  }
+
   async workloads(): Promise<Readonly<Record<string, Created>>> {
     return (await this.#read()).workloads;
   }

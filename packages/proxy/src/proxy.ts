@@ -276,7 +276,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const { host } = this.#options;
     const name = namesOf(host)[0] ?? '127.0.0.1';
     addressToWorkload(request, `${name}:${this.port}`);
-    response.on('error', () => {}); // the client has disconnected
+    response.on('error', ignore); // the client has disconnected
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
     this.#relayed.add(response);
     onceClosed(response, () => this.#relayed.delete(response));
@@ -362,7 +362,7 @@ export class WorkloadProxy implements AsyncDisposable {
   #answer(request: IncomingMessage, response: ServerResponse, peer?: PeerRequest): void {
     const { localUser = anonymous, answersProbes, onFault } = this.#options;
     const { path, query } = placeOf(request);
-    response.on('error', () => {}); // the client has disconnected
+    response.on('error', ignore); // the client has disconnected
     const isOwnRead = this.ownConnections.has(request.socket);
     const exchange: Exchange = { request, response, path, query, principal: localUser, isOwnRead };
     if (answersProbes === true && path === '/health') return this.#answerHealth(exchange);
@@ -401,6 +401,8 @@ function placeOf(request: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?');
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
+
+const ignore = (): void => {};
 
 /** Loads OpenTelemetry only if a workload uses it. */
 async function startTelemetry(workload: string, options: TelemetryOptions): Promise<Telemetry> {

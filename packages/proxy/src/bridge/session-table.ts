@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { PassingMap } from '@toolhive/contract/passing';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Principal } from '../middleware/middleware.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
@@ -26,8 +27,8 @@ export interface SessionTableOptions {
 /** The sessions of legacy clients. Each session belongs to the principal that created it. */
 export class SessionTable {
   readonly #options: SessionTableOptions;
-  readonly #named = new Map<string, Session>();
-  readonly #ofConnections = new Map<Duplex, Session[]>();
+  readonly #named = new PassingMap<string, Session>();
+  readonly #ofConnections = new PassingMap<Duplex, Session[]>();
 
   constructor(options: SessionTableOptions) {
     this.#options = options;

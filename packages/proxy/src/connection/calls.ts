@@ -67,7 +67,7 @@ export class Calls {
 
   /** Returns false if the call was already answered or abandoned. */
   delete({ id }: Call): boolean {
-    this.#abandonedSince.delete(id);
+    if (this.#abandonedSince.size > 0) this.#abandonedSince.delete(id);
     this.lastUsedMs = performance.now();
     return this.#calls.delete(id);
   }

@@ -26,6 +26,7 @@ export class SessionPostReply implements Responder, KeepAlive {
   readonly #headers: (() => Record<string, string>) | undefined;
   readonly #requestId: string | number | undefined;
   #stream: ResumableStream | undefined;
+  #isAnswered = false;
 
   constructor({
     response,
@@ -52,7 +53,7 @@ export class SessionPostReply implements Responder, KeepAlive {
     this.#requestId = requestId;
     pending.add(this);
     onceClosed(response, () => {
-      if (this.#stream === undefined) pending.delete(this);
+      if (this.#stream === undefined && !this.#isAnswered) pending.delete(this);
     });
   }
 
@@ -63,6 +64,7 @@ export class SessionPostReply implements Responder, KeepAlive {
 
   answer(message: Message): void {
     const { value, http } = message;
+    this.#isAnswered = true;
     this.#pending.delete(this);
     if (http !== undefined && this.#stream === undefined)
       return replyMessage(this.#response, http.status, message, http.headers);

@@ -40,7 +40,7 @@ export class ReadingTime {
 
   /** Processes an input of `workload` now if there is time, and otherwise as soon as there is. */
   run(workload: object, step: ReadingStep): void {
-    const held = this.#resting.get(workload);
+    const held = this.#resting.size === 0 ? undefined : this.#resting.get(workload);
     if (held !== undefined) {
       held.push(step);
       return;
