@@ -143,6 +143,19 @@ describe('the package store', () => {
     expect(JSON.parse(await readFile(manifest, 'utf8'))).toMatchObject({ version: '2.0.0' });
   });
 
+  test('refuses an unknown package without waiting for the installation that has begun', async () => {
+    const { store, cacheDir } = aStore({
+      url: await behind(async (request) => {
+        if (isInstallation(request)) await new Promise(() => {});
+      }),
+    });
+
+    await expect(prepare(store, { ...example, name: '@example/unknown' })).rejects.toMatchObject({
+      kind: 'not-found',
+    });
+    expect(await readdir(join(cacheDir, '.staging', 'daemon'))).toEqual([]);
+  });
+
   const isInstallation = ({ headers }: IncomingMessage): boolean => headers['npm-command'] === 'install';
 
   /** The registry, behind a server that can delay and change its answers. Tarballs have no body here. */

@@ -175,6 +175,7 @@ export class PackageStore {
         : join(staged, 'downloads');
     await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
     const background = new Set<Promise<unknown>>();
+    const over = new AbortController();
     try {
       const context: InstallContext = {
         env,
@@ -189,10 +190,11 @@ export class PackageStore {
         allowed: (await allowedSources?.()) ?? [],
         inspect: async (found, contents) => inspect?.(found, contents, { report, signal }),
         report,
-        signal,
+        signal: AbortSignal.any([signal, over.signal]),
       };
       return await work(context, staged);
     } finally {
+      over.abort();
       await Promise.allSettled(background);
       await remove(staged);
     }
