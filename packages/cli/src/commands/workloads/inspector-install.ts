@@ -26,7 +26,7 @@ export async function installedInspector(signal: AbortSignal): Promise<string> {
   const place = await mkdtemp(join(folder, `${prefix}${process.pid}-`));
   try {
     await install(place, signal);
-    await rm(installed, { recursive: true, force: true }); // files of it are missing
+    await removeIncomplete(installed, `${place}-before`);
     await rename(place, installed).catch((error: unknown) => {
       if (!isComplete(installed)) throw error; // otherwise, another process was faster
     });
@@ -37,6 +37,14 @@ export async function installedInspector(signal: AbortSignal): Promise<string> {
 }
 
 const prefix = 'installing-';
+
+/** Removes an installation without all of its files, but not one that another process has just completed, and uses. */
+async function removeIncomplete(installed: string, aside: string): Promise<void> {
+  if (isComplete(installed) || !existsSync(installed)) return;
+  await rename(installed, aside).catch(() => {}); // another process was faster
+  if (isComplete(aside)) await rename(aside, installed).catch(() => {});
+  await rm(aside, { recursive: true, force: true, maxRetries: 3 });
+}
 
 function isComplete(folder: string): boolean {
   return existsSync(join(folder, 'node_modules', name, 'package.json'));
