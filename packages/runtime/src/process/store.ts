@@ -174,8 +174,7 @@ export class PackageStore {
         ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
         : join(staged, 'downloads');
     await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
-    const background = new Set<Promise<unknown>>();
-    const over = new AbortController();
+    const [background, over] = [new Set<Promise<unknown>>(), new AbortController()];
     try {
       const context: InstallContext = {
         env,
