@@ -2,7 +2,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 
 /** The `thv run` command line of a request, for a shell. Header values are left out: no flag sets them. */
 export function commandText(request: CreateWorkload): string {
-  const { name, group, image, url, transport, proxy_port, target_port, network_mode } = request;
+  const { name, group, image, url, transport, proxy_port, target_port, network_mode, oauth_config } = request;
   const flags: [flag: string, value: string | number | undefined][] = [
     ['--name', name],
     ['--group', group],
@@ -18,6 +18,13 @@ export function commandText(request: CreateWorkload): string {
     ['--python', request.python_version],
     ['--exclude-newer', request.python_exclude_newer],
     ['--prerelease', request.python_prerelease],
+    ...(request.tools ?? []).map((tool) => flag('--tools', tool)),
+    ['--remote-auth-client-id', oauth_config?.client_id],
+    ['--remote-auth-authorize-url', oauth_config?.authorize_url],
+    ['--remote-auth-token-url', oauth_config?.token_url],
+    ...(oauth_config?.scopes ?? []).map((scope) => flag('--remote-auth-scopes', scope)),
+    ['--remote-auth-callback-port', oauth_config?.callback_port],
+    ['--remote-auth-resource', oauth_config?.resource],
   ];
   const args = request.cmd_arguments ?? [];
   return [
