@@ -40,6 +40,8 @@ export class Adoptions {
   readonly #env: NodeJS.ProcessEnv;
   readonly #record: AdoptionRecord;
   readonly #queue = new SerialQueue();
+  /** Why entries could not be updated, by the IDs of their changes. */
+  readonly #unfollowed = new Map<string, string>();
 
   private constructor(core: Core, env: NodeJS.ProcessEnv) {
     this.#core = core;
@@ -112,7 +114,10 @@ export class Adoptions {
           this.#core.events.emit({ type: 'client.changed', name: change.client });
         } catch (thrown) {
           if (!(thrown instanceof ThvError)) throw thrown;
-          log.warn({ client: change.client, why: thrown.message }, 'adopted entry could not be updated');
+          // It is tried again and again, and told once.
+          if (this.#unfollowed.get(change.id) !== thrown.message)
+            log.warn({ client: change.client, why: thrown.message }, 'adopted entry could not be updated');
+          this.#unfollowed.set(change.id, thrown.message);
         }
       }
     });
@@ -133,7 +138,7 @@ export class Adoptions {
         call.report(`restoring ${path}`);
         const own = changes.filter((change) => change.path === path);
         if (vault !== undefined)
-          files.push(...(await restoreFile(path, own, this.#restoring(vault, isWhole))));
+          files.push(...(await restoreFile(path, own, await this.#restoring(vault, isWhole))));
       }
       const stopped = await this.#stopUnused(changes.map(({ workload }) => workload));
       for (const { client } of changes) this.#core.events.emit({ type: 'client.changed', name: client });
@@ -141,14 +146,15 @@ export class Adoptions {
     });
   }
 
-  #restoring(vault: Vault, isWhole: boolean): Parameters<typeof restoreFile>[2] {
+  async #restoring(vault: Vault, isWhole: boolean): Promise<Parameters<typeof restoreFile>[2]> {
     const { clients, workloads } = this.#core;
+    const lasting = await this.#record.lastingChanges((name) => workloads.find(name)?.id);
     return {
       record: this.#record,
       vault,
       isWhole,
-      addressOf: (workload) =>
-        workloads.find(workload) === undefined ? undefined : clients.entryFor(workload).url,
+      addressOf: ({ id, workload }) =>
+        lasting.some((change) => change.id === id) ? clients.entryFor(workload).url : undefined,
       placesOf: async (client) => {
         const places = await findPlaces({ userFile: (id) => clients.pathOf(id), projects: [] });
         return places.filter(({ application, scope }) => application.id === client && scope === 'user');

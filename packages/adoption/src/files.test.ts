@@ -255,7 +255,7 @@ test('an entry of a workload whose port has moved is restored', async () => {
     record,
     vault,
     isWhole: false,
-    addressOf: (workload) => moved[workload as keyof typeof moved],
+    addressOf: ({ workload }) => moved[workload as keyof typeof moved],
   });
 
   expect(await readFile(path, 'utf8')).toContain(canary);

@@ -82,8 +82,8 @@ interface Restoring {
   record: AdoptionRecord;
   vault: Vault;
   isWhole: boolean;
-  /** Returns a workload's current URL, whose port can have moved. Undefined without the workload. */
-  addressOf?: (workload: string) => string | undefined;
+  /** Returns the current URL of the workload of a change, whose port can have moved. Undefined without the workload. */
+  addressOf?: (change: Change) => string | undefined;
   /** Returns the client's other places for servers: a newer version can have moved an entry. */
   placesOf?: (client: Change['client']) => Promise<Place[]>;
 }
@@ -175,7 +175,7 @@ function withEntry(
   }: { change: Change; backup: Backup; addressOf: Restoring['addressOf'] | undefined },
 ): string | undefined {
   const { application } = place;
-  const name = entryOf(place, text, change, addressOf?.(change.workload));
+  const name = entryOf(place, text, change, addressOf?.(change));
   const present = name === undefined ? undefined : textEntries(place, text).get(name);
   if (name === undefined || typeof present !== 'object' || present === null) return undefined;
   const value = givenBackValue(application, backup.value, present as Readonly<Record<string, unknown>>);
