@@ -53,8 +53,11 @@ const elicitation = question('elicitation/create', {
 });
 const sampling = question('sampling/createMessage', { messages: [], maxTokens: 1 });
 
-/** The tester on a screen that can be left. */
+let opened = 0;
+
+/** The tester on a screen that can be left, for a workload without calls. */
 async function open(name: string) {
+  const workload = `${name}-${(opened += 1)}`;
   function Screen(): ReactNode {
     const [isOpen, setOpen] = useState(true);
     return (
@@ -64,7 +67,7 @@ async function open(name: string) {
         </button>
         {isOpen && (
           <Tester
-            workload={name}
+            workload={workload}
             item={{ kind: 'tool', key: 'tool act', label: 'act', tool }}
             tools={[tool]}
           />
@@ -140,6 +143,8 @@ test('a call is not replayed while another one runs', async () => {
   const sent = serve((_request, index) => (index === 0 ? text('first') : undefined));
   const { screen, press } = await open('replayed');
   await press('Call tool').click();
+  // The result moves what is below it.
+  await expect.element(screen.getByText('first', { exact: true })).toBeVisible();
   await screen.getByText('Calls in this tab (1)').click();
   await press('Replay').click();
   await expect.poll(() => sent.length).toBe(2);
