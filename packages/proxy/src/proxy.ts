@@ -16,6 +16,7 @@ import { HttpUpstream } from './upstream/http-upstream.ts';
 import { StdioUpstream } from './upstream/stdio-upstream.ts';
 import { OwnConnections } from './client/own-connections.ts';
 import { keepContext, serveConnections } from './http/connections.ts';
+import { ReplyQueue } from './http/reply-queue.ts';
 import { OpenExchanges } from './http/open-exchanges.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { onceClosed } from './http/closing.ts';
@@ -158,6 +159,7 @@ export class WorkloadProxy implements AsyncDisposable {
   readonly #handle: (exchange: Exchange) => void;
   /** Runs work in the asynchronous context of the workload. */
   readonly #inContext = AsyncLocalStorage.snapshot();
+  readonly #replies = new ReplyQueue();
   readonly #readsMessages: boolean;
   readonly #replicas: Replicas | undefined;
   readonly #connections: ConnectionLimits;
@@ -277,6 +279,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const name = namesOf(host)[0] ?? '127.0.0.1';
     addressToWorkload(request, `${name}:${this.port}`);
     response.on('error', ignore); // the client has disconnected
+    this.#replies.take(response);
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
     this.#relayed.add(response);
     onceClosed(response, () => this.#relayed.delete(response));
@@ -348,6 +351,7 @@ export class WorkloadProxy implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#replicas?.[Symbol.asyncDispose]();
     await this.#upstream.close();
+    this.#replies.flush();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
@@ -363,6 +367,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const { localUser = anonymous, answersProbes, onFault } = this.#options;
     const { path, query } = placeOf(request);
     response.on('error', ignore); // the client has disconnected
+    this.#replies.take(response);
     const isOwnRead = this.ownConnections.has(request.socket);
     const exchange: Exchange = { request, response, path, query, principal: localUser, isOwnRead };
     if (answersProbes === true && path === '/health') return this.#answerHealth(exchange);

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { PassingMap } from '@toolhive/contract/passing';
 import { openFiles } from '@toolhive/runtime/open-files';
 import { onceClosed } from './closing.ts';
+import { writeNow } from './reply-queue.ts';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 
 /** Time limits and the number of connections of a listener. */
@@ -112,6 +113,7 @@ export function serveConnections(
   function refuse(socket: Duplex, status: FaultStatus): void {
     if (!socket.writable) return; // refused before
     const answers = open.get(socket) ?? [];
+    for (const answer of answers) writeNow(answer);
     const last = answers.findLast(({ req }) => req.complete);
     if (last?.headersSent === false) {
       last.shouldKeepAlive = false;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { writeSoon } from './reply-queue.ts';
 
 /** How much a client may leave unread before its stream ends. */
 const maxUnreadBytes = 8 * 1024 * 1024;
@@ -6,6 +7,9 @@ const maxUnreadBytes = 8 * 1024 * 1024;
 /** A `text/event-stream` response (HTML, section 9.2) that cannot grow without bound. */
 export class EventStream {
   readonly #response: ServerResponse;
+  /** What is written at the end of the turn. */
+  #events = '';
+  #isEnded = false;
 
   constructor(response: ServerResponse, headers: Record<string, string> = {}) {
     this.#response = response;
@@ -18,15 +22,29 @@ export class EventStream {
     response.flushHeaders();
   }
 
+  /** Writes an event at the end of this turn of the event loop, together with the others. */
   write(event: string): void {
-    if (this.#response.writableEnded) return;
-    this.#response.write(event);
+    const response = this.#response;
+    if (this.#isEnded || response.writableEnded) return;
+    if (this.#events === '') writeSoon(response, () => this.#flush());
+    this.#events += event;
     // Otherwise, everything would be kept for a client that does not read.
-    if (this.#response.writableLength > maxUnreadBytes) this.#response.destroy();
+    if (response.writableLength + this.#events.length > maxUnreadBytes) response.destroy();
   }
 
-  end(lastEvent?: string): void {
-    if (!this.#response.writableEnded) this.#response.end(lastEvent);
+  end(lastEvent = ''): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    writeSoon(this.#response, () => {
+      this.#flush();
+      if (!this.#response.writableEnded) this.#response.end(lastEvent);
+    });
+  }
+
+  #flush(): void {
+    const events = this.#events;
+    this.#events = '';
+    if (events !== '' && !this.#response.writableEnded) this.#response.write(events);
   }
 
   /** The client has not disconnected. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { bytesOf, encodedAround } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { UnacceptableBody } from './body.ts';
+import { writeSoon } from './reply-queue.ts';
 
 /** Answers with one line of plain text. */
 export function replyText(
@@ -28,7 +29,7 @@ export function replyUnacceptable(response: ServerResponse, { status, message }:
   replyText(response, status, message, headers);
 }
 
-/** Answers with JSON text. */
+/** Answers with JSON text, at the end of this turn of the event loop. */
 export function replyJson(
   response: ServerResponse,
   status: number,
@@ -39,7 +40,14 @@ export function replyJson(
   const bytes = Buffer.byteLength(text);
   const own = { 'content-type': 'application/json', 'content-length': bytes };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
-  response.end(text, bytes === text.length ? 'latin1' : 'utf8'); // ASCII is written faster as Latin-1
+  endSoon(response, text, bytes);
+}
+
+/** Ends a response with a text of so many bytes, at the end of this turn of the event loop. */
+export function endSoon(response: ServerResponse, text: string, bytes: number): void {
+  writeSoon(response, () => {
+    if (!response.writableEnded) response.end(text, bytes === text.length ? 'latin1' : 'utf8'); // ASCII is written faster as Latin-1
+  });
 }
 
 /** Answers with a message. The bytes of an answer that many requests get are shared by all of them. */
@@ -55,8 +63,11 @@ export function replyMessage(
   const { before, after } = encodedAround(repeated.answer);
   const own = { 'content-type': 'application/json', 'content-length': bytesOf(message) };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
-  response.cork(); // until the end: one system call writes all parts
-  response.write(before);
-  response.write(repeated.id);
-  response.end(after);
+  writeSoon(response, () => {
+    if (response.writableEnded) return;
+    response.cork(); // until the end: one system call writes all parts
+    response.write(before);
+    response.write(repeated.id);
+    response.end(after);
+  });
 }

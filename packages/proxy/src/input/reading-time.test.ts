@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ReadingTime } from './reading-time.ts';
 
@@ -99,4 +100,28 @@ test('an input with several parts shares a turn with others', () => {
   const names = performed.map(([name]) => name);
   expect(names.indexOf('light')).toBe(4); // after the quantum that had begun, and the next one
   expect(names).toHaveLength(7);
+});
+
+test('a step that waits keeps its asynchronous context', () => {
+  const context = new AsyncLocalStorage<string>();
+  const contexts: unknown[] = [];
+  let parts = 0;
+  const long = (): boolean => {
+    contexts.push(context.getStore());
+    nowMs += 5;
+    return (parts += 1) < 3;
+  };
+  context.run('heavy', () => time.run(heavy, long));
+  context.run('light', () => {
+    time.run(light, () => {
+      contexts.push(context.getStore());
+      return false;
+    });
+  });
+
+  turn(100);
+
+  expect(contexts).toHaveLength(4);
+  expect(contexts.filter((each) => each === 'light')).toHaveLength(1);
+  expect(contexts.filter((each) => each === 'heavy')).toHaveLength(3);
 });

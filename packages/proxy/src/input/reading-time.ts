@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /**
  * How long input may be processed in one turn of the event loop, before everything else gets its turn. Shorter turns divide
  * what many clients send at the same moment, and each part costs a write to the server.
@@ -20,6 +22,7 @@ export type ReadingStep = (isOver: () => boolean) => boolean;
  * Divides the time for processing input among workloads, so that no client and no server can keep the daemon from
  * everything else. A step that cannot be divided, such as parsing one message, may take longer. Then its workload rests
  * if others are active: a call of another workload waits for one such step, and not for one at each of its messages.
+ * Each step keeps its asynchronous context, which a fault is attributed to.
  */
 export class ReadingTime {
   /** By workload, in the order in which they get their turn. */
@@ -42,13 +45,14 @@ export class ReadingTime {
   run(workload: object, step: ReadingStep): void {
     const held = this.#resting.size === 0 ? undefined : this.#resting.get(workload);
     if (held !== undefined) {
-      held.push(step);
+      held.push(AsyncLocalStorage.bind(step));
       return;
     }
     const nowMs = this.#now();
     this.#turnStartedMs ??= nowMs;
-    if (this.#waiting.size === 0 && !this.#isTurnOver(nowMs)) this.#perform(workload, step, nowMs);
-    else this.#enqueue(workload, [step]);
+    if (this.#waiting.size === 0 && !this.#isTurnOver(nowMs))
+      this.#perform(workload, step, nowMs, () => AsyncLocalStorage.bind(step));
+    else this.#enqueue(workload, [AsyncLocalStorage.bind(step)]);
     this.#schedule();
   }
 
@@ -56,7 +60,8 @@ export class ReadingTime {
     return nowMs - (this.#turnStartedMs ?? nowMs) >= turnMs;
   }
 
-  #perform(workload: object, step: ReadingStep, startedMs: number): void {
+  /** Performs a step, and later `next` if it is not finished. */
+  #perform(workload: object, step: ReadingStep, startedMs: number, next: () => ReadingStep): void {
     if (workload !== this.#lastWorkload) {
       this.#lastWorkload = workload;
       this.#changedMs = startedMs;
@@ -65,7 +70,7 @@ export class ReadingTime {
       const nowMs = this.#now();
       return nowMs - startedMs >= quantumMs || this.#isTurnOver(nowMs);
     });
-    if (isUnfinished) this.#enqueue(workload, [step]);
+    if (isUnfinished) this.#enqueue(workload, [next()]);
     const endedMs = this.#now();
     if (endedMs - startedMs > longStepMs && endedMs - this.#changedMs < activeMs)
       this.#rest(workload, Math.min((endedMs - startedMs) * restFactor, longestRestMs));
@@ -110,7 +115,7 @@ export class ReadingTime {
       this.#waiting.delete(workload);
       const [step, ...others] = steps;
       if (others.length > 0) this.#waiting.set(workload, others);
-      return step && this.#perform(workload, step, this.#now());
+      return step && this.#perform(workload, step, this.#now(), () => step);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { KeepAlive } from '../bridge/pending-replies.ts';
-import { replyText } from '../http/reply.ts';
+import { endSoon, replyText } from '../http/reply.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Aborter, AnswerHeaders } from '../transport/answer.ts';
 import { endToEnd } from './forwarder.ts';
@@ -38,7 +38,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
     const own = withoutLength(endToEnd(headers));
     if (bytes > 0 || status >= 300) own.push('content-length', String(bytes));
     this.#response.writeHead(status, own);
-    this.#response.end(body, bytes === body.length ? 'latin1' : 'utf8'); // ASCII is written faster as Latin-1
+    endSoon(this.#response, body, bytes);
   }
 
   /** Replies with one JSON-RPC message. */

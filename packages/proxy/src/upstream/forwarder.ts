@@ -11,7 +11,7 @@ import { Chunks } from '../input/chunks.ts';
 import { bodyTooLarge, noRoomForBody } from '../http/body.ts';
 import { EndpointEvent } from './endpoint-event.ts';
 import { hopHeaders } from '../http/hop-headers.ts';
-import { replyText, replyUnacceptable } from '../http/reply.ts';
+import { endSoon, replyText, replyUnacceptable } from '../http/reply.ts';
 
 /**
  * The proxy has checked the origin, and the server would compare it with its own address. Browsers send cookies to
@@ -241,6 +241,7 @@ export class PassThrough implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   /** How much of the body is still missing. `NaN` if that is not known. */
   #bytesLeft = Number.NaN;
+  #last: string | undefined;
 
   readonly #endpoint: EndpointEvent | undefined;
 
@@ -271,7 +272,7 @@ export class PassThrough implements Dispatcher.DispatchHandler {
     this.#bytesLeft -= chunk.length;
     if (this.#endpoint !== undefined) this.#write(controller, this.#endpoint.pass(chunk));
     // The last chunk is written as text together with the end, so that it shares a packet with the headers.
-    else if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
+    else if (this.#bytesLeft === 0) this.#last = chunk.toString('latin1');
     else this.#write(controller, chunk);
   }
 
@@ -282,7 +283,9 @@ export class PassThrough implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#response.end(this.#endpoint?.rest());
+    const last = this.#last;
+    if (last === undefined) this.#response.end(this.#endpoint?.rest());
+    else endSoon(this.#response, last, last.length);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -1,0 +1,59 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ServerResponse } from 'node:http';
+
+const queueKey = Symbol('queue');
+
+interface Queued extends ServerResponse {
+  [queueKey]?: ReplyQueue;
+}
+
+/**
+ * Writes the replies of one turn of the event loop directly after one another. A client that sleeps must be woken for a
+ * write, which costs more than the write itself. Clients that share a processor or a process sleep again between two
+ * replies if there is work between these.
+ */
+export class ReplyQueue {
+  /** Runs work in the asynchronous context of the workload, which a fault is attributed to. */
+  readonly #inContext = AsyncLocalStorage.snapshot();
+  readonly #flush = (): void => this.flush();
+  #writes: (() => void)[] = [];
+
+  /** Takes the replies of a response. */
+  take(response: ServerResponse): void {
+    const queued: Queued = response;
+    queued[queueKey] = this;
+  }
+
+  add(write: () => void): void {
+    if (this.#writes.length === 0) setImmediate(this.#inContext, this.#flush);
+    this.#writes.push(write);
+  }
+
+  /** Writes everything. Necessary only before connections end in the same turn. */
+  flush(): void {
+    const writes = this.#writes;
+    this.#writes = [];
+    let written = 0;
+    try {
+      for (const write of writes) {
+        written += 1;
+        write();
+      }
+    } finally {
+      if (written < writes.length) for (const write of writes.slice(written)) this.add(write);
+    }
+  }
+}
+
+/** Writes at the end of the turn if a queue takes the replies of the response, and now otherwise. */
+export function writeSoon(response: ServerResponse, write: () => void): void {
+  const { [queueKey]: queue }: Queued = response;
+  if (queue === undefined) write();
+  else queue.add(write);
+}
+
+/** Writes what waits for the end of the turn, so that the connection can end now. */
+export function writeNow(response: ServerResponse): void {
+  const { [queueKey]: queue }: Queued = response;
+  queue?.flush();
+}
