@@ -89,6 +89,7 @@ interface Session {
   startMs: number;
   lastMs: number;
   version: string;
+  pseudonym: string;
 }
 
 /** Loads OpenTelemetry, and begins to send to the endpoint. */
@@ -170,8 +171,9 @@ class ProxyTelemetry implements Telemetry {
   #begin(context: CallContext): Message {
     const { message, session, client } = context;
     const startMs = performance.now();
-    if (session !== undefined) this.#noteSession(session, client.protocolVersion, startMs);
-    const span = this.#tracer === undefined ? undefined : this.#startSpan(this.#tracer, context);
+    const pseudonym =
+      session === undefined ? undefined : this.#noteSession(session, client.protocolVersion, startMs);
+    const span = this.#tracer === undefined ? undefined : this.#startSpan(this.#tracer, context, pseudonym);
     const exchange = this.#exchanges.get(message);
     const running = { startMs, span, version: client.protocolVersion, hasSession: session !== undefined };
     if (exchange === undefined) this.#detached.set(message, running);
@@ -180,7 +182,11 @@ class ProxyTelemetry implements Telemetry {
   }
 
   /** Undefined for a trace that starts here and is not sampled. */
-  #startSpan(tracer: Tracer, { message, session, client }: CallContext): Span | undefined {
+  #startSpan(
+    tracer: Tracer,
+    { message, client }: CallContext,
+    pseudonym: string | undefined,
+  ): Span | undefined {
     const { method = '', params } = message.value;
     const carried = params?._meta;
     const { headers = {} } = this.#exchanges.get(message)?.request ?? {};
@@ -206,7 +212,7 @@ class ProxyTelemetry implements Telemetry {
       [names.version]: client.protocolVersion.slice(0, maxText),
       [names.transport]: 'tcp',
       'mcp.server.name': this.#workload,
-      ...(session === undefined ? {} : { [names.session]: pseudonymOf(session) }),
+      ...(pseudonym === undefined ? {} : { [names.session]: pseudonym }),
     });
     return span;
   }
@@ -265,11 +271,17 @@ class ProxyTelemetry implements Telemetry {
     return { [names.operation]: 'execute_tool', [names.tool]: this.#tools.has(name) ? name : '_OTHER' };
   }
 
-  #noteSession(id: string, version: string, nowMs: number): void {
+  /** Returns the pseudonym of the session. */
+  #noteSession(id: string, version: string, nowMs: number): string {
     const known = this.#sessions.get(id);
-    if (known !== undefined) known.lastMs = nowMs;
-    else if (this.#sessions.size < maxSessions)
-      this.#sessions.set(id, { startMs: nowMs, lastMs: nowMs, version });
+    if (known !== undefined) {
+      known.lastMs = nowMs;
+      return known.pseudonym;
+    }
+    const pseudonym = pseudonymOf(id);
+    if (this.#sessions.size < maxSessions)
+      this.#sessions.set(id, { startMs: nowMs, lastMs: nowMs, version, pseudonym });
+    return pseudonym;
   }
 
   #ended(id: string, endMs: number): void {
