@@ -2,6 +2,7 @@ import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Connections } from './live-connections.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
@@ -21,12 +22,12 @@ export interface Answer {
 
 /** Sends a request and reads the response. Reads a response that is not a stream in one step, which is much cheaper. */
 export function answerTo(
-  dispatcher: Dispatcher,
+  connections: Connections,
   request: Dispatcher.DispatchOptions,
   options: AnswerOptions,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  dispatchTo(dispatcher, request, options, { answered: resolve, failed: reject });
+  dispatchTo(connections, request, options, { answered: resolve, failed: reject });
   return promise;
 }
 
@@ -38,12 +39,12 @@ export interface AnswerListener {
 
 /** Does the same without a promise. */
 export function dispatchTo(
-  dispatcher: Dispatcher,
+  connections: Connections,
   request: Dispatcher.DispatchOptions,
   options: AnswerOptions,
   listener: AnswerListener,
 ): void {
-  dispatcher.dispatch(request, new AnswerReader(request.method, options, listener));
+  connections.dispatch(request, new AnswerReader(request.method, options, listener));
 }
 
 /** Something that can abort requests. An `AbortSignal` costs more than everything else here. */

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
 import { abortedBy, answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { LiveConnections } from './live-connections.ts';
 import { ownPath } from './own-address.ts';
 import { pauseBefore } from './pause.ts';
 import { sessionState } from './session-end.ts';
@@ -65,21 +66,22 @@ export interface UpstreamRequest {
 export function openPool(
   address: InstanceAddress,
   count?: ConnectionCount,
-): { origin: string; pool: Pool; host: string } {
+): { origin: string; pool: LiveConnections; host: string } {
   if (address.kind === 'socket') {
     const host = address.targetPort === undefined ? 'localhost' : `localhost:${address.targetPort}`;
     const origin = `http://${host}`;
     const connect = counted(buildConnector({ socketPath: address.path }), count);
-    return { origin, pool: new Pool(origin, { connect }), host };
+    return { origin, pool: new LiveConnections(() => new Pool(origin, { connect })), host };
   }
   const origin = `http://${address.host}:${address.port}`;
-  const pool = new Pool(origin, { connect: counted(buildConnector({}), count) });
+  const connect = counted(buildConnector({}), count);
+  const pool = new LiveConnections(() => new Pool(origin, { connect }));
   return { origin, pool, host: `localhost:${address.targetPort ?? address.port}` };
 }
 
 /** Opens connections to a server elsewhere. */
-export function openAgent({ open = openDirectly }: RemoteServer, count?: ConnectionCount): Dispatcher {
-  return open((connect) => counted(connect, count));
+export function openAgent({ open = openDirectly }: RemoteServer, count?: ConnectionCount): LiveConnections {
+  return new LiveConnections(() => open((connect) => counted(connect, count)));
 }
 
 const openDirectly: OpenWay = (wrap = (connect) => connect) =>
@@ -130,7 +132,7 @@ export class UpstreamClient implements AsyncDisposable {
   #path: string;
   /** The limits on server responses. */
   readonly input: WorkloadInput;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: LiveConnections;
   /** What a server on this machine is called in `Host`. */
   readonly #host: string | undefined;
   readonly #remote: RemoteServer | undefined;
@@ -162,11 +164,11 @@ export class UpstreamClient implements AsyncDisposable {
       const url = new URL(address.url);
       this.#origin = url.origin;
       this.#path = `${url.pathname}${url.search}`;
-      this.#dispatcher = openAgent(address, count);
+      this.#connections = openAgent(address, count);
       this.#remote = address;
       return;
     }
-    ({ origin: this.#origin, pool: this.#dispatcher, host: this.#host } = openPool(address, count));
+    ({ origin: this.#origin, pool: this.#connections, host: this.#host } = openPool(address, count));
     this.#path = path;
     this.#remote = undefined;
   }
@@ -189,7 +191,7 @@ export class UpstreamClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#dispatcher.destroy();
+    await this.#connections.destroy();
   }
 
   /** A server elsewhere may ask for a pause, as many do that limit requests by their sender. */
@@ -270,7 +272,7 @@ export class UpstreamClient implements AsyncDisposable {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    return answerTo(this.#dispatcher, request, { aborter: abortedBy(signal), budget: this.input.output });
+    return answerTo(this.#connections, request, { aborter: abortedBy(signal), budget: this.input.output });
   }
 }
 

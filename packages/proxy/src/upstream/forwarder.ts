@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { Dispatcher } from 'undici';
-import { dispatchTo } from '../transport/answer.ts';
+import { abortedBy, answerTo, dispatchTo } from '../transport/answer.ts';
+import type { LiveConnections } from '../transport/live-connections.ts';
 import { openAgent, openPool } from '../transport/upstream-client.ts';
 import type { RemoteServer, ServerAddress } from '../transport/upstream-client.ts';
 import type { AnswerHeaders, AnswerListener, AnswerOptions } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
-import type { ByteBudget } from '../input/byte-budget.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { Chunks } from '../input/chunks.ts';
 import { bodyTooLarge, noRoomForBody } from '../http/body.ts';
 import { EndpointEvent } from './endpoint-event.ts';
@@ -32,16 +33,16 @@ const maxGatheredBytes = 64 * 1024;
  * Forwards requests to an HTTP server, byte for byte. While no server is connected, answers clients with the reason.
  */
 export class HttpForwarder implements AsyncDisposable {
-  readonly #requests: ByteBudget;
+  readonly #input: WorkloadInput;
   readonly #count: ConnectionCount;
   #state: ({ kind: 'up' } & Target) | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
 
-  /** `requests` is the budget for request bodies that are not complete yet. `count` limits the connections to the server. */
-  constructor(requests: ByteBudget, count: ConnectionCount) {
-    this.#requests = requests;
+  /** `input` has the budgets for incomplete requests and answers. `count` limits the connections to the server. */
+  constructor(input: WorkloadInput, count: ConnectionCount) {
+    this.#input = input;
     this.#count = count;
   }
 
@@ -89,7 +90,7 @@ export class HttpForwarder implements AsyncDisposable {
 
   /** Calls back with the whole body. Never, if the client disconnects before that. */
   #gather(request: IncomingMessage, response: ServerResponse, done: (body: Buffer) => void): void {
-    const chunks = new Chunks(this.#requests);
+    const chunks = new Chunks(this.#input.requests);
     request.on('data', (chunk: Buffer) => {
       if (chunks.add(chunk) === undefined || response.headersSent) return;
       request.pause();
@@ -149,17 +150,13 @@ export class HttpForwarder implements AsyncDisposable {
     const { pool, host, origin, remote } = this.#state;
     if (remote !== undefined) return 405; // only the caller has credentials for that
     const headers = { host, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
-    const timeoutMs = endSessionMs;
-    const answer = await pool.request({
-      origin,
-      method: 'DELETE',
-      path: '/mcp',
-      headers,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
-    answer.body.on('error', () => {}).destroy();
-    return answer.statusCode;
+    const { statusCode, body } = await answerTo(
+      pool,
+      { origin, method: 'DELETE', path: '/mcp', headers, headersTimeout: 0, bodyTimeout: 0 },
+      { aborter: abortedBy(AbortSignal.timeout(endSessionMs)), budget: this.#input.output },
+    );
+    if (typeof body !== 'string') body.on('error', () => {}).destroy();
+    return statusCode;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,7 +166,7 @@ export class HttpForwarder implements AsyncDisposable {
 
 /** A connected server. */
 interface Target {
-  pool: Dispatcher;
+  pool: LiveConnections;
   origin: string;
   /** The value of the header `Host`. */
   host: string;

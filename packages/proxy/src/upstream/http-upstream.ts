@@ -53,7 +53,7 @@ export class HttpUpstream implements Upstream {
   constructor(options: HttpUpstreamOptions) {
     this.#options = options;
     this.#count = options.files.count(options.files.budgets.upstream);
-    this.#forwarder = new HttpForwarder(options.input.requests, this.#count);
+    this.#forwarder = new HttpForwarder(options.input, this.#count);
     this.#shared = new HttpBridge(options);
     this.#callers = new CallerBridges(options, this.#count);
     this.#guarded = new GuardedForwarder({
