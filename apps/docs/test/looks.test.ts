@@ -36,6 +36,8 @@ const modes = ['dark', 'light'] as const;
 
 /** How long a page may take until it looks as it did. */
 const settleMs = 10_000;
+/** How long a picture may take. All pages are opened at the same time. */
+const paintMs = 80_000;
 
 /** A thousandth of a page is a button that is gone, or a line that moved. */
 const toleratedShare = 0.001;
@@ -93,7 +95,7 @@ test('most pages have the words that are in their pictures; when they have not: 
 });
 
 async function looksAsBefore(page: Page, name: string, isOther: boolean): Promise<boolean> {
-  const shoot = (): Promise<Buffer> => page.screenshot({ animations: 'disabled' });
+  const shoot = (): Promise<Buffer> => page.screenshot({ animations: 'disabled', timeout: paintMs });
   let shown = await shoot();
   if (isRenewed) await writeFile(new URL(name, kept), reduce(shown));
   if (isOther) return true;
