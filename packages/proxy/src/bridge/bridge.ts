@@ -144,6 +144,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       workload,
       messages,
       now,
+      elapsed: options.now ?? (() => performance.now()),
       shared: options.shared,
       onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
