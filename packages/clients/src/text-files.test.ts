@@ -324,6 +324,16 @@ describe('the lock', () => {
     expect(await readdir(directory)).toEqual(['config.json']);
   });
 
+  test('that is a directory is taken over when the clock was set back since', async () => {
+    await mkdir(`${path}.lock`);
+    const tomorrow = new Date(Date.now() + 24 * 3_600_000);
+    await utimes(`${path}.lock`, tomorrow, tomorrow);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
   test('is not taken over if it is a directory with files', async () => {
     await mkdir(`${path}.lock`);
     await writeFile(join(`${path}.lock`, 'mine.txt'), '');
