@@ -28,7 +28,10 @@ const program = loadParts({
 
 export function main(words: readonly string[]): Promise<void> {
   // Without some of the files, the daemon continues like before.
-  if (words[0] === 'serve') setTimeout(() => parts.keep().catch(() => {}), keepAfterMs).unref();
+  const keep = (): void => {
+    parts.keep().catch(() => {});
+  };
+  if (words[0] === 'serve') setTimeout(keep, keepAfterMs).unref();
   return program.main(words);
 }
 
