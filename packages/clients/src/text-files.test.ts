@@ -221,8 +221,9 @@ describe('several writers', () => {
     expect((await readFile(path, 'utf8')).split('').toSorted()).toEqual(letters);
   });
 
-  test('do not lose what one wrote while the other was thinking', async () => {
+  test.each([1, 2])('do not lose what one wrote while the other was thinking: %i names', async (names) => {
     await writeFile(path, 'old');
+    if (names === 2) await link(path, join(directory, 'other.json'));
     let calls = 0;
 
     await files.edit(path, options, async (text) => {
