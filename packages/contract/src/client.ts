@@ -1,4 +1,4 @@
-import { ThvError } from './failure.ts';
+import { ThvError, unsupported } from './failure.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Operation, OperationCall, OperationResult, Sent } from './operation.ts';
 import { operations } from './operations/operations.ts';
@@ -61,9 +61,10 @@ async function callOperation(
   options: CallOptions,
 ): Promise<unknown> {
   const follow = operation.progress === true && options.onProgress !== undefined;
+  const path = pathOf(operation, call);
   const response = await send({
     method: operation.method,
-    path: pathOf(operation, call),
+    path,
     headers: {
       ...withoutAbsent(call.headers),
       accept: `${follow ? progressMediaType : 'application/json, text/plain, text/event-stream'}, ${problemMediaType}`,
@@ -74,9 +75,11 @@ async function callOperation(
   });
   if (response.status >= 400) {
     const text = await textOf(response.body);
-    throw response.contentType === problemMediaType
-      ? readProblem(JSON.parse(text) as Problem) // written by `writeProblem`
-      : readFailure(response.status, text);
+    const failure =
+      response.contentType === problemMediaType
+        ? readProblem(JSON.parse(text) as Problem) // written by `writeProblem`
+        : readFailure(response.status, text);
+    throw isOfOtherVersion(failure, path) ? otherVersion(operation, failure) : failure;
   }
   if (follow) return followProgress(response.body, options);
   const { body } = operation.success;
@@ -86,6 +89,18 @@ async function callOperation(
   if (body === undefined) return undefined;
   // The daemon has validated the response. Validating it again would slow down every command.
   return body === 'text' ? text : JSON.parse(text);
+}
+
+/** Whether the daemon does not know the path. Another object that it does not find has no path in its message. */
+function isOfOtherVersion(failure: Error, path: string): boolean {
+  return failure.message === `${path.split('?')[0]} not found`;
+}
+
+function otherVersion({ method, path }: Operation, cause: Error): ThvError {
+  return unsupported(`the daemon has no operation ${method} ${path}, because it is of another version`, {
+    hint: 'to end the daemon, run thv serve and press Ctrl+C. Then try again, which starts the installed version',
+    cause,
+  });
 }
 
 function pathOf(operation: Operation, call: AnyCall): string {
