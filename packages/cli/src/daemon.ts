@@ -30,7 +30,7 @@ export async function connectToDaemon(connection: Connection): Promise<Client> {
     await delay(pollMs, undefined, { signal: connection.signal });
     if (!(await isListening(paths))) await startDaemon(paths, connection);
   });
-  return createClient(connection.debug ? traced(send, connection.note) : send);
+  return createClient(connection.debug ? traced(send, connection.note) : send, { offersAll: true });
 }
 
 /** How often a read is repeated. A daemon that ends accepts connections for a moment, and then no more. */
@@ -78,7 +78,7 @@ function traced(send: Send, note: (text: string) => void): Send {
 /** A client of the daemon. Undefined if none is running. */
 export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
-  return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
+  return (await isListening(paths)) ? createClient(sendTo(paths.socket), { offersAll: true }) : undefined;
 }
 
 /** Sends requests over a Unix socket. An error says who ended the request. */

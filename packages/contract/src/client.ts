@@ -37,11 +37,20 @@ export type Client = {
   ) => Promise<OperationResult<Operations[Id]>>;
 };
 
-/** Creates a client that sends its requests with a function. */
-export function createClient(send: Send): Client {
+/**
+ * Creates a client that sends its requests with a function. With `offersAll`, the requests reach an address at which a daemon
+ * offers all operations of its version.
+ */
+export function createClient(send: Send, { offersAll = false }: { offersAll?: boolean } = {}): Client {
   const entries = Object.entries(operations).map(([id, operation]) => [
     id,
-    (call: AnyCall, options?: CallOptions) => callOperation(send, operation, call, options ?? {}),
+    async (call: AnyCall, options?: CallOptions) => {
+      try {
+        return await callOperation(send, operation, call, options ?? {});
+      } catch (error) {
+        throw offersAll && isUnknown(error, operation, call) ? otherVersion(operation, error) : error;
+      }
+    },
   ]);
   // Each function calls the operation of the same name, as the mapped type states.
   return Object.fromEntries(entries) as Client;
@@ -61,10 +70,9 @@ async function callOperation(
   options: CallOptions,
 ): Promise<unknown> {
   const follow = operation.progress === true && options.onProgress !== undefined;
-  const path = pathOf(operation, call);
   const response = await send({
     method: operation.method,
-    path,
+    path: pathOf(operation, call),
     headers: {
       ...withoutAbsent(call.headers),
       accept: `${follow ? progressMediaType : 'application/json, text/plain, text/event-stream'}, ${problemMediaType}`,
@@ -75,11 +83,9 @@ async function callOperation(
   });
   if (response.status >= 400) {
     const text = await textOf(response.body);
-    const failure =
-      response.contentType === problemMediaType
-        ? readProblem(JSON.parse(text) as Problem) // written by `writeProblem`
-        : readFailure(response.status, text);
-    throw isOfOtherVersion(failure, path) ? otherVersion(operation, failure) : failure;
+    throw response.contentType === problemMediaType
+      ? readProblem(JSON.parse(text) as Problem) // written by `writeProblem`
+      : readFailure(response.status, text);
   }
   if (follow) return followProgress(response.body, options);
   const { body } = operation.success;
@@ -92,11 +98,12 @@ async function callOperation(
 }
 
 /** Whether the daemon does not know the path. Another object that it does not find has no path in its message. */
-function isOfOtherVersion(failure: Error, path: string): boolean {
-  return failure.message === `${path.split('?')[0]} not found`;
+function isUnknown(error: unknown, operation: Operation, call: AnyCall): boolean {
+  const [path] = pathOf(operation, call).split('?');
+  return error instanceof ThvError && error.message === `${path} not found`;
 }
 
-function otherVersion({ method, path }: Operation, cause: Error): ThvError {
+function otherVersion({ method, path }: Operation, cause: unknown): ThvError {
   return unsupported(`the daemon has no operation ${method} ${path}, because it is of another version`, {
     hint: 'to end the daemon, run thv serve and press Ctrl+C. Then try again, which starts the installed version',
     cause,
