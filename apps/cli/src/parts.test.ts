@@ -45,6 +45,17 @@ test('a part in the pack and a part outside have the same instance of another pa
   expect(compiled).toEqual([packFile, 'chunks/outside.js']);
 });
 
+test('a part that cannot be compiled fails each time, and is never taken for an empty one', () => {
+  const { program } = load({
+    'main.js': entry(
+      'exports.seen=[1,2].map(()=>{try{return require("./chunks/broken.js")}catch({name}){return name}})',
+    ),
+    'chunks/broken.js': '(',
+  });
+
+  expect(program['seen']).toEqual(['SyntaxError', 'SyntaxError']);
+});
+
 test('parts can require each other, know their own path, and load modules from outside', () => {
   const { program } = load({
     'main.js': entry('exports.early=require("./chunks/a.js").early;exports.module=require("node:fs")'),

@@ -86,6 +86,15 @@ interface Entry {
 export function loadParts({ scriptOf, hasPack, pathOf, require: outside }: Program): Entry {
   const packed = hasPack ? (scriptOf(packFile).runInThisContext() as Record<string, Part>) : {}; // written by `packOf`
   const loaded = new Map<string, { exports: unknown }>();
+  /** A file that is missing is missed again at the next attempt, and not taken for an empty part. */
+  const compiled = (name: string): Part => {
+    try {
+      return scriptOf(name).runInThisContext() as Part; // made by `scriptText`
+    } catch (error) {
+      loaded.delete(name);
+      throw error;
+    }
+  };
   const load = (name: string): unknown => {
     const known = loaded.get(name);
     if (known !== undefined) return known.exports;
@@ -93,7 +102,7 @@ export function loadParts({ scriptOf, hasPack, pathOf, require: outside }: Progr
     loaded.set(name, module); // before it runs, so that parts can require each other
     const require = (id: string): unknown =>
       id.startsWith('.') ? load(posix.join(posix.dirname(name), id)) : outside(id);
-    const part = packed[name] ?? (scriptOf(name).runInThisContext() as Part); // made by `scriptText`
+    const part = packed[name] ?? compiled(name);
     const path = pathOf(name);
     part(module.exports, require, module, path, dirname(path));
     return module.exports;

@@ -191,6 +191,21 @@ describe('attacks on tokens:', () => {
     expect(access(`Bearer ${token}`)).toBeInstanceOf(Promise);
   });
 
+  test('a token is checked again when the clock was set back', async () => {
+    await using provider = await openIdProvider();
+    let now = Date.now();
+    const access = rawAccessOf(provider, { now: () => now });
+    const connection = {};
+    const token = await provider.sign(claimsOf(provider), '5m');
+
+    const first = await access(`Bearer ${token}`, connection);
+    expect(access(`Bearer ${token}`, connection)).toBe(first);
+    now -= 1_000;
+
+    expect(access(`Bearer ${token}`, connection)).toBeInstanceOf(Promise);
+    expect(access(`Bearer ${token}`)).toBeInstanceOf(Promise);
+  });
+
   test('a header that a connection repeats is accepted only as long as its token, and only unchanged', async () => {
     await using provider = await openIdProvider();
     let now = Date.now();

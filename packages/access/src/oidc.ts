@@ -7,6 +7,7 @@ import {
   unauthorized,
   unavailable,
 } from '@toolhive/contract/failure';
+import { isRecent } from '@toolhive/contract/clock';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { printable } from '@toolhive/contract/printable';
 import { createRemoteJWKSet, customFetch as joseFetch, decodeProtectedHeader, errors, jwtVerify } from 'jose';
@@ -230,7 +231,7 @@ class Provider {
   #server: Promise<AuthorizationServer> | undefined;
   #keys: JWTVerifyGetKey | undefined;
   /** The failures of a short time, by URL: every token of a stranger would otherwise cause another request. */
-  readonly #failed = new Map<string, { error: unknown; until: number }>();
+  readonly #failed = new Map<string, { error: unknown; atMs: number }>();
 
   constructor(options: OidcOptions) {
     this.#options = options;
@@ -315,7 +316,7 @@ class Provider {
   async #read(address: string): Promise<Response> {
     const { now = Date.now, readAuthToken } = this.#options;
     const failed = this.#failed.get(address);
-    if (failed !== undefined && now() < failed.until) throw failed.error;
+    if (failed !== undefined && isRecent(failed.atMs, retryAfterMs, now())) throw failed.error;
     try {
       const own = readAuthToken !== undefined && this.#named.has(new URL(address).host);
       const headers = own ? { authorization: `Bearer ${await readAuthToken()}` } : {};
@@ -324,7 +325,7 @@ class Provider {
       this.#failed.delete(address);
       return answer;
     } catch (error) {
-      this.#failed.set(address, { error, until: now() + retryAfterMs });
+      this.#failed.set(address, { error, atMs: now() });
       throw error;
     }
   }

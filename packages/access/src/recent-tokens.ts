@@ -1,12 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isRecent } from '@toolhive/contract/clock';
 
 /** How many tokens are remembered. Each costs a few hundred bytes and its claims. */
 const maxTokens = 1_000;
 
-/** What was found out about a token, and until when that holds, in milliseconds. */
+/** What was found out about a token, when, and how long that holds, in milliseconds. */
 export interface Remembered<Found> {
   readonly value: Found;
-  readonly until: number;
+  readonly atMs: number;
+  readonly keptMs: number;
 }
 
 /** What was found out about tokens a short time ago, by a digest of each, so that they are not checked at every request. */
@@ -26,18 +28,18 @@ export class RecentTokens<Found> {
 
   remembered(digest: string): Remembered<Found> | undefined {
     const found = this.#found.get(digest);
-    if (found === undefined || this.#now() < found.until) return found;
+    if (found === undefined || isRecent(found.atMs, found.keptMs, this.#now())) return found;
     this.#found.delete(digest);
     return undefined;
   }
 
   /** Remembers a value for a limited time, and not longer than the token is valid. `expires` is in milliseconds. */
   add(digest: string, value: Found, expires: number): void {
-    const now = this.#now();
-    const until = Math.min(expires, now + this.#keptMs);
-    if (until <= now) return;
+    const atMs = this.#now();
+    const keptMs = Math.min(expires - atMs, this.#keptMs);
+    if (keptMs <= 0) return;
     if (this.#found.size >= maxTokens) this.#found.delete(this.#found.keys().next().value ?? '');
-    this.#found.set(digest, { value, until });
+    this.#found.set(digest, { value, atMs, keptMs });
   }
 }
 
@@ -58,7 +60,8 @@ export class RepeatedHeaders<Found> {
     if (latest === undefined || latest.header.length !== header.length) return undefined;
     // A connection of a reverse proxy has several users, who must not learn from the time how much of a header they guessed.
     if (!timingSafeEqual(latest.header, Buffer.from(header, 'latin1'))) return undefined;
-    return this.#now() < latest.found.until ? latest.found.value : undefined;
+    const { value, atMs, keptMs } = latest.found;
+    return isRecent(atMs, keptMs, this.#now()) ? value : undefined;
   }
 
   set(connection: object, header: string, found: Remembered<Found>): void {

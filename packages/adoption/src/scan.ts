@@ -55,12 +55,12 @@ export async function scan(
     if (clients !== undefined && !clients.includes(application.id)) continue;
     try {
       const { text, entries } = await readPlace(place);
-      const inputs = inputsIn(text, path);
+      const document = documentIn(text, path);
       for (const [name, value] of entries) {
         const target = entryTarget(application, value);
         if (typeof value !== 'object' || value === null || (target !== undefined && isOwn(target))) continue;
         const entry: FoundEntry = { place, name, value: value as FoundEntry['value'] };
-        const server = await readServer(entry, inputs, options);
+        const server = await readServer(entry, document, options);
         if (server === undefined) continue;
         const known = found.get(server.content);
         if (known === undefined) found.set(server.content, server);
@@ -74,21 +74,21 @@ export async function scan(
   return { servers: [...found.values()], problems };
 }
 
-type Inputs = ReturnType<typeof readClientDocument>['inputs'];
+type Beside = Pick<ReturnType<typeof readClientDocument>, 'inputs' | 'isOff'>;
 
-/** The questions of a configuration (Visual Studio Code). */
-function inputsIn(text: string, path: string): Inputs {
+/** The facts beside the entries: the questions of Visual Studio Code, and the servers that Gemini CLI turns off. */
+function documentIn(text: string, path: string): Beside {
   try {
-    return readClientDocument(text, path).inputs;
+    return readClientDocument(text, path);
   } catch {
-    return new Map(); // a file without servers in the usual sections
+    return { inputs: new Map(), isOff: () => false }; // a file without servers in the usual sections
   }
 }
 
 /** Undefined for entries that start and reach nothing, such as built-in extensions. */
 async function readServer(
   entry: FoundEntry,
-  inputs: Inputs,
+  { inputs, isOff }: Beside,
   { home, env }: Pick<ScanOptions, 'home' | 'env'>,
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
@@ -111,7 +111,7 @@ async function readServer(
       url: url === undefined ? undefined : urlWithoutCredentials(url),
     };
     try {
-      if (isDisabled(value)) throw invalid('it is disabled');
+      if (isDisabled(value) || isOff(name)) throw invalid('it is disabled');
       const from: EntryFrom = {
         env,
         inputs,

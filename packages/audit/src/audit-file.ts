@@ -19,6 +19,8 @@ export class AuditFile {
   readonly #limits: typeof limits;
   #handle: FileHandle | undefined;
   #bytes = 0;
+  /** The file ends within a line, which gets no other record. */
+  #isTorn = false;
   #checkedMs = -Infinity;
 
   constructor(path: string, changes: Partial<typeof limits> = {}) {
@@ -29,8 +31,9 @@ export class AuditFile {
   /** Appends lines. Throws if the file cannot be written or is not a file of audit records. */
   async append(lines: readonly string[]): Promise<void> {
     const handle = await this.#opened();
-    const text = `${lines.join('\n')}\n`;
+    const text = `${this.#isTorn ? '\n' : ''}${lines.join('\n')}\n`;
     await handle.appendFile(text);
+    this.#isTorn = false;
     this.#bytes += Buffer.byteLength(text);
     if (this.#bytes > this.#limits.bytes) await this.#rotate();
   }
@@ -51,8 +54,9 @@ export class AuditFile {
       if (there?.ino === ours.ino && there.dev === ours.dev) return this.#handle;
       await this.close();
     }
-    const handle = await openAuditFile(this.#path);
+    const { handle, isTorn } = await openAuditFile(this.#path);
     this.#bytes = (await handle.stat()).size;
+    this.#isTorn = isTorn;
     this.#handle = handle;
     return handle;
   }
@@ -75,7 +79,7 @@ export class AuditFile {
  * other programs interpret: only a regular file of this user that is empty or contains audit records is accepted, and
  * no symbolic link. Throws `invalid`.
  */
-async function openAuditFile(path: string): Promise<FileHandle> {
+async function openAuditFile(path: string): Promise<{ handle: FileHandle; isTorn: boolean }> {
   if (!isAbsolute(path)) throw invalid(`log_file ${path} is not an absolute path`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
   const handle = await open(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR, 0o600).catch(
@@ -88,18 +92,18 @@ async function openAuditFile(path: string): Promise<FileHandle> {
     },
   );
   try {
-    await requireAuditFile(handle, path);
-    return handle;
+    return { handle, isTorn: await requireAuditFile(handle, path) };
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-/** How many bytes at the end of a file identify an audit file. */
-const tailBytes = 4096;
+/** How many bytes at the end of a file identify an audit file. They contain the record before a torn one. */
+const tailBytes = 64 * 1024;
 
-async function requireAuditFile(handle: FileHandle, path: string): Promise<void> {
+/** Returns whether the file ends within a line. */
+async function requireAuditFile(handle: FileHandle, path: string): Promise<boolean> {
   const { size, uid, nlink } = await handle.stat().then((stats) => {
     if (stats.isFile()) return stats;
     throw invalid(`cannot write the audit log ${path}: not a regular file`);
@@ -107,17 +111,35 @@ async function requireAuditFile(handle: FileHandle, path: string): Promise<void>
   const isForeign = (process.getuid !== undefined && uid !== process.getuid()) || nlink > 1;
   const length = Math.min(size, tailBytes);
   const { buffer } = await handle.read(Buffer.alloc(length), 0, length, size - length);
-  const isOther = size > 0 && !/,"previous":"[0-9a-f]{64}"\}\n?$/.test(buffer.toString('latin1'));
-  if (!isForeign && !isOther) {
+  if (!isForeign && hasRecords(buffer, size)) {
     await handle.chmod(0o600);
-    return;
+    return size > 0 && buffer.at(-1) !== lineFeed;
   }
   throw invalid(`cannot write the audit log ${path}: the file belongs to another program or user`, {
     hint: 'choose a log_file that does not exist yet',
   });
 }
 
+const lineFeed = 0x0a;
+
+/**
+ * Whether a file of this size, which ends with `tail`, contains audit records. A power cut leaves a part of the last record, or
+ * zeros in its place.
+ */
+function hasRecords(tail: Buffer, size: number): boolean {
+  let end = tail.length;
+  while (end > 0 && tail[end - 1] === 0) end -= 1;
+  const text = tail.toString('latin1', 0, end);
+  const complete = text.slice(0, text.lastIndexOf('\n') + 1);
+  if (isRecord.test(text) || isRecord.test(complete)) return true;
+  return complete === '' && size === tail.length && (text === '' || isBegun.test(text));
+}
+
+const isRecord = /,"previous":"[0-9a-f]{64}"\}\n?$/;
+/** The first record of a file. */
+const isBegun = /^\{"time":"[^"]{20,30}","level":"[^"]{1,10}","msg":"audit_event",/;
+
 /** Creates the file, and checks that it can contain records. Throws `invalid`. */
 export async function requireLogFile(path: string): Promise<void> {
-  await (await openAuditFile(path)).close();
+  await (await openAuditFile(path)).handle.close();
 }

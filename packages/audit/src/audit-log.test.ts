@@ -391,6 +391,42 @@ describe('limits', () => {
 });
 
 describe('a log file of the user', () => {
+  const record = `{"time":"2026-01-01T00:00:00.000Z","level":"INFO+2","msg":"audit_event","previous":"${'0'.repeat(64)}"}`;
+
+  test.each([
+    ['half a record', `${record}\n${record.slice(0, 90)}`],
+    ['half of the first record', record.slice(0, 90)],
+    ['a record without its line end', record],
+    ['zeros behind a record', `${record}\n${'\0'.repeat(5_000)}`],
+    ['zeros behind half a record', `${record}\n${record.slice(0, 90)}${'\0'.repeat(5_000)}`],
+    ['only zeros', '\0'.repeat(5_000)],
+  ])('continues in a new line after a power cut has left %s', async (_left, before) => {
+    const path = join(directory, 'audit.log');
+    await writeFile(path, before);
+    const file = new AuditFile(path);
+
+    await file.append([record]);
+    await file.append([record]);
+    await file.close();
+
+    expect(await readFile(path, 'utf8')).toBe(`${before}\n${record}\n${record}\n`);
+  });
+
+  test.each([
+    ['text behind a record', `${record}\nexport A=1\n`],
+    ['zeros behind other text', `export A=1\n${'\0'.repeat(5_000)}`],
+    [
+      'one unfinished line of another log',
+      '{"time":"2026-01-01T00:00:00.000Z","level":"INFO","msg":"started',
+    ],
+  ])('must not contain %s', async (_content, text) => {
+    const path = join(directory, 'other');
+    await writeFile(path, text);
+
+    await expect(requireLogFile(path)).rejects.toMatchObject({ kind: 'invalid' });
+    expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
   test('must not be a file of another program', async () => {
     const path = join(directory, '.bashrc');
     await writeFile(path, 'export A=1\n');

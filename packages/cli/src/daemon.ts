@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -13,6 +13,7 @@ import { statePaths } from '@toolhive/state/paths';
 import { requirePrivateDirectory } from '@toolhive/state/private-directory';
 import type { StatePaths } from '@toolhive/state/paths';
 import { daemonLogFile } from './bounded-log.ts';
+import { daemonFailure } from './daemon-failure.ts';
 import { exitCodeOf } from './report.ts';
 import { sendOver } from './socket-request.ts';
 
@@ -29,7 +30,7 @@ export async function connectToDaemon(connection: Connection): Promise<Client> {
     await delay(pollMs, undefined, { signal: connection.signal });
     if (!(await isListening(paths))) await startDaemon(paths, connection);
   });
-  return createClient(connection.debug ? traced(send, connection.note) : send);
+  return createClient(connection.debug ? traced(send, connection.note) : send, { offersAll: true });
 }
 
 /** How often a read is repeated. A daemon that ends accepts connections for a moment, and then no more. */
@@ -77,7 +78,7 @@ function traced(send: Send, note: (text: string) => void): Send {
 /** A client of the daemon. Undefined if none is running. */
 export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
-  return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
+  return (await isListening(paths)) ? createClient(sendTo(paths.socket), { offersAll: true }) : undefined;
 }
 
 /** Sends requests over a Unix socket. An error says who ended the request. */
@@ -143,6 +144,7 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
   // Not among the workloads' logs, because a workload may have the name daemon.
   const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
+  const { size: logged } = fstatSync(log);
   const [program, ...script] = ownProgram();
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
   const daemon = spawn(program, [...script, ...words], {
@@ -162,7 +164,7 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
     check() {
       // Another command may have started one at the same time: then ours ends, and theirs will answer.
       if (exitCode === undefined || exitCode === exitCodeOf('conflict')) return;
-      throw unavailable('the daemon could not be started', { hint: `see its log: ${logPath}` });
+      throw daemonFailure(logPath, logged);
     },
   });
   note(`started a daemon in the background (log: ${logPath})`);

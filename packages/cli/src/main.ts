@@ -7,10 +7,12 @@ import type { OutputFormat } from './out.ts';
 import { understand } from './program.ts';
 import type { Invocation } from './program.ts';
 import { reportFailure } from './report.ts';
+import { allowOwner } from './umask.ts';
 
 /** Runs one command line. The process ends when all work is done. */
 export async function main(words: readonly string[]): Promise<void> {
   removeRelativeHome(process.env);
+  allowOwner();
   const interruption = new Interruption();
   // What was typed may not be understood, and that is said in the way that was asked for, too.
   let debug = words.includes('--debug');

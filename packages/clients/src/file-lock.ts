@@ -104,9 +104,9 @@ async function remove(lock: string): Promise<boolean> {
   return true;
 }
 
-/** Locks of other programs do not identify their process, so their age counts. */
+/** Locks of other programs do not identify their process, so their age counts. A time far in the future is of a wrong clock. */
 function isFresh(mtimeMs: number): boolean {
-  return Date.now() - mtimeMs < staleAfterMs;
+  return Math.abs(Date.now() - mtimeMs) < staleAfterMs;
 }
 
 /** The process that holds a lock. Undefined without a ToolHive lock. */

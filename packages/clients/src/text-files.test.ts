@@ -221,8 +221,9 @@ describe('several writers', () => {
     expect((await readFile(path, 'utf8')).split('').toSorted()).toEqual(letters);
   });
 
-  test('do not lose what one wrote while the other was thinking', async () => {
+  test.each([1, 2])('do not lose what one wrote while the other was thinking: %i names', async (names) => {
     await writeFile(path, 'old');
+    if (names === 2) await link(path, join(directory, 'other.json'));
     let calls = 0;
 
     await files.edit(path, options, async (text) => {
@@ -318,6 +319,16 @@ describe('the lock', () => {
     await mkdir(`${path}.lock`);
     await expect(edit()).rejects.toThrow(/is locked by another program/);
     await utimes(`${path}.lock`, longAgo, longAgo);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('that is a directory is taken over when the clock was set back since', async () => {
+    await mkdir(`${path}.lock`);
+    const tomorrow = new Date(Date.now() + 24 * 3_600_000);
+    await utimes(`${path}.lock`, tomorrow, tomorrow);
 
     await edit();
 

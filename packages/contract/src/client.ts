@@ -1,4 +1,4 @@
-import { ThvError } from './failure.ts';
+import { ThvError, unsupported } from './failure.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Operation, OperationCall, OperationResult, Sent } from './operation.ts';
 import { operations } from './operations/operations.ts';
@@ -37,11 +37,20 @@ export type Client = {
   ) => Promise<OperationResult<Operations[Id]>>;
 };
 
-/** Creates a client that sends its requests with a function. */
-export function createClient(send: Send): Client {
+/**
+ * Creates a client that sends its requests with a function. With `offersAll`, the requests reach an address at which a daemon
+ * offers all operations of its version.
+ */
+export function createClient(send: Send, { offersAll = false }: { offersAll?: boolean } = {}): Client {
   const entries = Object.entries(operations).map(([id, operation]) => [
     id,
-    (call: AnyCall, options?: CallOptions) => callOperation(send, operation, call, options ?? {}),
+    async (call: AnyCall, options?: CallOptions) => {
+      try {
+        return await callOperation(send, operation, call, options ?? {});
+      } catch (error) {
+        throw offersAll && isUnknown(error, operation, call) ? otherVersion(operation, error) : error;
+      }
+    },
   ]);
   // Each function calls the operation of the same name, as the mapped type states.
   return Object.fromEntries(entries) as Client;
@@ -86,6 +95,19 @@ async function callOperation(
   if (body === undefined) return undefined;
   // The daemon has validated the response. Validating it again would slow down every command.
   return body === 'text' ? text : JSON.parse(text);
+}
+
+/** Whether the daemon does not know the path. Another object that it does not find has no path in its message. */
+function isUnknown(error: unknown, operation: Operation, call: AnyCall): boolean {
+  const [path] = pathOf(operation, call).split('?');
+  return error instanceof ThvError && error.message === `${path} not found`;
+}
+
+function otherVersion({ method, path }: Operation, cause: unknown): ThvError {
+  return unsupported(`the daemon has no operation ${method} ${path}, because it is of another version`, {
+    hint: 'to end the daemon, run thv serve and press Ctrl+C. Then try again, which starts the installed version',
+    cause,
+  });
 }
 
 function pathOf(operation: Operation, call: AnyCall): string {

@@ -1,5 +1,5 @@
 // @suite faults
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -91,6 +91,23 @@ test.each(['a status file', 'the daemon id', 'the registrations', 'the settings'
     expect(lines.join('')).toContain(kept);
   },
 );
+
+test('a workload stays in its group if the file of the group is damaged', async () => {
+  await using home = await makeHome();
+  const { groups } = statePaths(home.env);
+  {
+    await using core = await openTestCore(home);
+    await core.groups.create('team');
+    await createWorkload(core, { name: 'echo', image: testServer, group: 'team' }, call);
+  }
+  await writeFile(`${groups}/copy.json`, await readFile(`${groups}/team.json`));
+  await nonsense(`${groups}/team.json`);
+
+  await using core = await openTestCore(home);
+
+  expect(core.groups.all().map(({ name }) => name)).toEqual(['default', 'team']);
+  expect(await readdir(groups)).toContain('team.set-aside');
+});
 
 test('a secrets file that cannot be read is never taken for a new one', async () => {
   await using home = await makeHome();

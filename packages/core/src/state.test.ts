@@ -183,6 +183,21 @@ describe('run configs', () => {
     expect((await store.load()).setAside).toEqual(setAside);
   });
 
+  test.each([undefined, ''])(
+    'of the original can lack fields with one possible value: %j',
+    async (lacking) => {
+      await using home = await makeHome();
+      const store = new RunConfigs(home.path, log);
+      const fields = { schema_version: lacking, base_name: lacking, container_name: lacking };
+      await writeFile(join(home.path, 'echo.json'), JSON.stringify({ ...aRunConfig, ...fields }));
+
+      const { runConfigs, setAside } = await store.load();
+
+      expect(runConfigs).toMatchObject([{ runConfig: aRunConfig }]);
+      expect(setAside).toEqual([]);
+    },
+  );
+
   test('never take the place of one that was set aside earlier', async () => {
     await using home = await makeHome();
     const store = new RunConfigs(home.path, log);

@@ -9,6 +9,8 @@ export interface ClientDocument {
   entries: RawEntry[];
   /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
   inputs: ReadonlyMap<string, Input>;
+  /** Whether the client turns a server off outside of its entry (Gemini CLI). */
+  isOff: (name: string) => boolean;
 }
 
 /** An entry that is not parsed yet. */
@@ -38,7 +40,11 @@ export function readClientDocument(text: string, what: string): ClientDocument {
         `ToolHive looks for ${[...everywhere, ...atTheTop, 'mcp.servers'].join(', ')}`,
     });
   }
-  return { entries: uniqueNames(found), inputs: new Map(documents.flatMap(inputsIn)) };
+  return {
+    entries: uniqueNames(found),
+    inputs: new Map(documents.flatMap(inputsIn)),
+    isOff: (name) => documents.some((document) => isOff(document, name)),
+  };
 }
 
 /** What to do with another document that describes a server. Its values are quoted only if they are plain names. */
@@ -109,16 +115,19 @@ function entriesIn(document: unknown): Found[] {
   return toEntries(document, []);
 }
 
-/** Some clients name the servers that are off beside the section with all of them. */
 function withExcluded(found: readonly Found[], document: unknown): Found[] {
-  const { mcp } = isObject(document) ? document : {};
-  const { excluded, disabledMcpServers } = isObject(mcp) ? mcp : {};
-  const names = [excluded, disabledMcpServers].flatMap((list): unknown[] =>
-    Array.isArray(list) ? list : [],
-  );
   return found.map((each) =>
-    names.includes(each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
+    isOff(document, each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
   );
+}
+
+/** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
+function isOff(document: unknown, name: string): boolean {
+  const { mcp } = isObject(document) ? document : {};
+  const { allowed, excluded, disabledMcpServers } = isObject(mcp) ? mcp : {};
+  const lists = [excluded, disabledMcpServers].filter((list) => Array.isArray(list));
+  const isLeftOut = Array.isArray(allowed) && allowed.length > 0 && !allowed.includes(name);
+  return isLeftOut || lists.some((list) => list.includes(name));
 }
 
 function sectionsIn(value: unknown, path: readonly string[]): Found[] {

@@ -167,17 +167,15 @@ describe('the servers of a configuration', () => {
     ]);
   });
 
-  test.each(['excluded', 'disabledMcpServers'])(
-    'are marked if the client turns them off: %s',
-    async (key) => {
-      const servers = await previewOf({ mcpServers: { a: one, b: two }, mcp: { [key]: ['b', 1] } });
+  test.each([
+    ['excluded', ['b', 1]],
+    ['disabledMcpServers', ['b', 1]],
+    ['allowed', ['a', 1]],
+  ])('are marked if the client turns them off: %s', async (key, names) => {
+    const servers = await previewOf({ mcpServers: { a: one, b: two }, mcp: { [key]: names } });
 
-      expect(servers.map(({ notes }) => notes)).toEqual([
-        [],
-        ['the server is disabled in the configuration'],
-      ]);
-    },
-  );
+    expect(servers.map(({ notes }) => notes)).toEqual([[], ['the server is disabled in the configuration']]);
+  });
 
   test('have a problem that names the open part of the URL, and nothing else of it', async () => {
     const url = 'http://user:not-a-real-password@localhost:<port>/sse';

@@ -52,7 +52,11 @@ function sourceIn(document: string): ClientDocument | undefined {
           ? ['docker', 'run', '-i', '--rm', source]
           : undefined;
   if (words === undefined) return undefined;
-  return { entries: [{ name: '', workload: '', notes: [], entry: { command: words } }], inputs: new Map() };
+  return {
+    entries: [{ name: '', workload: '', notes: [], entry: { command: words } }],
+    inputs: new Map(),
+    isOff: () => false,
+  };
 }
 
 /** Whether a text is meant as a configuration, so that the place of its mistake matters. */
@@ -70,7 +74,7 @@ type Preview = ImportPreview['servers'][number];
 
 function commandsIn(document: string): ClientDocument | undefined {
   const entries = readCommandText(document);
-  return entries && { entries, inputs: new Map() };
+  return entries && { entries, inputs: new Map(), isOff: () => false };
 }
 
 async function previewOf(entry: RawEntry, inputs: ClientDocument['inputs']): Promise<Preview> {

@@ -315,6 +315,21 @@ describe('an address', () => {
     expect([atFirst, source.requests.length]).toEqual([1, 2]);
   });
 
+  test.each([
+    ['that was read', saying(registryWith('one'))],
+    ['that failed', failing],
+  ])('%s is asked again when the clock was set back', async (_outcome, answer) => {
+    await using source = await openSource(answer);
+    await using store = await openStore(settings(source.url));
+    await store.info();
+    source.answer = saying(registryWith('two'));
+
+    later(-24 * 60);
+    await store.info();
+
+    await until(() => expect(Object.keys(store.current.servers)).toEqual(['two']));
+  });
+
   test('tells which entries are left out, and does not run their namesakes', async () => {
     const document = registryWith('good', 'bad');
     await using source = await openSource(

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { isRecent } from '@toolhive/contract/clock';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { Logger } from 'pino';
@@ -72,10 +73,9 @@ export class UrlSource implements Source {
 
   async read(): Promise<void> {
     const now = this.#options.now().getTime();
-    const hasJustFailed = this.#failure !== undefined && now - this.#failure.at < retryMs;
-    if (hasJustFailed) return;
+    if (this.#failure !== undefined && isRecent(this.#failure.at, retryMs, now)) return;
     if (this.#copy === undefined) await this.#firstCopy();
-    else if (now - Date.parse(this.#copy.fetchedAt) >= freshMs) this.refresh().catch(raiseFault); // held by #flight
+    else if (!isRecent(Date.parse(this.#copy.fetchedAt), freshMs, now)) this.refresh().catch(raiseFault); // held by #flight
   }
 
   async #firstCopy(): Promise<void> {

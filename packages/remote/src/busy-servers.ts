@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAhead } from '@toolhive/contract/clock';
 import { unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 import { retryAfterMs } from '@toolhive/contract/retry-after';
@@ -29,7 +30,7 @@ export class BusyServers {
     send: () => Promise<GuardedResponse>,
   ): Promise<GuardedResponse> {
     const untilMs = this.#until.get(url.host) ?? 0;
-    if (this.#now() < untilMs) throw busy(url, untilMs - this.#now());
+    if (isAhead(untilMs, maxBusyMs, this.#now())) throw busy(url, untilMs - this.#now());
     this.#until.delete(url.host);
     const first = await send();
     const pauseMs = this.#pauseAfter(first, method);

@@ -254,6 +254,18 @@ describe('an authorization server with a limit', () => {
     expect(await world.ask()).toBe(200);
     expect(world.authority.countOf('POST /token')).toBe(3);
   });
+
+  test('is asked again when the clock was set back since', async () => {
+    await using world = await openWorld({ authority: { expiresIn: 60 } });
+    await world.auth.authorize();
+    world.clock.ms += 24 * 3_600_000; // a wrong clock
+    world.authority.changes.token = ({ reply }) => reply(429, {}, { 'retry-after': '60' });
+    await expect(world.auth.headers()).rejects.toThrow('asks to wait 60 s');
+    delete world.authority.changes.token;
+    world.clock.ms -= 22 * 3_600_000;
+
+    expect(await world.ask()).toBe(200);
+  });
 });
 
 describe('a resource indicator', () => {

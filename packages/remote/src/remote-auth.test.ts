@@ -942,6 +942,19 @@ describe('a token that expires', () => {
     expect(tries).toBe(2);
     expect(await world.ask(headers)).toBe(200);
   });
+
+  test('is asked for again at once when the clock was set back after a failure', async () => {
+    await using world = await openSignedIn({ authority: { expiresIn: 3600 } });
+    world.clock.ms += 24 * 3_600_000; // a wrong clock
+    world.authority.changes.token = ({ reply }) => reply(503, {});
+    await world.auth.headers().catch(() => {});
+    delete world.authority.changes.token;
+    world.clock.ms -= 22 * 3_600_000;
+
+    const headers = await world.auth.headers();
+
+    expect(await world.ask(headers)).toBe(200);
+  });
 });
 
 describe('a token that the server refuses', () => {
@@ -969,6 +982,15 @@ describe('a token that the server refuses', () => {
 
     expect(world.auth.state).toMatchObject({ why: 'the server refuses a token that is new' });
     expect(world.authority.redeemed).toHaveLength(2);
+  });
+
+  test('and that was given before the clock was set back is replaced without the user', async () => {
+    await using world = await openSignedIn();
+    world.clock.ms -= 3_600_000;
+    world.authority.revokeAccess();
+
+    expect(await askAndTell(world)).toBe('retry');
+    expect(await world.ask()).toBe(200);
   });
 
   test('and that cannot be replaced is not sent again', async () => {

@@ -1,3 +1,4 @@
+import { isRecent } from '@toolhive/contract/clock';
 import { ThvError, cancelled, conflict, forbidden, invalid, timedOut } from '@toolhive/contract/failure';
 import { AuthStatus } from './auth-status.ts';
 import type { RemoteAuthState } from './auth-status.ts';
@@ -89,7 +90,7 @@ export class RemoteAuth implements AsyncDisposable {
   #signingIn: Promise<void> | undefined;
   #shown = Promise.withResolvers<string>();
   #refreshing: Promise<void> | undefined;
-  #failed: { error: unknown; untilMs: number } | undefined;
+  #failed: { error: unknown; atMs: number } | undefined;
 
   constructor(
     options: RemoteAuthOptions,
@@ -270,7 +271,7 @@ export class RemoteAuth implements AsyncDisposable {
 
   /** Gets another token for one that the server does not take. */
   async #replace({ tokens }: Grant): Promise<RefusalAnswer> {
-    if (this.#now() - tokens.issuedAtMs < freshMs)
+    if (isRecent(tokens.issuedAtMs, freshMs, this.#now()))
       return this.#need('the server refuses a token that is new');
     await this.#refresh('the server refuses the token');
     return this.#grant === undefined ? 'needs authorization' : 'retry';
@@ -278,7 +279,7 @@ export class RemoteAuth implements AsyncDisposable {
 
   /** All callers that need a new token wait for the same one, because most servers accept a refresh token only once. */
   #refresh(why = 'the token has expired'): Promise<void> {
-    if (this.#failed !== undefined && this.#now() < this.#failed.untilMs)
+    if (this.#failed !== undefined && isRecent(this.#failed.atMs, nextTryMs, this.#now()))
       return Promise.reject(this.#failed.error);
     this.#refreshing ??= this.#refreshOnce(why).finally(() => {
       this.#refreshing = undefined;
@@ -312,7 +313,7 @@ export class RemoteAuth implements AsyncDisposable {
         `${why}, and ${client.issuer} does not issue another${withFix(outcome.refusal)}`,
       );
     } catch (error) {
-      this.#failed = { error, untilMs: this.#now() + nextTryMs };
+      this.#failed = { error, atMs: this.#now() };
       throw error;
     }
   }

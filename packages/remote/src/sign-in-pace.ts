@@ -1,3 +1,4 @@
+import { isAhead } from '@toolhive/contract/clock';
 import { unauthorized } from '@toolhive/contract/failure';
 
 /** How many sign-ins may follow one another at once. A server may ask for more scopes after the first one. */
@@ -15,7 +16,7 @@ export class SignInPace {
 
   /** Counts a sign-in. Throws `unauthorized` if the sign-in is too early. */
   take(nowMs: number): void {
-    if (nowMs < this.#nextMs) {
+    if (isAhead(this.#nextMs, longestWaitMs, nowMs)) {
       const seconds = Math.ceil((this.#nextMs - nowMs) / 1000);
       throw unauthorized(
         `the server has asked to sign in ${this.#signIns} times, and may ask again in ${seconds} seconds`,

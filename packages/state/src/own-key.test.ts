@@ -20,14 +20,18 @@ test('a key is created once, for its owner only', async () => {
   expect((await stat(path)).mode & 0o077).toBe(0);
 });
 
-test('a damaged key is replaced', async () => {
+test.each([
+  ['a damaged key', 'short'],
+  ['a key of zeros, which a power cut leaves,', '\0'.repeat(32)],
+])('%s is replaced', async (_key, text) => {
   await using opened = await folder();
   const path = join(opened.path, 'key');
-  await writeFile(path, 'short');
+  await writeFile(path, text);
 
   const key = await ownKey(path);
 
   expect(key).toHaveLength(32);
+  expect(key.some((byte) => byte !== 0)).toBe(true);
   expect(await readFile(path)).toEqual(Buffer.from(key));
 });
 

@@ -13,7 +13,7 @@ export async function ownKey(path: string): Promise<Uint8Array> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (stored?.length === keyBytes) return stored;
+  if (stored?.length === keyBytes && stored.some((byte) => byte !== 0)) return stored; // zeros are what a power cut leaves
   const key = randomBytes(keyBytes);
   await writeWhole(path, key);
   return key;

@@ -132,7 +132,7 @@ function parseRunConfig(name: string, text: string): LoadedRunConfig {
   WorkloadName.parse(name);
   if (text.trim() === '') throw new Error('the file is empty');
   const value = parseJson(text, 'the file', { maxDepth });
-  const parsed = RunConfig.safeParse(withVersion(value));
+  const parsed = RunConfig.safeParse(completed(value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a run config'}`);
@@ -158,9 +158,12 @@ async function idIn(path: string): Promise<WorkloadId | undefined> {
   return WorkloadId.safeParse(idPattern.exec(text ?? '')?.[1]).data;
 }
 
-/** The first files had no version, because only one version existed. */
-function withVersion(value: unknown): unknown {
+/** Fields that the first files, and some files of the original, do not have, because only one value was possible. */
+function completed(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const version = 'schema_version' in value ? value.schema_version : undefined;
-  return version === undefined || version === '' ? { ...value, schema_version: runConfigVersion } : value;
+  const name: unknown = 'name' in value ? value.name : undefined;
+  const added = { schema_version: runConfigVersion, base_name: name, container_name: name };
+  const present = Object.entries(value).filter(([, field]) => field !== undefined && field !== '');
+  const missing = Object.entries(added).filter(([key]) => !present.some(([own]) => own === key));
+  return { ...value, ...Object.fromEntries(missing) };
 }

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { conflict, messageOf } from '@toolhive/contract/failure';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import { openRecoverable } from './recoverable-database.ts';
 import { adoptedWorkloadId } from './workload-id.ts';
@@ -44,7 +44,8 @@ export class WorkloadDatabase implements Disposable {
 
   /**
    * A damaged file is set aside, and then every server is in its first use again. Where none can be written, rows are
-   * remembered until the daemon ends. Throws `conflict` if a later version has written the file.
+   * remembered until the daemon ends. Throws `unavailable` if a later version has written the file:
+   * a conflict would be one with another daemon, whose end is waited for.
    */
   static async open(path: string, log: Logger): Promise<WorkloadDatabase> {
     let written: number = format;
@@ -60,7 +61,7 @@ export class WorkloadDatabase implements Disposable {
       inMemory: 'approved tools and network decisions are remembered only until the daemon ends',
     });
     if (opened !== undefined) return opened;
-    throw conflict(
+    throw unavailable(
       `${path} was written by a later version of ToolHive (format ${written}, this version knows ${format})`,
       { hint: 'use that version, or move the file away to start without the approvals in it' },
     );

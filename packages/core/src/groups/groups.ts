@@ -42,6 +42,9 @@ export interface KnownGroup {
   tools: readonly string[];
 }
 
+/** A file is the copy of another group's file. */
+class NameDiffers extends Error {}
+
 /** What is done to the applications of a group. */
 type ListChange = 'add' | 'remove';
 
@@ -59,16 +62,21 @@ export class Groups {
     this.#onChange = onChange;
   }
 
-  /** Reads all groups. Sets invalid files aside. The default group always exists. */
+  /**
+   * Reads all groups. Sets invalid files aside. The default group always exists, and so does a group whose file is damaged,
+   * without its clients: its workloads still belong to it.
+   */
   static async open(
     directory: string,
     log: Logger,
     onChange: (name: string, isThere: boolean) => void,
   ): Promise<Groups> {
     const groups = new Groups(directory, log, onChange);
-    await groups.#load();
+    const damaged = await groups.#load();
     await groups.#createSuccessors();
-    if (!groups.#groups.has(defaultGroup)) await groups.#createDefault();
+    for (const name of [defaultGroup, ...damaged]) {
+      if (!groups.#groups.has(name)) await groups.#createEmpty(name);
+    }
     return groups;
   }
 
@@ -217,18 +225,23 @@ export class Groups {
     });
   }
 
-  async #load(): Promise<void> {
+  /** Returns the names of groups whose files are damaged. */
+  async #load(): Promise<string[]> {
+    const damaged: string[] = [];
     for (const file of await filesIn(this.#directory)) {
       if (!file.endsWith('.json')) continue;
       const path = join(this.#directory, file);
       try {
         const group = StoredGroup.parse(JSON.parse((await readIfThere(path)) ?? ''));
-        if (`${group.name}.json` !== file) throw new Error(`the file contains the name ${group.name}`);
+        if (`${group.name}.json` !== file) throw new NameDiffers(`the file contains the name ${group.name}`);
         this.#groups.set(group.name, group);
       } catch (error) {
         await setAside(path, error, this.#log);
+        const name = GroupName.safeParse(file.slice(0, -'.json'.length)).data;
+        if (name !== undefined && !(error instanceof NameDiffers)) damaged.push(name);
       }
     }
+    return damaged;
   }
 
   /** Creates the groups that an interrupted daemon did not create during a rename. */
@@ -244,11 +257,11 @@ export class Groups {
   }
 
   /** The group exists even if it cannot be saved. */
-  async #createDefault(): Promise<void> {
-    const group = { name: defaultGroup, registered_clients: [] };
+  async #createEmpty(name: string): Promise<void> {
+    const group = { name, registered_clients: [] };
     await this.#save(group).catch((error: unknown) => {
-      this.#log.error({ why: messageOf(error) }, 'default group could not be saved');
-      this.#groups.set(defaultGroup, group);
+      this.#log.error({ group: name, why: messageOf(error) }, 'group could not be saved');
+      this.#groups.set(name, group);
     });
   }
 

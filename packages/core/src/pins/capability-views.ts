@@ -1,4 +1,6 @@
+import { isRecent } from '@toolhive/contract/clock';
 import type { PinnedKind } from './pin-store.ts';
+import { firstUseMs } from './records.ts';
 
 /**
  * The lists that clients with each set of capabilities have got since the first use of a kind began in this daemon. Some servers
@@ -6,21 +8,23 @@ import type { PinnedKind } from './pin-store.ts';
  * clients declare, by name.
  */
 export class CapabilityViews {
-  /** When a further set can no longer begin its first use. */
-  readonly #until = new Map<PinnedKind, number>();
+  /** When the first use of each kind began. A further set can begin its first use within the same time. */
+  readonly #began = new Map<PinnedKind, number>();
   /** The names that were shown to a set before its first complete list. */
   readonly #shown = new Map<string, Set<string>>();
   /** The names in the latest complete list of a set. */
   readonly #listed = new Map<PinnedKind, Map<string, ReadonlySet<string>>>();
 
   /** The first use of a kind begins. */
-  begin(kind: PinnedKind, untilMs: number): void {
-    this.#until.set(kind, untilMs);
+  begin(kind: PinnedKind, nowMs: number): void {
+    this.#began.set(kind, nowMs);
   }
 
   /** Whether a set gets its first list, and sees an item for the first time. */
   isFirst(kind: PinnedKind, set: string, name: string, nowMs: number): boolean {
-    if (nowMs >= (this.#until.get(kind) ?? 0) || this.#listed.get(kind)?.has(set) === true) return false;
+    const beganMs = this.#began.get(kind);
+    if (beganMs === undefined || !isRecent(beganMs, firstUseMs, nowMs)) return false;
+    if (this.#listed.get(kind)?.has(set) === true) return false;
     const key = `${kind} ${set}`;
     const shown = this.#shown.get(key) ?? new Set();
     if (shown.has(name)) return false;

@@ -1,3 +1,4 @@
+import { isRecent } from '@toolhive/contract/clock';
 import { diffOf } from './items.ts';
 import type { ContentOf, Item } from './items.ts';
 import type { PinnedKind } from './pin-store.ts';
@@ -43,7 +44,7 @@ export class ChangeReports {
     if (changes.length === 0) return;
     const { onChanges, note, fix, now } = this.#options;
     const nowMs = now().getTime();
-    if (nowMs - this.#told.sinceMs > toldMs) this.#told = { count: 0, sinceMs: nowMs };
+    if (!isRecent(this.#told.sinceMs, toldMs, nowMs)) this.#told = { count: 0, sinceMs: nowMs };
     const told = changes.slice(0, Math.max(0, maxTold - this.#told.count));
     for (const change of told) this.#tell(change);
     if (told.length > 0) onChanges(told.slice(0, maxInEvent));

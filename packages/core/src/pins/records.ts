@@ -1,3 +1,4 @@
+import { isRecent } from '@toolhive/contract/clock';
 import { messageOf } from '@toolhive/contract/failure';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { Item } from './items.ts';
@@ -130,7 +131,7 @@ export class PinRecords {
   isFirstUse(kind: PinnedKind): boolean {
     const known = this.#kinds.get(kind);
     if (known === undefined) return true;
-    return !known.isOver && this.#options.now().getTime() - Date.parse(known.beganAt) < firstUseMs;
+    return !known.isOver && isRecent(Date.parse(known.beganAt), firstUseMs, this.#options.now().getTime());
   }
 
   /** Ends the first use of a kind. Returns false if it was over. */

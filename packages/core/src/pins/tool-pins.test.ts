@@ -393,6 +393,7 @@ describe('a hostile server', () => {
 
     test.each<[string, (world: Awaited<ReturnType<typeof openDepending>>) => unknown]>([
       ['after the time of the first use', ({ at }) => (at.time += 2 * 60 * 60 * 1000)],
+      ['after the clock was set back', ({ at }) => (at.time -= 24 * 60 * 60 * 1000)],
       [
         'after the first list of these clients',
         async ({ said, asking }) => {

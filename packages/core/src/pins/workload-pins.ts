@@ -19,7 +19,7 @@ import type { Item } from './items.ts';
 import type { WorkloadId } from '@toolhive/state/workload-id';
 import type { PinnedKind, StoredVersion } from './pin-store.ts';
 import { CapabilityViews } from './capability-views.ts';
-import { PinRecords, firstUseMs } from './records.ts';
+import { PinRecords } from './records.ts';
 import type { Changed, PinRecordsOptions } from './records.ts';
 import { describeItems, offeredItems, pinOf } from './views.ts';
 import type { ItemPin } from './views.ts';
@@ -184,7 +184,7 @@ export class WorkloadPins implements Pins {
     const mode = this.#options.mode();
     if (mode === 'off') return { shown: items.map(({ content }) => content), isSettled: false };
     const nowMs = this.#options.now().getTime();
-    if (!this.#records.isKnown(kind)) this.#views.begin(kind, nowMs + firstUseMs);
+    if (!this.#records.isKnown(kind)) this.#views.begin(kind, nowMs);
     const isFirstUse = this.#records.beginKind(kind);
     const verdicts: Verdict[] = [];
     let recorded: Recorded = { saved: [], forgotten: [], changes: [] };

@@ -437,7 +437,10 @@ test('a daemon does not start with the database of a later version, and names bo
 
   const opening = world.open();
 
-  await expect(opening).rejects.toThrow(/workloads.db was written by a later version of ToolHive \(format 3/);
+  await expect(opening).rejects.toMatchObject({
+    kind: 'unavailable', // a conflict would be one with another daemon
+    message: expect.stringContaining('workloads.db was written by a later version of ToolHive (format 3'),
+  });
   {
     using database = openDatabase(core.paths.workloads);
     expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });

@@ -143,7 +143,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       ...limits,
       workload,
       messages,
-      now,
+      ...clocksFor(now),
       shared: options.shared,
       onAdopted: (session) => setUpAgain(this, session, onFault),
       onKept: (session) => this.#listeners.add(session),
@@ -341,6 +341,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#first.look();
     this.#tasksForModern.maintain();
   }
+}
+
+/** The clock of the system, which can be set, and one that only runs. A clock that is given is both. */
+function clocksFor(now: () => number): { now: () => number; elapsed: () => number } {
+  return { now, elapsed: now === Date.now ? () => performance.now() : now };
 }
 
 function ownClient(version: string): ClientIdentity {

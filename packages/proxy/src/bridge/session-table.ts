@@ -17,6 +17,8 @@ export interface SessionTableOptions {
   /** How long a disconnected client's session keeps its connection to the server. */
   ownIdleMs: number;
   now: () => number;
+  /** Measures silence. Unlike `now`, it is never set, and it stands still on a machine that sleeps, if the system can tell. */
+  elapsed: () => number;
   /** Told that clients can name a session from now on. */
   onKept: (session: Session) => void;
   /** Told of a session that this proxy continues. */
@@ -51,26 +53,16 @@ export class SessionTable {
 
   /** Creates a session. Unless kept, the session ends with the request. */
   begin(principal: Principal, { isRelayed = false }: { isRelayed?: boolean } = {}): Session {
-    const { workload, messages, now, shared } = this.#options;
-    return new Session({ workload, principal, messages, isRelayed, nowMs: now(), shared });
+    return this.#open(principal, isRelayed);
   }
 
   /** Continues a session that another proxy began for the principal. */
   adopt(id: string, principal: Principal, client: ClientIdentity): Session | undefined {
     if (this.#named.has(id)) return undefined; // of another principal
-    const { workload, messages, now, shared, onAdopted } = this.#options;
-    const session = new Session({
-      workload,
-      principal,
-      messages,
-      isRelayed: false,
-      nowMs: now(),
-      id,
-      shared,
-    });
+    const session = this.#open(principal, false, id);
     session.client = client;
     this.keep(session);
-    onAdopted(session);
+    this.#options.onAdopted(session);
     return session;
   }
 
@@ -94,6 +86,7 @@ export class SessionTable {
     const session = this.#named.get(id);
     if (session?.principal.id !== principal.id) return undefined;
     session.lastSeenMs = this.#options.now();
+    session.usedMs = this.#options.elapsed();
     session.principal = principal;
     return session;
   }
@@ -139,14 +132,20 @@ export class SessionTable {
 
   /** Closes sessions that were silent for too long, and keeps the connections of the others alive. */
   maintain(): void {
-    const { now, sessionIdleMs, ownIdleMs } = this.#options;
+    const { elapsed, sessionIdleMs, ownIdleMs } = this.#options;
     for (const session of this.#named.values()) {
       session.stream.keepAlive();
       if (session.isListening) continue;
-      const silentMs = now() - session.lastSeenMs;
+      const silentMs = elapsed() - session.usedMs;
       if (silentMs > sessionIdleMs) this.close(session);
       else if (silentMs > ownIdleMs) session.releaseOwn({ ifIdle: true });
     }
+  }
+
+  #open(principal: Principal, isRelayed: boolean, id?: string): Session {
+    const { workload, messages, now, elapsed, shared } = this.#options;
+    const times = { nowMs: now(), elapsedMs: elapsed() };
+    return new Session({ workload, principal, messages, isRelayed, ...times, id, shared });
   }
 
   #forget(connection: Duplex): void {
@@ -157,7 +156,7 @@ export class SessionTable {
 
   #closeOldest(): void {
     const [oldest] = [...this.#named.values()].toSorted(
-      (a, b) => Number(a.isListening) - Number(b.isListening) || a.lastSeenMs - b.lastSeenMs,
+      (a, b) => Number(a.isListening) - Number(b.isListening) || a.usedMs - b.usedMs,
     );
     if (oldest !== undefined) this.close(oldest);
   }

@@ -34,8 +34,9 @@ export interface SessionOptions {
   /** Whether the session began through the API. */
   isRelayed: boolean;
   nowMs: number;
+  elapsedMs: number;
   /** The ID of a session that another proxy began. By default, a new one. */
-  id?: string;
+  id?: string | undefined;
   /** Where its events go, so that another proxy can continue the session. By default, nowhere. */
   shared?: SharedStreams | undefined;
 }
@@ -50,6 +51,8 @@ export class Session {
   readonly isRelayed: boolean;
   readonly startedMs: number;
   lastSeenMs: number;
+  /** The same on a clock that is never set. */
+  usedMs: number;
   /** Whether the session continues after its first request, so that it can have a separate server process. */
   isLasting = false;
   /** Clients use this ID to name the session. */
@@ -82,6 +85,7 @@ export class Session {
     this.isRelayed = options.isRelayed;
     this.startedMs = options.nowMs;
     this.lastSeenMs = options.nowMs;
+    this.usedMs = options.elapsedMs;
     this.#toClient = new MessagesToClient(options.messages);
   }
 

@@ -36,7 +36,7 @@ export function openTrustedRoot({
       return await getTrustedRoot(options);
     } catch (error) {
       log.info({ why: messageOf(error) }, 'the trusted root of Sigstore was not refreshed');
-      if (current !== undefined) current.until = Date.now() + RETRY_MS;
+      if (current !== undefined) current.until = performance.now() + RETRY_MS;
       // TUF stores only verified files, beginning with the root that comes with the library.
       const stored = join(cacheDir, encodeURIComponent(new URL(MIRROR).host), 'targets', 'trusted_root.json');
       return TrustedRoot.fromJSON(JSON.parse(await readFile(stored, 'utf8')));
@@ -44,9 +44,9 @@ export function openTrustedRoot({
   }
 
   return () => {
-    if (current === undefined || Date.now() > current.until) {
+    if (current === undefined || performance.now() > current.until) {
       const root = read();
-      current = { root, until: Date.now() + FRESH_MS };
+      current = { root, until: performance.now() + FRESH_MS };
       root.catch(() => (current = undefined));
     }
     return current.root;

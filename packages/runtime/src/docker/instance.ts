@@ -122,8 +122,8 @@ async function waitForExit(engine: Engine, id: string, launch: Launch): Promise<
       if (isFailure(error, 'not-found')) {
         return { code: null, signal: null, reason: 'was removed by another program' };
       }
-      awaySince ??= Date.now();
-      if (Date.now() - awaySince > ENGINE_AWAY_MS) {
+      awaySince ??= performance.now();
+      if (performance.now() - awaySince > ENGINE_AWAY_MS) {
         return { code: null, signal: null, reason: 'lost its container engine' };
       }
       await delay(RECONNECT_INTERVAL_MS);
