@@ -1,11 +1,15 @@
 import { promises, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
+
+const compress = promisify(deflateRaw);
 
 const chunks = 'chunks';
 
 /**
- * The files of the program's parts. A daemon keeps those that it has not loaded yet in memory: an upgrade of the npm package
- * removes them, and requests would end the daemon when they need one.
+ * The files of the program's parts. A daemon keeps those that it has not loaded yet in memory, compressed: an upgrade of the
+ * npm package removes them, and requests would end the daemon when they need one.
  */
 export class KeptParts {
   readonly #folder: string;
@@ -18,7 +22,8 @@ export class KeptParts {
 
   /** Reads a file. */
   read(file: string): string {
-    const content = this.#kept.get(file) ?? readFileSync(join(this.#folder, file));
+    const kept = this.#kept.get(file);
+    const content = kept === undefined ? readFileSync(join(this.#folder, file)) : inflateRawSync(kept);
     this.#kept.delete(file); // a part is compiled once
     this.#read.add(file);
     return content.toString('latin1'); // the build writes ASCII
@@ -29,8 +34,11 @@ export class KeptParts {
     for (const name of await promises.readdir(join(this.#folder, chunks))) {
       const file = `${chunks}/${name}`;
       if (this.#read.has(file)) continue;
-      const content = await promises.readFile(join(this.#folder, file));
-      if (!this.#read.has(file)) this.#kept.set(file, content);
+      const content = await compress(await promises.readFile(join(this.#folder, file)), {
+        level: constants.Z_BEST_SPEED,
+      });
+      // A copy: the original is the beginning of a larger buffer.
+      if (!this.#read.has(file)) this.#kept.set(file, Buffer.from(content));
     }
   }
 }
