@@ -275,15 +275,12 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 
   #admit(request: IncomingMessage, response: ServerResponse, relayed: Exchange['relayed']): void {
-    const { host } = this.#options;
-    const name = namesOf(host)[0] ?? '127.0.0.1';
-    addressToWorkload(request, `${name}:${this.port}`);
-    response.on('error', ignore); // the client has disconnected
+    const { host, localUser = anonymous } = this.#options;
+    addressToWorkload(request, `${namesOf(host)[0] ?? '127.0.0.1'}:${this.port}`);
     this.#replies.take(response);
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
     this.#relayed.add(response);
     onceClosed(response, () => this.#relayed.delete(response));
-    const { localUser = anonymous } = this.#options;
     const exchange = { request, response, path: '/mcp', query: '', principal: localUser, relayed };
     this.#inContext(() => this.#handle(exchange));
   }
@@ -366,7 +363,6 @@ export class WorkloadProxy implements AsyncDisposable {
   #answer(request: IncomingMessage, response: ServerResponse, peer?: PeerRequest): void {
     const { localUser = anonymous, answersProbes, onFault } = this.#options;
     const { path, query } = placeOf(request);
-    response.on('error', ignore); // the client has disconnected
     this.#replies.take(response);
     const isOwnRead = this.ownConnections.has(request.socket);
     const exchange: Exchange = { request, response, path, query, principal: localUser, isOwnRead };
@@ -406,8 +402,6 @@ function placeOf(request: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?');
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
-
-const ignore = (): void => {};
 
 /** Loads OpenTelemetry only if a workload uses it. */
 async function startTelemetry(workload: string, options: TelemetryOptions): Promise<Telemetry> {

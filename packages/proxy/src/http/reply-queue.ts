@@ -18,8 +18,9 @@ export class ReplyQueue {
   readonly #flush = (): void => this.flush();
   #writes: (() => void)[] = [];
 
-  /** Takes the replies of a response. */
+  /** Takes the replies of a response. A write that fails, because the client has disconnected, is ignored. */
   take(response: ServerResponse): void {
+    response.on('error', ignore);
     const queued: Queued = response;
     queued[queueKey] = this;
   }
@@ -44,6 +45,8 @@ export class ReplyQueue {
     }
   }
 }
+
+const ignore = (): void => {};
 
 /** Writes at the end of the turn if a queue takes the replies of the response, and now otherwise. */
 export function writeSoon(response: ServerResponse, write: () => void): void {
