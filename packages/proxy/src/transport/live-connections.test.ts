@@ -9,58 +9,92 @@ import { Pauses } from './pauses.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-test('after a pause, requests use new connections, and open ones go on', async () => {
+/** A server that answers `/long` only when it is told, and keeps the ports of its clients. */
+async function serve() {
   const ports: number[] = [];
-  const held = Promise.withResolvers<() => void>();
+  const { promise: held, resolve: hold } = Promise.withResolvers<() => void>();
   const server = createServer((request, response) => {
     ports.push(request.socket.remotePort ?? 0);
     if (request.url === '/') response.end('answered');
-    else held.resolve(() => response.end('at last'));
+    else hold(() => response.end('at last'));
   });
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const pauses = { count: 0, watch: () => () => {} };
-  const connections = new LiveConnections(() => new Agent(), pauses);
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ports, held };
+}
+
+function connect(origin: string, isElsewhere: boolean) {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+  const connections = new LiveConnections(() => new Agent(), { isElsewhere, pauses: new Pauses() });
   onTestFinished(() => connections.destroy());
-  const ask = (path: string): Promise<{ body: unknown }> =>
-    answerTo(
+  return async (path: string): Promise<unknown> => {
+    const { body } = await answerTo(
       connections,
-      { origin: `http://127.0.0.1:${port}`, path, method: 'POST', body: '{}' },
+      { origin, path, method: 'POST', body: '{}' },
       { aborter: abortedBy(new AbortController().signal), budget: new ByteBudget(1024) },
     );
+    return body;
+  };
+}
+
+test.each([
+  ['a short pause', true, 10_000],
+  ['a long pause, if the server is on this machine', false, 3_600_000],
+])('after %s, requests use new connections, and open ones go on', async (_what, isElsewhere, pauseMs) => {
+  const { origin, ports, held } = await serve();
+  const ask = connect(origin, isElsewhere);
   const long = ask('/long');
-  const release = await held.promise;
+  const release = await held;
   for (let count = 0; count < 3; count += 1) await ask('/');
   const before = new Set(ports.splice(0));
 
-  pauses.count = 1;
+  vi.setSystemTime(pauseMs);
   await ask('/');
   release();
 
   expect(ports.filter((one) => before.has(one))).toEqual([]);
-  expect((await long).body).toBe('at last');
+  expect(await long).toBe('at last');
+});
+
+test('after a long pause, open requests to a server elsewhere fail with the reason', async () => {
+  const { origin, held } = await serve();
+  const ask = connect(origin, true);
+  const long = ask('/long');
+  await held;
+
+  vi.setSystemTime(3_600_000);
+  const [ended, next] = await Promise.allSettled([long, ask('/')]);
+
+  expect(ended).toMatchObject({
+    reason: { message: 'the connection was lost while this machine slept for 60 minutes' },
+  });
+  expect(next).toMatchObject({ value: 'answered' });
 });
 
 test('a pause is noticed before and after the timers of this process, and a busy second is none', () => {
   vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: 0 });
   const pauses = new Pauses();
-  const unwatch = pauses.watch();
+  const noticed: number[] = [];
+  const unwatch = pauses.watch((durationMs) => noticed.push(durationMs));
   vi.advanceTimersByTime(10_000);
   vi.setSystemTime(11_500);
-  const busy = pauses.count;
+  pauses.look();
 
   vi.setSystemTime(20_000);
-  const first = [pauses.count, pauses.count];
+  pauses.look();
+  pauses.look();
   vi.advanceTimersByTime(5_000);
   vi.setSystemTime(60_000);
   vi.advanceTimersByTime(1_000);
-  const second = pauses.count;
-  vi.setSystemTime(30_000);
-  const setBack = pauses.count;
+  vi.setSystemTime(30_000); // set back
+  pauses.look();
   unwatch();
   vi.setSystemTime(90_000);
+  pauses.look();
 
-  expect([busy, ...first, second, setBack, pauses.count]).toEqual([0, 1, 1, 2, 2, 2]);
+  expect(noticed).toEqual([8_500, 36_000]);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -2,6 +2,9 @@ import type { Dispatcher } from 'undici';
 import { pauses as pausesOfProcess } from './pauses.ts';
 import type { Pauses } from './pauses.ts';
 
+/** After how long a pause routers and servers elsewhere have forgotten open connections, too. */
+const forgottenMs = 5 * 60_000;
+
 /** Where requests are sent. */
 export interface Connections {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
@@ -10,30 +13,30 @@ export interface Connections {
 /**
  * Sends requests over connections that the server has not given up. A server closes an idle connection after some seconds, and
  * the client a second earlier, unless it does not run at that time. After a sleep of the machine, routers have forgotten
- * connections without telling either side, and a call over one of them would never be answered. So after each pause of this
- * process, new connections are opened.
+ * connections without telling either side: a call over one of them would never be answered, and a stream would be silent
+ * forever. So after each pause of this process, new connections are opened, and after a long one, those to a server elsewhere
+ * are closed.
  */
 export class LiveConnections implements Connections {
   readonly #open: () => Dispatcher;
-  readonly #pauses: Pick<Pauses, 'count' | 'watch'>;
+  readonly #isElsewhere: boolean;
+  readonly #pauses: Pauses;
   readonly #unwatch: () => void;
   #dispatcher: Dispatcher;
-  #seen: number;
 
-  constructor(open: () => Dispatcher, pauses: Pick<Pauses, 'count' | 'watch'> = pausesOfProcess) {
+  constructor(
+    open: () => Dispatcher,
+    { isElsewhere, pauses = pausesOfProcess }: { isElsewhere: boolean; pauses?: Pauses },
+  ) {
     this.#open = open;
+    this.#isElsewhere = isElsewhere;
     this.#pauses = pauses;
-    this.#unwatch = pauses.watch();
     this.#dispatcher = open();
-    this.#seen = pauses.count;
+    this.#unwatch = pauses.watch((durationMs) => this.#replace(durationMs));
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    const { count } = this.#pauses;
-    if (count !== this.#seen) {
-      this.#seen = count;
-      this.#replace();
-    }
+    this.#pauses.look();
     this.#dispatcher.dispatch(options, handler);
   }
 
@@ -43,10 +46,15 @@ export class LiveConnections implements Connections {
     await this.#dispatcher.destroy();
   }
 
-  /** Open requests end on their own connections. */
-  #replace(): void {
+  /** Open requests end on their own connections, unless these are gone. */
+  #replace(pauseMs: number): void {
     const old = this.#dispatcher;
     this.#dispatcher = this.#open();
-    old.close().catch(() => {}); // it was destroyed
+    const isGone = this.#isElsewhere && pauseMs >= forgottenMs;
+    const minutes = Math.round(pauseMs / 60_000);
+    const ended = isGone
+      ? old.destroy(new Error(`the connection was lost while this machine slept for ${minutes} minutes`))
+      : old.close();
+    ended.catch(() => {}); // it was destroyed
   }
 }

@@ -7,36 +7,31 @@ const limitMs = 2_000;
  * The wall clock tells, because the others stand still while the machine sleeps. A clock that is set forward counts, too.
  */
 export class Pauses {
+  readonly #listeners = new Set<(durationMs: number) => void>();
   #lastMs = 0;
-  #count = 0;
-  #watchers = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Begins to watch. Returns a function that ends this. */
-  watch(): () => void {
-    if (this.#watchers++ === 0) {
+  /** Tells of every pause, as soon as it has ended. Returns a function that ends this. */
+  watch(listener: (durationMs: number) => void): () => void {
+    if (this.#listeners.size === 0) {
       this.#lastMs = Date.now();
-      this.#timer = setInterval(() => this.#look(), beatMs).unref();
+      this.#timer = setInterval(() => this.look(), beatMs).unref();
     }
-    let isWatching = true;
+    this.#listeners.add(listener);
     return () => {
-      if (isWatching && --this.#watchers === 0) clearInterval(this.#timer);
-      isWatching = false;
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) clearInterval(this.#timer);
     };
   }
 
-  /** The number of pauses. It includes one that has just ended, before any timer can tell. */
-  get count(): number {
-    this.#look();
-    return this.#count;
-  }
-
-  #look(): void {
+  /** Tells of a pause that has just ended, before any timer can. */
+  look(): void {
     const nowMs = Date.now();
-    if (this.#watchers > 0 && nowMs - this.#lastMs > limitMs) this.#count += 1;
+    const durationMs = nowMs - this.#lastMs;
     this.#lastMs = nowMs;
+    if (durationMs > limitMs) for (const listener of this.#listeners) listener(durationMs);
   }
 }
 
 /** The pauses of this process. */
-export const pauses = new Pauses();
+export const pauses: Pauses = new Pauses();

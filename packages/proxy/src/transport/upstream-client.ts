@@ -71,17 +71,25 @@ export function openPool(
     const host = address.targetPort === undefined ? 'localhost' : `localhost:${address.targetPort}`;
     const origin = `http://${host}`;
     const connect = counted(buildConnector({ socketPath: address.path }), count);
-    return { origin, pool: new LiveConnections(() => new Pool(origin, { connect })), host };
+    return {
+      origin,
+      pool: new LiveConnections(() => new Pool(origin, { connect }), { isElsewhere: false }),
+      host,
+    };
   }
   const origin = `http://${address.host}:${address.port}`;
   const connect = counted(buildConnector({}), count);
-  const pool = new LiveConnections(() => new Pool(origin, { connect }));
+  const pool = new LiveConnections(() => new Pool(origin, { connect }), { isElsewhere: false });
   return { origin, pool, host: `localhost:${address.targetPort ?? address.port}` };
 }
 
-/** Opens connections to a server elsewhere. */
-export function openAgent({ open = openDirectly }: RemoteServer, count?: ConnectionCount): LiveConnections {
-  return new LiveConnections(() => open((connect) => counted(connect, count)));
+/** Opens connections to a server that someone else runs. */
+export function openAgent(
+  { url, open = openDirectly }: RemoteServer,
+  count?: ConnectionCount,
+): LiveConnections {
+  const isElsewhere = !isLoopback(new URL(url).hostname);
+  return new LiveConnections(() => open((connect) => counted(connect, count)), { isElsewhere });
 }
 
 const openDirectly: OpenWay = (wrap = (connect) => connect) =>
