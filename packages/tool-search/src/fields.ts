@@ -28,6 +28,7 @@ export function toolFieldsOf(tool: SearchableTool): string[][] {
     translatedTermsOf(description.slice(first.length)),
     termsOf(parameters.names.slice(0, tuning.maxFieldLength)),
     termsOf(parameters.descriptions.slice(0, tuning.maxFieldLength)),
+    termsOf(parameters.values.slice(0, tuning.maxFieldLength)),
     hintsOf(tool.annotations),
   ];
 }
@@ -55,23 +56,38 @@ function firstSentenceOf(description: string): string {
   return sentence.slice(0, tuning.maxFirstSentence);
 }
 
-/** The names and the descriptions of the parameters at the first two levels of a schema. */
-function parametersOf(schema: unknown, depth = 0): { names: string; descriptions: string } {
+interface Parameters {
+  names: string;
+  descriptions: string;
+  /** The values to choose from. */
+  values: string;
+}
+
+/** The parameters at the first two levels of a schema. */
+function parametersOf(schema: unknown, depth = 0): Parameters {
   const names: string[] = [];
   const descriptions: string[] = [];
+  const values: string[] = [];
   const { properties } = objectOf(schema);
   for (const [name, property] of Object.entries(objectOf(properties)).slice(0, 100)) {
-    const { description, items } = objectOf(property);
+    const { description, items, enum: choices } = objectOf(property);
     names.push(name.slice(0, tuning.maxName));
     descriptions.push(textOf(description).slice(0, tuning.maxFieldLength));
+    values.push(...textsOf(choices), ...textsOf(objectOf(items)['enum']));
     if (depth > 0) continue;
     for (const part of [property, items]) {
       const inner = parametersOf(part, depth + 1);
       names.push(inner.names);
       descriptions.push(inner.descriptions);
+      values.push(inner.values);
     }
   }
-  return { names: names.join(' '), descriptions: descriptions.join(' ') };
+  return { names: names.join(' '), descriptions: descriptions.join(' '), values: values.join(' ') };
+}
+
+function textsOf(values: unknown): string[] {
+  const listed: unknown[] = Array.isArray(values) ? values.slice(0, 100) : [];
+  return listed.map((value) => textOf(value).slice(0, tuning.maxName));
 }
 
 const hints: Readonly<Record<string, string>> = {

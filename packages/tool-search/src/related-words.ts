@@ -26,7 +26,8 @@ export function englishFor(text: string): string[] {
 function readLines(): RelatedWords {
   const related = new Map<string, Map<string, number>>();
   for (const line of lines) {
-    const stems = [...new Set(wordsOf(line).map(stemOf))];
+    // `mp3` is split as in every text, and a single character or a number is related to nothing.
+    const stems = [...new Set(wordsOf(line).map(stemOf))].filter((stem) => /^\p{L}{2}/u.test(stem));
     const weight = stems.length <= preciseLength ? 1 : Math.sqrt((preciseLength - 1) / (stems.length - 1));
     for (const stem of stems) {
       const others = related.get(stem) ?? new Map<string, number>();

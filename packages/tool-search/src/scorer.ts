@@ -2,7 +2,7 @@ import { countsOf, saturated } from './contents.ts';
 import type { IndexContents } from './contents.ts';
 import { correctionsOf } from './corrections.ts';
 import { englishFor, relatedWords } from './related-words.ts';
-import { gramsOf, prepareQuery, termsOf } from './terms.ts';
+import { gramsOf, prepareQuery, termsOf, withoutQuotes } from './terms.ts';
 import { fields, tuning } from './tuning.ts';
 
 /** A term of a query, and how much counts: less for a correction of a word that no tool contains. */
@@ -16,12 +16,14 @@ export interface QueryTerm {
 export class Scorer {
   readonly #contents: IndexContents;
   readonly #size: number;
-  /** The sums of related words during a search, and otherwise zero. */
+  /** The sums of one term and of its related words during a search, and otherwise zero. */
+  readonly #direct: Float64Array;
   readonly #related: Float64Array;
 
   constructor(contents: IndexContents, size: number) {
     this.#contents = contents;
     this.#size = size;
+    this.#direct = new Float64Array(size);
     this.#related = new Float64Array(size);
   }
 
@@ -32,29 +34,16 @@ export class Scorer {
     const terms = this.#queryTerms(translated);
     const scores = new Float64Array(this.#size);
     const inNames = new Map<string, number>();
+    const relatedWeight = tuning.relatedWeight * Math.min(1, Math.sqrt(tuning.shortQuery / terms.length));
     let best = 0;
     for (const { term, weight } of terms) {
-      const idf = this.#contents.postings.get(term)?.idf ?? tuning.unknownIdf;
-      best += weight * idf * saturated(fields[0].weight + fields[2].weight);
-      this.#add(scores, term, weight * idf);
-      inNames.set(term, 1);
+      best += weight * this.#idfOf(term) * saturated(fields[0].weight + fields[2].weight);
+      this.#addTerm(scores, term, weight, relatedWeight);
     }
-    for (const { term, weight } of terms) {
-      const limit = this.#contents.postings.get(term)?.idf ?? tuning.unknownIdf;
-      const related = relatedWords().get(term);
-      if (related === undefined) continue;
-      const touched: number[] = [];
-      for (const [other, closeness] of related) {
-        const idf = this.#contents.postings.get(other)?.idf;
-        if (idf === undefined) continue;
-        this.#collect(touched, other, tuning.relatedWeight * weight * closeness * Math.min(idf, limit));
+    for (const { term } of terms) {
+      inNames.set(term, 1);
+      for (const [other, closeness] of relatedWords().get(term) ?? [])
         inNames.set(other, Math.max(inNames.get(other) ?? 0, tuning.relatedInName * closeness));
-      }
-      const most = tuning.maxRelated * weight * limit;
-      for (const tool of touched) {
-        scores[tool] = (scores[tool] ?? 0) + Math.min(this.#related[tool] ?? 0, most);
-        this.#related[tool] = 0;
-      }
     }
     this.#addNameCoverage(scores, inNames);
     this.#addGrams(scores, translated);
@@ -64,8 +53,10 @@ export class Scorer {
 
   #queryTerms(query: string): QueryTerm[] {
     const counts = countsOf(termsOf(query));
+    const unquoted = new Set(termsOf(withoutQuotes(query)));
     return [...counts].flatMap(([term, count]): QueryTerm[] => {
-      const weight = 1 + 0.5 * Math.log(count);
+      const isValue = !unquoted.has(term) || /^\p{Nd}+$/u.test(term);
+      const weight = (1 + 0.5 * Math.log(count)) * (isValue ? tuning.valueWeight : 1);
       const known = this.#contents.postings.has(term) || relatedWords().has(term);
       const corrections = known ? [] : correctionsOf(term, this.#contents.postings.keys());
       return [
@@ -79,24 +70,37 @@ export class Scorer {
     });
   }
 
-  #add(scores: Float64Array, term: string, factor: number): void {
-    const postings = this.#contents.postings.get(term);
-    if (postings === undefined) return;
-    const { tools, weights } = postings;
-    for (let at = 0; at < tools.length; at++) {
-      const tool = tools[at] ?? 0;
-      scores[tool] = (scores[tool] ?? 0) + factor * (weights[at] ?? 0);
+  #idfOf(term: string): number {
+    return this.#contents.postings.get(term)?.idf ?? tuning.unknownIdf;
+  }
+
+  /** Adds the score of a term. Related words add little to a tool that contains the term itself. */
+  #addTerm(scores: Float64Array, term: string, weight: number, relatedWeight: number): void {
+    const idf = this.#idfOf(term);
+    const touched: number[] = [];
+    this.#collect(this.#direct, touched, term, weight * idf);
+    for (const [other, closeness] of relatedWords().get(term) ?? []) {
+      const otherIdf = Math.min(this.#contents.postings.get(other)?.idf ?? 0, idf);
+      this.#collect(this.#related, touched, other, relatedWeight * weight * closeness * otherIdf);
+    }
+    const most = tuning.maxRelated * weight * idf;
+    for (const tool of touched) {
+      const direct = this.#direct[tool] ?? 0;
+      const related = Math.min(this.#related[tool] ?? 0, most) - tuning.overlap * direct;
+      scores[tool] = (scores[tool] ?? 0) + direct + Math.max(0, related);
+      this.#direct[tool] = 0;
+      this.#related[tool] = 0;
     }
   }
 
-  /** Adds to the sums of related words, and remembers the tools whose sums were zero. */
-  #collect(touched: number[], term: string, factor: number): void {
+  /** Adds to the sums of a term, and remembers the tools whose sums were zero. */
+  #collect(sums: Float64Array, touched: number[], term: string, factor: number): void {
     const { tools, weights } = this.#contents.postings.get(term) ?? { tools: [], weights: [] };
     for (let at = 0; at < tools.length; at++) {
       const tool = tools[at] ?? 0;
-      const before = this.#related[tool] ?? 0;
+      const before = sums[tool] ?? 0;
       if (before === 0) touched.push(tool);
-      this.#related[tool] = before + factor * (weights[at] ?? 0);
+      sums[tool] = before + factor * (weights[at] ?? 0);
     }
   }
 
@@ -104,7 +108,7 @@ export class Scorer {
     const best = maximum(scores);
     if (best === 0) return;
     for (const [term, match] of inNames) {
-      const covered = match * (this.#contents.postings.get(term)?.idf ?? tuning.unknownIdf);
+      const covered = match * this.#idfOf(term);
       for (const at of this.#contents.names.get(term) ?? [])
         scores[at] =
           (scores[at] ?? 0) +

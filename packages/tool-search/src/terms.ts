@@ -3,14 +3,16 @@ import { stemmer } from 'stemmer';
 /** Words that say nothing about a task. Names keep them, because a name has few words. */
 const functionWords: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any anybody anyone anything are aren as at be because been
-  before being below between both but by can cannot could did do does doing don down during each either else ever
+  before being below between both but by can cannot could d did do does doing don down during each either else ever
   every everything few for from further had has have having he her here hers him his how however i if in into is isn
-  it its itself just know let like ll make many may maybe me might mine more most much must my myself need needs
-  neither no nor not now of off on once one only onto or other our ours out over own per please quite rather re really
-  same shall she should since so some somebody someone something such sure than that the their theirs them themselves
-  then there these they thing things this those though through thus to too under until up upon us use used useful user
-  users uses using various ve very via want wants was we well were what whatever when where whether which while who
-  whom whose why will wish with within without would you your yours yourself`.split(/\s+/),
+  it its itself just know let like ll m make many may maybe me might mine more most much must my myself need needs
+  neither no nor not now of off on once one only onto or other our ours out over own per please quite rather re
+  really s same shall she should since so some somebody someone something such sure t than that the their theirs
+  them themselves then there these they thing things this those though through thus to too under until up upon us
+  use used useful user users uses using various ve very via want wants was we well were what whatever when where
+  whether which while who whom whose why will wish with within without would you your yours yourself`.split(
+    /\s+/,
+  ),
 );
 
 const stems = new Map<string, string>();
@@ -91,12 +93,31 @@ function gramsOfWord(word: string): readonly string[] {
   return grams;
 }
 
-/** Replaces a URL, a path, or a file name by words for its kind: the value itself never describes a tool. */
+const month = '(?:january|february|march|april|may|june|july|august|september|october|november|december)';
+const dayOfMonth = String.raw`\d{1,2}(?:st|nd|rd|th)?`;
+const writtenDate = new RegExp(
+  String.raw`\b(?:${dayOfMonth}(?: of)? ${month}|${month} ${dayOfMonth})\b(?:,? \d{4}\b)?`,
+  'gi',
+);
+
+/** Replaces a URL, a path, a date, and the like by words for its kind: the value itself never describes a tool. */
 export function prepareQuery(query: string): string {
   return query
     .replaceAll(/\bhttps?:\/\/\S+/gi, ' url link ')
+    .replaceAll(/[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}/g, ' email ')
+    .replaceAll(/\b\d{4}-\d\d?-\d\d?\b|\b\d\d?\/\d\d?\/\d{2,4}\b/g, ' date ')
+    .replaceAll(writtenDate, ' date ')
+    .replaceAll(/\b\d\d?:\d\d(?::\d\d)?\b(?: ?[ap]m\b)?|\b\d\d? ?[ap]m\b/gi, ' time ')
     .replaceAll(/(?<![\w.])(?:[\w.~-]*\/)*[\w~-]+\.([a-z][a-z0-9]{1,4})\b(?![\w/])/g, ' $1 file ')
     .replaceAll(/(?<![\w.])(?:~|\.{1,2})?\/[\w.~/-]+/g, ' directory ');
+}
+
+/** Returns a query without the text in quotation marks. */
+export function withoutQuotes(query: string): string {
+  return query.replaceAll(
+    /"[^"\n]{1,200}"|“[^”\n]{1,200}”|(?<![\p{L}\p{Nd}])'[^'\n]{1,200}'(?![\p{L}\p{Nd}])/gu,
+    ' ',
+  );
 }
 
 function pairsOf(text: string): string[] {

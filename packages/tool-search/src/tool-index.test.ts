@@ -37,6 +37,67 @@ describe('a search', () => {
     expect(namesOf([...files, weather], query)[0]).toBe(expected);
   });
 
+  test.each([
+    ['a free slot on 2026-03-10', 'desk by_date'],
+    ['a free slot on 10/03/2026', 'desk by_date'],
+    ['a free slot on March 10th, 2026', 'desk by_date'],
+    ['a free slot on the 10th of March', 'desk by_date'],
+    ['a free slot at 7:30 pm', 'desk by_time'],
+    ['a free slot at 7pm', 'desk by_time'],
+    ['a free slot for ada@example.com', 'desk by_email'],
+  ])('reads the kind of a value in %j', (query, expected) => {
+    const desk = ['date', 'time', 'email', 'color'].map((kind) => aTool('desk', `by_${kind}`));
+
+    expect(namesOf(desk, query)[0]).toBe(expected);
+  });
+
+  test('finds a tool by the values of a parameter', () => {
+    const kind = { type: 'string', enum: ['Psychologist', 'Family counselor'] };
+    const provider = aTool('care', 'find_provider', {
+      description: 'Find a provider.',
+      inputSchema: { type: 'object', properties: { kinds: { type: 'array', items: kind }, kind } },
+    });
+    const gym = aTool('gym', 'find_gym', { description: 'Find a gym.' });
+
+    expect(namesOf([gym, provider], 'find a psychologist')[0]).toBe('care find_provider');
+  });
+
+  test.each(['add a note "list the directory entries"', "add a note 'get the forecast'"])(
+    'takes quoted text for the value of an argument in %j',
+    (query) => {
+      const note = aTool('notes', 'add_note', { description: 'Add a note with a text.' });
+
+      expect(namesOf([...files, weather, note], query)[0]).toBe('notes add_note');
+    },
+  );
+
+  test('counts a word and its related words as one match', () => {
+    const cancel = aTool('air', 'cancel_booking', { description: 'Cancel a booking.' });
+    const flights = aTool('air', 'flight_search', {
+      description: 'Search flights of any airline: fares, planes, airports, departures, and arrivals.',
+    });
+
+    expect(namesOf([cancel, flights, weather, ...files], 'cancel the flight')[0]).toBe('air cancel_booking');
+  });
+
+  test('trusts related words less in a long query', () => {
+    const convert = aTool('money', 'convert', { description: 'Convert an amount of money.' });
+    const trips = aTool('trips', 'itinerary', { description: 'Plan a vacation or a tour.' });
+    const query =
+      'travel with sightseeing, noisy children, heavy bags, wet shoes, cold soup, loud bells, tired legs, and bad roads was dear: convert it';
+
+    expect(namesOf([convert, trips, weather, ...files], query)[0]).toBe('money convert');
+  });
+
+  test('finds nothing by a number or by a letter after an apostrophe', () => {
+    const tools = [
+      aTool('audio', 'play', { description: 'Play audio.' }),
+      aTool('notes', 'list', { description: "List the team's notes." }),
+    ];
+
+    expect(namesOf(tools, "what's 3")).toEqual([]);
+  });
+
   test('finds a tool by an English word for its Chinese description', () => {
     const forecast = aTool('q', 'q1', { description: '查询天气。' });
 
@@ -145,6 +206,14 @@ describe('a hostile server', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 500 }, (_, at) => [`read_file_${at}`, { description: 'read file' }]),
     );
+    const stuffed = aTool('bad', 'helper', { inputSchema: { type: 'object', properties } });
+
+    expect(namesOf([...files, weather, stuffed], query)[0]).toBe('files read_file');
+  });
+
+  test('does not get ahead by words in values of parameters', () => {
+    const text = { type: 'string', enum: Array.from({ length: 500 }, (_, at) => `read file ${at}`) };
+    const properties = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, text]));
     const stuffed = aTool('bad', 'helper', { inputSchema: { type: 'object', properties } });
 
     expect(namesOf([...files, weather, stuffed], query)[0]).toBe('files read_file');

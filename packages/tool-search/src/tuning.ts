@@ -14,9 +14,15 @@ export const tuning = {
   unknownIdf: 4,
   relatedWeight: 0.4,
   /** The words related to one word of the query count at most this often: a server could list all of them. */
-  maxRelated: 2,
+  maxRelated: 1.5,
+  /** The part of the score of a word that its related words do not add again. */
+  overlap: 0.6,
+  /** Related words count less in queries with more terms, most of which are context. */
+  shortQuery: 12,
+  /** Quoted text and numbers are usually values of arguments, which no description contains. */
+  valueWeight: 0.5,
   /** The first fields belong to one tool, and the others to all tools on a server. */
-  ownFields: 7,
+  ownFields: 8,
   /** The average lengths of fields begin with this many usual tools, so that one tool cannot decide them. */
   usualTools: 10,
   /** A server counts at most as this share of the tools of all others where frequencies of terms are counted. */
@@ -44,6 +50,7 @@ export const fields = [
   { name: 'description', weight: 1, b: 0.5, usual: 30 },
   { name: 'parameter names', weight: 1, b: 0.5, usual: 6 },
   { name: 'parameter descriptions', weight: 0.8, b: 0.6, usual: 30 },
+  { name: 'parameter values', weight: 0.8, b: 0.5, usual: 4 },
   { name: 'annotations', weight: 0.2, b: 0.5, usual: 1 },
   { name: 'server name', weight: 1, b: 0.3, usual: 2 },
   { name: 'server description', weight: 0.3, b: 0.2, usual: 10 },
