@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('parts that a daemon has kept are there after an upgrade has removed their files', async () => {
+test('parts that a daemon has kept outlast an upgrade that removes their files', async () => {
   const parts = new KeptParts(folder);
   const early = [parts.read('main.js'), parts.read('chunks/early.js')];
 

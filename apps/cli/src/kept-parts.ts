@@ -8,7 +8,7 @@ const compress = promisify(deflateRaw);
 const chunks = 'chunks';
 
 /**
- * The files of the program's parts. A daemon keeps those that it has not loaded yet in memory, compressed: an upgrade of the
+ * The files of the parts of a program. A daemon keeps those that it has not loaded yet in memory, compressed: an upgrade of the
  * npm package removes them, and requests would end the daemon when they need one.
  */
 export class KeptParts {

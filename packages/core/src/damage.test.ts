@@ -92,7 +92,7 @@ test.each(['a status file', 'the daemon id', 'the registrations', 'the settings'
   },
 );
 
-test('a workload stays in its group if the file of the group is damaged', async () => {
+test('a workload stays in its group if its file is damaged', async () => {
   await using home = await makeHome();
   const { groups } = statePaths(home.env);
   {

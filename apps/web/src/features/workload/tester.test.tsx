@@ -143,7 +143,7 @@ test('a call is not replayed while another one runs', async () => {
   const sent = serve((_request, index) => (index === 0 ? text('first') : undefined));
   const { screen, press } = await open('replayed');
   await press('Call tool').click();
-  // The result moves what is below it.
+  // The result moves the history below it.
   await expect.element(screen.getByText('first', { exact: true })).toBeVisible();
   await screen.getByText('Calls in this tab (1)').click();
   await press('Replay').click();
