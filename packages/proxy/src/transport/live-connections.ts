@@ -49,7 +49,11 @@ export class LiveConnections implements Connections {
   /** Open requests end on their own connections, unless these are gone. */
   #replace(pauseMs: number): void {
     const old = this.#dispatcher;
-    this.#dispatcher = this.#open();
+    try {
+      this.#dispatcher = this.#open();
+    } catch {
+      return; // the watch has many listeners, of which none may fail. Requests over the old connections say the reason
+    }
     const isGone = this.#isElsewhere && pauseMs >= forgottenMs;
     const minutes = Math.round(pauseMs / 60_000);
     const ended = isGone
