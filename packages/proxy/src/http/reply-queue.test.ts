@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { WorkloadInput } from '../input/workload-input.ts';
 import { ReplyQueue, writeNow, writeSoon } from './reply-queue.ts';
 
 const newResponse = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
@@ -49,19 +50,41 @@ test('a response that no queue takes is written at once', () => {
   expect(writes).toBe(1);
 });
 
-test('a reply whose write fails costs no other reply', async () => {
+test('replies of one workload are written before the input of another one is processed', async () => {
+  const queue = new ReplyQueue();
+  const response = newResponse();
+  queue.take(response);
+  const happened: string[] = [];
+  const process = (name: string): void =>
+    new WorkloadInput().process(() => {
+      happened.push(`input of ${name}`);
+      return false;
+    });
+  process('one');
+  writeSoon(response, () => happened.push('reply of one'));
+
+  process('other');
+  await nextTurn();
+
+  expect(happened).toEqual(['input of one', 'reply of one', 'input of other']);
+});
+
+test('a reply whose write fails costs no other reply', () => {
+  const raised: (() => void)[] = [];
+  vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => void raised.push(task));
+  onTestFinished(() => void vi.restoreAllMocks());
   const queue = new ReplyQueue();
   const response = newResponse();
   queue.take(response);
   const written: string[] = [];
-  const fault = new Error('a mistake in a listener');
   writeSoon(response, () => {
-    throw fault;
+    throw new Error('a mistake in a listener');
   });
   writeSoon(response, () => written.push('second'));
 
-  expect(() => queue.flush()).toThrow(fault);
-  await nextTurn();
+  queue.flush();
 
   expect(written).toEqual(['second']);
+  expect(raised).toHaveLength(1);
+  expect(raised[0]).toThrow('a mistake in a listener');
 });

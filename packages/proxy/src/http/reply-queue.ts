@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
+import { raiseFault } from '@toolhive/contract/fault';
 
 const queueKey = Symbol('queue');
 
@@ -15,7 +16,6 @@ interface Queued extends ServerResponse {
 export class ReplyQueue {
   /** Runs work in the asynchronous context of the workload, which a fault is attributed to. */
   readonly #inContext = AsyncLocalStorage.snapshot();
-  readonly #flush = (): void => this.flush();
   #writes: (() => void)[] = [];
 
   /** Takes the replies of a response. A write that fails, because the client has disconnected, is ignored. */
@@ -26,24 +26,36 @@ export class ReplyQueue {
   }
 
   add(write: () => void): void {
-    if (this.#writes.length === 0) setImmediate(this.#inContext, this.#flush);
+    if (this.#writes.length === 0) {
+      filled.add(this);
+      setImmediate(() => this.flush());
+    }
     this.#writes.push(write);
   }
 
   /** Writes everything. Necessary only before connections end in the same turn. */
   flush(): void {
     const writes = this.#writes;
+    if (writes.length === 0) return;
     this.#writes = [];
-    let written = 0;
-    try {
+    filled.delete(this);
+    this.#inContext(() => {
       for (const write of writes) {
-        written += 1;
-        write();
+        try {
+          write();
+        } catch (fault) {
+          raiseFault(fault); // it costs no other reply
+        }
       }
-    } finally {
-      if (written < writes.length) for (const write of writes.slice(written)) this.add(write);
-    }
+    });
   }
+}
+
+const filled = new Set<ReplyQueue>();
+
+/** Writes the replies of all proxies, so that none waits for work that may take long. */
+export function writeReplies(): void {
+  for (const queue of filled) queue.flush();
 }
 
 const ignore = (): void => {};

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { writeReplies } from '../http/reply-queue.ts';
 
 /**
  * How long input may be processed in one turn of the event loop, before everything else gets its turn. Shorter turns divide
@@ -30,6 +31,7 @@ export class ReadingTime {
   /** What arrives for workloads that rest. */
   readonly #resting = new Map<object, ReadingStep[]>();
   readonly #now: () => number;
+  readonly #beforeOther: () => void;
   /** When the first input was processed in this turn of the event loop. */
   #turnStartedMs: number | undefined;
   #isScheduled = false;
@@ -37,8 +39,10 @@ export class ReadingTime {
   /** When the last workload was another one than before. */
   #changedMs = -Infinity;
 
-  constructor(now = () => performance.now()) {
+  /** `beforeOther` is called before an input of another workload is processed, which may take long. */
+  constructor(now = () => performance.now(), beforeOther = () => {}) {
     this.#now = now;
+    this.#beforeOther = beforeOther;
   }
 
   /** Processes an input of `workload` now if there is time, and otherwise as soon as there is. */
@@ -65,6 +69,7 @@ export class ReadingTime {
     if (workload !== this.#lastWorkload) {
       this.#lastWorkload = workload;
       this.#changedMs = startedMs;
+      this.#beforeOther();
     }
     const isUnfinished = step(() => {
       const nowMs = this.#now();
@@ -121,4 +126,4 @@ export class ReadingTime {
 }
 
 /** The reading time of this process. */
-export const readingTime = new ReadingTime();
+export const readingTime = new ReadingTime(undefined, writeReplies);
