@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { raiseFault } from '@toolhive/contract/fault';
+import { readingTime } from '../input/reading-time.ts';
 
 const queueKey = Symbol('queue');
 
@@ -53,10 +54,10 @@ export class ReplyQueue {
 
 const filled = new Set<ReplyQueue>();
 
-/** Writes the replies of all proxies, so that none waits for work that may take long. */
-export function writeReplies(): void {
+// No reply waits for another workload.
+readingTime.beforeOther(() => {
   for (const queue of filled) queue.flush();
-}
+});
 
 const ignore = (): void => {};
 

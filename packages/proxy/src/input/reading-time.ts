@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { writeReplies } from '../http/reply-queue.ts';
 
 /**
  * How long input may be processed in one turn of the event loop, before everything else gets its turn. Shorter turns divide
@@ -31,7 +30,7 @@ export class ReadingTime {
   /** What arrives for workloads that rest. */
   readonly #resting = new Map<object, ReadingStep[]>();
   readonly #now: () => number;
-  readonly #beforeOther: () => void;
+  #beforeOther = (): void => {};
   /** When the first input was processed in this turn of the event loop. */
   #turnStartedMs: number | undefined;
   #isScheduled = false;
@@ -39,10 +38,13 @@ export class ReadingTime {
   /** When the last workload was another one than before. */
   #changedMs = -Infinity;
 
-  /** `beforeOther` is called before an input of another workload is processed, which may take long. */
-  constructor(now = () => performance.now(), beforeOther = () => {}) {
+  constructor(now = () => performance.now()) {
     this.#now = now;
-    this.#beforeOther = beforeOther;
+  }
+
+  /** Calls a function before an input of another workload is processed, which may take long. */
+  beforeOther(call: () => void): void {
+    this.#beforeOther = call;
   }
 
   /** Processes an input of `workload` now if there is time, and otherwise as soon as there is. */
@@ -126,4 +128,4 @@ export class ReadingTime {
 }
 
 /** The reading time of this process. */
-export const readingTime = new ReadingTime(undefined, writeReplies);
+export const readingTime = new ReadingTime();
