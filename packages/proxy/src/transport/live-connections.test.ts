@@ -30,7 +30,7 @@ function connect(origin: string, isElsewhere: boolean) {
   vi.useFakeTimers({ toFake: ['Date'], now: 0 });
   const connections = new LiveConnections(() => new Agent(), { isElsewhere, pauses: new Pauses() });
   onTestFinished(() => connections.destroy());
-  return async (path: string): Promise<unknown> => {
+  const ask = async (path: string): Promise<unknown> => {
     const { body } = await answerTo(
       connections,
       { origin, path, method: 'POST', body: '{}' },
@@ -38,6 +38,7 @@ function connect(origin: string, isElsewhere: boolean) {
     );
     return body;
   };
+  return { connections, ask };
 }
 
 test.each([
@@ -45,7 +46,7 @@ test.each([
   ['a long pause, if the server is on this machine', false, 3_600_000],
 ])('after %s, requests use new connections, and open ones go on', async (_what, isElsewhere, pauseMs) => {
   const { origin, ports, held } = await serve();
-  const ask = connect(origin, isElsewhere);
+  const { ask } = connect(origin, isElsewhere);
   const long = ask('/long');
   const release = await held;
   for (let count = 0; count < 3; count += 1) await ask('/');
@@ -59,9 +60,25 @@ test.each([
   expect(await long).toBe('at last');
 });
 
+test('the end of the connections ends requests from before a pause, too', async () => {
+  const { origin, held } = await serve();
+  const { connections, ask } = connect(origin, false);
+  const long = ask('/long');
+  await held;
+  vi.setSystemTime(10_000);
+  await ask('/');
+
+  const [ended] = await Promise.allSettled([long, connections.destroy()]);
+
+  expect(ended).toMatchObject({
+    status: 'rejected',
+    reason: { message: expect.stringContaining('destroyed') },
+  });
+});
+
 test('after a long pause, open requests to a server elsewhere fail with the reason', async () => {
   const { origin, held } = await serve();
-  const ask = connect(origin, true);
+  const { ask } = connect(origin, true);
   const long = ask('/long');
   await held;
 

@@ -5,6 +5,9 @@ import type { Pauses } from './pauses.ts';
 /** After how long a pause routers and servers elsewhere have forgotten open connections, too. */
 const forgottenMs = 5 * 60_000;
 
+/** How many dispatchers with open requests from before a pause are kept. Their idle connections end by themselves. */
+const maxOld = 8;
+
 /** Where requests are sent. */
 export interface Connections {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
@@ -23,6 +26,8 @@ export class LiveConnections implements Connections {
   readonly #pauses: Pauses;
   readonly #unwatch: () => void;
   #dispatcher: Dispatcher;
+  /** The dispatchers from before a pause, which may have open requests. A closed one could no longer be destroyed. */
+  readonly #old: Dispatcher[] = [];
 
   constructor(
     open: () => Dispatcher,
@@ -43,7 +48,7 @@ export class LiveConnections implements Connections {
   /** Ends all requests with an error. */
   async destroy(): Promise<void> {
     this.#unwatch();
-    await this.#dispatcher.destroy();
+    await Promise.all([this.#dispatcher, ...this.#old].map((dispatcher) => dispatcher.destroy()));
   }
 
   /** Open requests end on their own connections, unless these are gone. */
@@ -54,11 +59,17 @@ export class LiveConnections implements Connections {
     } catch {
       return; // the watch has many listeners, of which none may fail. Requests over the old connections say the reason
     }
-    const isGone = this.#isElsewhere && pauseMs >= forgottenMs;
-    const minutes = Math.round(pauseMs / 60_000);
-    const ended = isGone
-      ? old.destroy(new Error(`the connection was lost while this machine slept for ${minutes} minutes`))
-      : old.close();
-    ended.catch(() => {}); // it was destroyed
+    if (this.#isElsewhere && pauseMs >= forgottenMs) {
+      const minutes = Math.round(pauseMs / 60_000);
+      const lost = new Error(`the connection was lost while this machine slept for ${minutes} minutes`);
+      old.destroy(lost).catch(() => {}); // it was destroyed
+      return;
+    }
+    this.#old.push(old);
+    if (this.#old.length > maxOld)
+      this.#old
+        .shift()
+        ?.close()
+        .catch(() => {}); // as above
   }
 }

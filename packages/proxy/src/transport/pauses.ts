@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /** How often the clock is looked at, and how far it may have gone on meanwhile. */
 const beatMs = 1_000;
 const limitMs = 2_000;
@@ -11,8 +13,12 @@ export class Pauses {
   #lastMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Tells of every pause, as soon as it has ended. Returns a function that ends this. */
-  watch(listener: (durationMs: number) => void): () => void {
+  /**
+   * Tells of every pause, as soon as it has ended, in the asynchronous context of the caller. Returns a function that ends
+   * this.
+   */
+  watch(given: (durationMs: number) => void): () => void {
+    const listener = AsyncLocalStorage.bind(given);
     if (this.#listeners.size === 0) {
       this.#lastMs = Date.now();
       this.#timer = setInterval(() => this.look(), beatMs).unref();
