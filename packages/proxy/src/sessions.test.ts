@@ -337,6 +337,17 @@ describe('sessions with processes of their own', () => {
     await expect.poll(() => test.running.length, quick).toBeLessThanOrEqual(7);
   });
 
+  test('have it started before their first list and call', async () => {
+    await using test = await openScriptedProxy();
+
+    const session = await RawSession.open(test.url);
+
+    await expect.poll(() => test.servers.length, quick).toBe(2);
+    expect(test.servers[1]?.methods).toEqual([]); // its handshake names the client
+    expect(await session.call('instance')).toBe('s1');
+    expect(test.servers.length).toBe(2);
+  });
+
   test('are closed with the proxy only when their processes have ended, which may take its time', async () => {
     await using test = await openScriptedProxy();
     const server = await test.serverOf(await RawSession.open(test.url));

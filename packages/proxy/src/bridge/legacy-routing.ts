@@ -61,10 +61,7 @@ export class LegacyRouter {
    * the session's first call, a list depends only on the client's capabilities.
    */
   #canShare(session: Session, { value: { method = '' } }: Message): boolean {
-    const { pool, processes } = this.#options;
-    if (session.own !== undefined || !listMethods.has(method) || canBeAsked(session.client)) return false;
-    if (!processes.isReadyFor(session)) pool.prepare();
-    return true;
+    return session.own === undefined && listMethods.has(method) && !canBeAsked(session.client);
   }
 
   notification(session: Session, notification: Message, shared: ServerConnection): void {
@@ -99,7 +96,9 @@ export class LegacyRouter {
       clientInfo,
     };
     this.#options.sessions.keep(session);
-    const { hasOwn, ownIdentity } = this.#options;
+    const { hasOwn, ownIdentity, pool, processes } = this.#options;
+    // Its process starts while the client reads the lists.
+    if (hasOwn(session) && !processes.isReadyFor(session)) pool.prepare();
     const offered = hasOwn(session) ? (ownIdentity() ?? identity) : forLegacyClient(identity, session.client);
     answerResult(responder, idText(request), { ...offered, protocolVersion });
   }

@@ -27,6 +27,18 @@ test('the next network is made after the first was taken, and used once', async 
   expect(later.toSorted((one, other) => one - other)).toEqual([2, 3]);
 });
 
+test('as many are kept as are wanted, and each is used once', async () => {
+  const [networks, maker] = [new PreparedNetworks<number>(2), new Maker()];
+  expect([networks.offer(10), networks.offer(11), networks.offer(12)]).toEqual([true, true, false]);
+
+  const taken = [await networks.take([443], maker.make), await networks.take([443], maker.make)];
+  await waitFor(() => maker.made === 2);
+
+  expect(taken).toEqual([10, 11]);
+  expect(networks.offer(13)).toBe(false);
+  expect([await networks.take([443], maker.make), await networks.take([443], maker.make)]).toEqual([1, 2]);
+});
+
 test('a network with an unusual port is made for it, with that port', async () => {
   const maker = new Maker();
   await new PreparedNetworks<number>().take([9999], maker.make);

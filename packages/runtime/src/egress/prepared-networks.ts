@@ -9,11 +9,18 @@ interface Rules<Network> {
 }
 
 /**
- * Networks with a gateway, made in advance: after each start another one is made, so that a further server starts as
- * fast as one without a network.
+ * Networks with a gateway, made in advance: after each start others are made, so that a further server starts as fast as
+ * one without a network.
  */
 export class PreparedNetworks<Network> {
-  #prepared: Promise<Network> | undefined;
+  /** How many are kept. */
+  readonly #wanted: number;
+  readonly #prepared: Promise<Network>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(wanted = 1) {
+    this.#wanted = wanted;
+  }
 
   /**
    * Returns a network with a listener for each of the ports, which the caller owns. `make` makes one with listeners for
@@ -25,8 +32,7 @@ export class PreparedNetworks<Network> {
     { isUsable, drop }: Rules<Network> = { isUsable: () => true, drop: () => {} },
   ): Promise<Network> {
     if (!ports.every((port) => alwaysListening.has(port))) return make(ports);
-    const prepared = this.#prepared; // taken before the first await, so that no other caller can take the same one
-    this.#prepared = undefined;
+    const prepared = this.#prepared.shift(); // taken before the first await, so that no other caller can take the same one
     const found = await prepared?.catch(() => undefined); // the failure appears again below
     try {
       if (found === undefined) return await make([]);
@@ -34,19 +40,26 @@ export class PreparedNetworks<Network> {
       drop(found);
       return await make([]);
     } finally {
-      setTimeout(() => this.#prepare(make), PREPARATION_DELAY_MS).unref();
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#prepare(make), PREPARATION_DELAY_MS).unref();
     }
   }
 
-  /** Keeps a network for the next taker, unless there is one already. Returns whether it did. */
+  /** Keeps a network for the next taker, unless there are enough already. Returns whether it did. */
   offer(network: Network): boolean {
-    if (this.#prepared !== undefined) return false;
-    this.#prepared = Promise.resolve(network);
+    if (this.#prepared.length >= this.#wanted) return false;
+    this.#prepared.push(Promise.resolve(network));
     return true;
   }
 
+  /** Makes one after the other, as long as no server starts. */
   #prepare(make: (ports: readonly number[]) => Promise<Network>): void {
-    this.#prepared ??= make([]);
-    this.#prepared.catch(() => {}); // the next taker receives the error
+    if (this.#prepared.length >= this.#wanted) return;
+    const made = make([]);
+    this.#prepared.push(made);
+    made.then(
+      () => this.#prepare(make),
+      () => {}, // the next taker receives the error
+    );
   }
 }

@@ -52,13 +52,18 @@ export class Cgroup implements AsyncDisposable {
       return cgroup;
     } catch (error) {
       await cgroup[Symbol.asyncDispose]();
-      throw unavailable(`cannot limit the resources of the sandbox: ${messageOf(error)}`, { cause: error });
+      throw cannotLimit(error);
     }
   }
 
   /** Moves a process into the group. Its future children join the group, too. */
   async add(pid: number): Promise<void> {
-    for (const folder of this.#folders()) await writeFile(join(folder, 'cgroup.procs'), String(pid));
+    for (const folder of this.#folders()) {
+      const joining = writeFile(join(folder, 'cgroup.procs'), String(pid));
+      await joining.catch((error: unknown) => {
+        throw cannotLimit(error);
+      });
+    }
   }
 
   /** Whether the kernel killed a process in the group because of the memory limit. */
@@ -95,6 +100,17 @@ export class Cgroup implements AsyncDisposable {
   #folders(): Set<string> {
     return new Set(Object.values(this.#places).map(({ folder }) => join(folder, this.#name)));
   }
+}
+
+/** The kernel keeps processes with a real-time policy out of groups that have no budget for them (sched(7)). */
+function cannotLimit(error: unknown): unknown {
+  const isRefused = error instanceof Error && 'code' in error && error.code === 'EINVAL';
+  return unavailable(`cannot limit the resources of the sandbox: ${messageOf(error)}`, {
+    cause: error,
+    ...(isRefused
+      ? { hint: 'start the daemon without a real-time scheduling policy (`chrt --other 0`)' }
+      : {}),
+  });
 }
 
 /** Removes the groups with this name prefix from earlier daemons, and kills the processes in them. */

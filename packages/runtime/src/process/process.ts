@@ -66,7 +66,8 @@ class ProcessRuntime implements Runtime {
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
   readonly #gateways: GatewayNetwork;
-  readonly #namespaces = new PreparedNetworks<SandboxNamespace>();
+  /** The process of a workload is usually followed by one of its first session. */
+  readonly #namespaces = new PreparedNetworks<SandboxNamespace>(2);
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
