@@ -108,6 +108,7 @@ describe('a command that adds a server to a client', () => {
     ['claude mcp add --unknown one -- npx server', '--unknown'],
     ['claude mcp add one -e not-a-real-token -- npx server', '--env takes NAME=VALUE'],
     ['claude mcp add one -- unknown-program', 'unknown-program'],
+    ['claude mcp add --transport http one <url>/mcp', '"<url>/mcp" is not the URL of a server'],
   ])('says what is wrong, without values: %s', async (text, message) => {
     const failure = await read(text.split(' ')).catch((thrown: Error) => thrown.message);
 

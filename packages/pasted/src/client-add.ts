@@ -47,8 +47,14 @@ export function readAdded(program: string, all: readonly string[]): Added {
     });
   }
   const env = Object.fromEntries(valuesOf(variables).map((text) => divided(text, /=/)));
+  const transport = valuesOf(transports).at(-1) ?? 'stdio';
+  if (url === undefined && transport !== 'stdio') {
+    throw invalid(`${JSON.stringify(rest[0])} is not the URL of a server`, {
+      hint: 'replace it with a URL that begins with https:// or http://',
+    });
+  }
   if (url === undefined) return { name, env, words: rest };
-  const isSse = valuesOf(transports).at(-1) === 'sse';
+  const isSse = transport === 'sse';
   const tokens = valuesOf(['--bearer-token-env-var']);
   const fields = [
     ...tokens.map((variable) => ['Authorization', `Bearer \${${variable}}`] as const),

@@ -288,16 +288,26 @@ describe('a pasted command', () => {
     ['uvx --with-editable . server', /omit --with-editable/],
     ['uvx --python pypy server', /use a version such as 3\.12/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
+    ['docker mcp gateway run', /docker mcp profile export PROFILE/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'invalid', hint: expect.stringMatching(hint) });
   });
 
-  test.each(['node', 'docker', 'filesystem', 'npxx', 'node -- server.js', 'python --name x'])(
-    'is not seen in %s',
-    (text) => {
-      expect(isCommandLine(text.split(' '))).toBe(false);
-    },
-  );
+  test('is seen in docker mcp gateway run', () => {
+    expect(isCommandLine('docker mcp gateway run'.split(' '))).toBe(true);
+  });
+
+  test.each([
+    'node',
+    'docker',
+    'docker --flag x',
+    'filesystem',
+    'npxx',
+    'node -- server.js',
+    'python --name x',
+  ])('is not seen in %s', (text) => {
+    expect(isCommandLine(text.split(' '))).toBe(false);
+  });
 });
 
 describe('a pasted docker run', () => {

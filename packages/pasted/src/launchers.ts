@@ -1,6 +1,7 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { containerPrograms, isContainerProgram, readDockerRun, withClientFlagsBehind } from './docker-run.ts';
 import { readGoRun } from './go-run.ts';
+import { readInstalled, readInstalledModule } from './installed-program.ts';
 import { scriptIn } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
@@ -99,6 +100,8 @@ export function isCommandLine(words: readonly string[]): boolean {
   const command = wholeCommandIn(words);
   if (command === undefined) return true; // its reader explains the mistake
   if (command.words.length === 0) return launcherOf(words) !== undefined; // incomplete, as its reader says
+  const [program = '', verb = ''] = command.words;
+  if (isContainerProgram(program) && /^[a-z]/.test(verb)) return true; // its reader explains what to use instead
   return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }
 
@@ -118,17 +121,40 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
         hint: 'use docker run with the image of the server. Instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
       });
     }
-    throw words.length === 0 ? missing(all) : notStarted(words);
+    if (words.length === 0) throw missing(all);
+    const installed = isStarter(words) ? undefined : await readInstalled(words, { ...from, directory });
+    if (installed === undefined) throw notStarted(words);
+    return withOuter(installed, await variablesOf(outer.env, files, { ...from, directory }), notes);
   }
-  const read = await readEnvFiles(files, { ...from, directory });
-  refuseEncrypted(read, files);
-  const env = { ...read, ...outer.env };
+  const env = await variablesOf(outer.env, files, { ...from, directory });
   const rest = withFlagsBehind(words).slice(found.words.length);
-  const pasted = await found.read(rest, { ...from, directory, env: { ...from.env, ...env } });
-  return {
-    request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } },
-    notes: [...notes, ...pasted.notes],
-  };
+  const inner = { ...from, directory, env: { ...from.env, ...env }, program: words[0] };
+  return withOuter(await found.read(rest, inner), env, notes);
+}
+
+/** The variables that the outer programs of a command set and read. */
+async function variablesOf(
+  set: Readonly<Record<string, string>>,
+  files: readonly string[],
+  from: PastedFrom,
+): Promise<Record<string, string>> {
+  const read = await readEnvFiles(files, from);
+  refuseEncrypted(read, files);
+  return { ...read, ...set };
+}
+
+function withOuter(
+  { request, notes }: Pasted,
+  env: Readonly<Record<string, string>>,
+  outer: readonly string[],
+): Pasted {
+  return { request: { ...request, env_vars: { ...env, ...request.env_vars } }, notes: [...outer, ...notes] };
+}
+
+/** Whether a program starts others, and is never a server itself. */
+function isStarter(words: readonly string[]): boolean {
+  const program = programOf(words);
+  return Object.hasOwn(starting, program) || launchers.some(({ words: [first] }) => first === program);
 }
 
 function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: BridgedServer): Pasted {
@@ -316,14 +342,19 @@ function wholeOf(words: readonly string[]): readonly string[] {
   return more.length === 0 ? (wordsIn(only) ?? words) : words;
 }
 
-/** A module is mostly the program of the package with its name. */
-function readPythonModule(
+/** A module of the directory, of the project around a virtual environment, or of an installed package. */
+async function readPythonModule(
   [module = '', ...args]: readonly string[],
   from: PastedFrom,
-): Pasted | Promise<Pasted> {
-  const { directory } = from;
-  if (directory !== undefined && findModule(module, directory) !== undefined)
-    return readModule([module, ...args], directory, from);
+): Promise<Pasted> {
+  const { directory, program = '' } = from;
+  const [, around] = /^(.+)\/\.?v?env\/bin\/[^/]+$/.exec(program) ?? [];
+  const project = around === undefined ? undefined : absolutePath(around, from);
+  for (const place of [directory, project])
+    if (place !== undefined && findModule(module, place) !== undefined)
+      return readModule([module, ...args], place, from);
+  const installed = await readInstalledModule(program, [module, ...args], from);
+  if (installed !== undefined) return installed;
   const name = module.split('.')[0]?.replaceAll('_', '-') ?? '';
   throw invalid(`python -m ${module} runs a module on this machine, which ToolHive does not install`, {
     hint: `if its package is ${name}, run thv run ${['uvx://' + name, ...(args.length > 0 ? ['--', ...args] : [])].join(' ')}`,

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { readInstalledAt } from './installed-program.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { requirementsIn } from './requirements-file.ts';
@@ -28,11 +29,15 @@ export async function readLocalPath(
   const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
+  const isDirectory = statSync(path).isDirectory();
+  const isKnown = isDirectory || scheme !== undefined || isPath(basename(path));
+  const installed = isKnown ? undefined : await readInstalledAt([path, ...args]);
+  if (installed !== undefined) return installed;
   const {
     image,
     notes = [],
     ...settings
-  } = statSync(path).isDirectory() ? readDirectory(path, scheme) : await readFile(path, scheme);
+  } = isDirectory ? readDirectory(path, scheme) : await readFile(path, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
 }
 

@@ -86,11 +86,11 @@ test.each([
   expect(withoutMargin(text)).toBe(text);
 });
 
-test('long texts are read at once', () => {
-  const start = performance.now();
-
-  for (const part of ['1', '1 ', '1\n', '+', '+\n', ' \n', '@@ -1\n', '\t', '1 |\n'])
-    withoutMargin(`x\n${part.repeat(500_000 / part.length)}`);
-
-  expect(performance.now() - start).toBeLessThan(2000);
-});
+/** With steps that grow with the square of the length, these texts would take minutes. */
+test.each(['1', '1 ', '1\n', '+', '+\n', ' \n', '@@ -1\n', '\t', '1 |\n'])(
+  'a long text of %j is read',
+  { timeout: 60_000 },
+  (part) => {
+    expect(withoutMargin(`x\n${part.repeat(500_000 / part.length)}`)).toMatch(/^x/);
+  },
+);

