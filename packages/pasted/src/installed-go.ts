@@ -10,7 +10,7 @@ const chunkBytes = 4 * 1024 * 1024;
 const maxBytes = 256 * 1024 * 1024;
 const descriptionBytes = 4_096;
 
-/** The module of a program that `go install` has installed. */
+/** Finds the module whose program `go install` has installed. */
 export async function goProgram({ path, real, beginning }: Program): Promise<Owner | undefined> {
   if (!compiled.test(beginning)) return undefined;
   const [, program, version] =
@@ -37,7 +37,7 @@ async function descriptionIn(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** The position behind a mark that a description follows. Programs that read marks contain others. */
+/** Finds a mark before a description, and returns the position behind the mark. Programs that read marks contain others. */
 function markBefore(bytes: Buffer): number | undefined {
   for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) {
     const behind = at + mark.length;

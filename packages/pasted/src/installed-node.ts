@@ -20,7 +20,7 @@ const Manifest = z.object({
 });
 type Manifest = z.infer<typeof Manifest>;
 
-/** The npm package of a program that npm, pnpm, yarn, or bun has installed, or linked from its directory. */
+/** Finds the npm package whose program npm, pnpm, yarn, or bun has installed, or linked from a directory. */
 export function nodeProgram({ path, real, beginning }: Program): Owner | undefined {
   const file = targetOf(path, beginning) ?? real;
   if (file === path) return undefined; // not installed
@@ -49,7 +49,7 @@ function targetOf(path: string, beginning: string): string | undefined {
   return file !== undefined && existsSync(file) ? realpathSync(file) : undefined;
 }
 
-/** The directory of the package that contains a file. */
+/** Finds the package directory around a file. */
 function folderWithManifest(file: string): string | undefined {
   const above = dirname(file);
   if (above === file) return undefined;

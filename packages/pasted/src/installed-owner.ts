@@ -8,9 +8,10 @@ export interface Owner {
   text: string;
 }
 
-/** An installed program: where it was found, and where its links lead. */
+/** An installed program. */
 export interface Program {
   path: string;
+  /** The path behind all links. */
   real: string;
   /** The first bytes. */
   beginning: string;

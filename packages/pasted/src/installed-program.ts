@@ -53,7 +53,7 @@ export async function readInstalledModule(
 /** Whether a word is a path or a name, and not one that only a shell understands. */
 const isPath = (word: string): boolean => /^(?:\.{0,2}|~)\//.test(word);
 
-/** The file of a program, which a shell would run. */
+/** Finds the file that a shell would run. */
 function programAt(word: string, from: Pick<PastedFrom, 'directory' | 'env'>): string | undefined {
   if (isPath(word)) {
     if (from.directory === undefined && !word.startsWith('/') && !word.startsWith('~')) return undefined;

@@ -7,7 +7,7 @@ import { refuseUnpublished } from './installed-owner.ts';
 import { packageImage } from './package-spec.ts';
 import { programsOf } from './python-project.ts';
 
-/** An installed distribution: its directory with metadata (PEP 376, PEP 427). */
+/** An installed distribution, with its metadata directory (PEP 376, PEP 427). */
 interface Distribution {
   folder: string;
   name: string;
@@ -22,7 +22,7 @@ const Origin = z.object({
   subdirectory: z.string().optional(),
 });
 
-/** The package of a program that pip, uv, or pipx has installed. */
+/** Finds the package whose program pip, uv, or pipx has installed. */
 export async function pythonProgram({ path, real, beginning }: Program): Promise<Owner | undefined> {
   // The second form is for interpreters with long paths.
   const [, direct, indirect] =
@@ -35,7 +35,7 @@ export async function pythonProgram({ path, real, beginning }: Program): Promise
   return owner && ownerOf(owner, program, path);
 }
 
-/** The package of a module that an interpreter has installed. The program of the source is `python`. */
+/** Finds the package with a module that an interpreter can import. The source then runs `python`. */
 export async function moduleOf(module: string, interpreter: string): Promise<Owner | undefined> {
   if (!/^\w+(?:\.\w+)*$/.test(module)) return undefined;
   const [top = ''] = module.split('.');
@@ -64,7 +64,7 @@ async function ownerOf(
   return { image: `uvx://${place}#program=${program}`, text: place };
 }
 
-/** The directory of a project, unless the project does not have the program. */
+/** Returns a project directory, unless the project does not have the program. */
 async function projectOf(url: string, program: string): Promise<string | undefined> {
   const place = pathOf(url);
   if (place === undefined || !['pyproject.toml', 'setup.py'].some((file) => existsSync(join(place, file))))

@@ -101,7 +101,7 @@ export function isCommandLine(words: readonly string[]): boolean {
   if (command === undefined) return true; // its reader explains the mistake
   if (command.words.length === 0) return launcherOf(words) !== undefined; // incomplete, as its reader says
   const [program = '', verb = ''] = command.words;
-  if (isContainerProgram(program) && /^[a-z]/.test(verb)) return true; // its reader explains what to use instead
+  if (isContainerProgram(program) && /^[a-z]/.test(verb)) return true; // its reader explains the alternative
   return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }
 
@@ -342,7 +342,7 @@ function wholeOf(words: readonly string[]): readonly string[] {
   return more.length === 0 ? (wordsIn(only) ?? words) : words;
 }
 
-/** A module of the directory, of the project around a virtual environment, or of an installed package. */
+/** Looks for a module in the directory, in the project around a virtual environment, and in installed packages. */
 async function readPythonModule(
   [module = '', ...args]: readonly string[],
   from: PastedFrom,
