@@ -118,7 +118,10 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
     if (isContainerProgram(words[0] ?? '')) {
       const command = JSON.stringify([programOf(words), ...words.slice(1, 2)].join(' '));
       throw invalid(`${command} does not start a server that ToolHive can isolate`, {
-        hint: 'use docker run with the image of the server. Instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
+        hint:
+          words[1] === 'mcp'
+            ? 'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml'
+            : 'use docker run with the image of the server',
       });
     }
     if (words.length === 0) throw missing(all);
