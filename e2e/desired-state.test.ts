@@ -68,11 +68,10 @@ test('runs again what should run after the daemon was killed, and only that', as
 
   process.kill(await user.daemonPid(), 'SIGKILL');
   await until(async () => (await serversOf(user)).length === 0);
-  const portWhileDead = await isListening(kept.port);
+  await until(async () => !(await isListening(kept.port)));
   await until(async () => (await list(user)).find(({ name }) => name === 'kept')?.status === 'running');
 
   expect(before.length).toBeGreaterThan(0);
-  expect(portWhileDead).toBe(false);
   expect(await list(user)).toMatchObject([
     { name: 'kept', status: 'running', port: kept.port, url: kept.url },
     { name: 'stopped', status: 'stopped' },
