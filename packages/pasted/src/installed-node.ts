@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Owner, Program } from './installed-owner.ts';
-import { refuseUnpublished } from './installed-owner.ts';
+import { Contents, refuseUnpublished } from './installed-owner.ts';
 import { packageImage } from './package-spec.ts';
 
 const Manifest = z.object({
@@ -58,7 +58,7 @@ function folderWithManifest(file: string): string | undefined {
 
 function manifestOf(folder: string): Manifest | undefined {
   try {
-    return Manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+    return Manifest.parse(JSON.parse(new Contents().of(folder, 'package.json')));
   } catch {
     return undefined; // no package
   }

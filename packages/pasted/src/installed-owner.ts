@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 
 /** The package that an installed program belongs to. */
@@ -20,4 +22,25 @@ export interface Program {
 /** Throws `invalid` for a program from a place that only this machine knows. */
 export function refuseUnpublished(program: string, name: string, hint: string): never {
   throw invalid(`${program} belongs to ${name}, which is not from a package registry`, { hint });
+}
+
+const maxBytes = 4 * 1024 * 1024;
+const maxBytesTogether = 64 * 1024 * 1024;
+
+/** Reads small files, and only so much of them together, because a directory can come from others. */
+export class Contents {
+  #leftBytes = maxBytesTogether;
+
+  /** Returns the text, or an empty text for a missing or larger file. */
+  of(folder: string, name: string): string {
+    const path = join(folder, name);
+    try {
+      const { size } = statSync(path);
+      if (size > Math.min(maxBytes, this.#leftBytes)) return '';
+      this.#leftBytes -= size;
+      return readFileSync(path, 'utf8');
+    } catch {
+      return '';
+    }
+  }
 }

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { Owner, Program } from './installed-owner.ts';
-import { refuseUnpublished } from './installed-owner.ts';
+import { Contents, refuseUnpublished } from './installed-owner.ts';
 import { packageImage } from './package-spec.ts';
 import { programsOf } from './python-project.ts';
 
@@ -31,7 +31,10 @@ export async function pythonProgram({ path, real, beginning }: Program): Promise
   if (interpreter === undefined && !/^#![ \t]*\/usr\/bin\/env[ \t]+python/.test(beginning)) return undefined;
   const program = path.slice(path.lastIndexOf('/') + 1);
   const beside = [interpreter, real, path].filter((each) => each !== undefined);
-  const owner = distributionsOf(beside).find((each) => hasProgram(each, program));
+  const contents = new Contents();
+  const owner = distributionsOf(beside).find((each) =>
+    hasProgram(contents.of(each.folder, 'entry_points.txt'), program),
+  );
   return owner && ownerOf(owner, program, path);
 }
 
@@ -40,7 +43,8 @@ export async function moduleOf(module: string, interpreter: string): Promise<Own
   if (!/^\w+(?:\.\w+)*$/.test(module)) return undefined;
   const [top = ''] = module.split('.');
   const places = [interpreter, realpathSync(interpreter)];
-  const owner = distributionsOf(places).find((each) => hasModule(each, top));
+  const contents = new Contents();
+  const owner = distributionsOf(places).find((each) => hasModule(contents.of(each.folder, 'RECORD'), top));
   return owner && ownerOf(owner, 'python', `the module ${module}`);
 }
 
@@ -82,11 +86,9 @@ function pathOf(url: string): string | undefined {
 }
 
 /** Whether `entry_points.txt` names a program. */
-function hasProgram({ folder }: Distribution, program: string): boolean {
+function hasProgram(entryPoints: string, program: string): boolean {
   let section = '';
-  for (const line of contentOf(folder, 'entry_points.txt')
-    .split('\n')
-    .map((each) => each.trim())) {
+  for (const line of entryPoints.split('\n').map((each) => each.trim())) {
     if (line.startsWith('[')) section = line;
     else if (section === '[console_scripts]' && line.split('=')[0]?.trim() === program) return true;
   }
@@ -94,14 +96,14 @@ function hasProgram({ folder }: Distribution, program: string): boolean {
 }
 
 /** Whether `RECORD` names the module. */
-function hasModule({ folder }: Distribution, module: string): boolean {
-  return contentOf(folder, 'RECORD')
+function hasModule(record: string, module: string): boolean {
+  return record
     .split('\n')
     .some((line) => line.startsWith(`${module}/__init__.py,`) || line.startsWith(`${module}.py,`));
 }
 
 function originOf(folder: string): z.infer<typeof Origin> | undefined {
-  const text = contentOf(folder, 'direct_url.json');
+  const text = new Contents().of(folder, 'direct_url.json');
   if (text === '') return undefined;
   try {
     return Origin.parse(JSON.parse(text));
@@ -135,16 +137,5 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder);
   } catch {
     return []; // no such directory
-  }
-}
-
-const maxBytes = 4 * 1024 * 1024;
-
-function contentOf(folder: string, name: string): string {
-  const path = join(folder, name);
-  try {
-    return statSync(path).size > maxBytes ? '' : readFileSync(path, 'utf8');
-  } catch {
-    return ''; // most have none
   }
 }
