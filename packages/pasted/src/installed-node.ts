@@ -23,8 +23,19 @@ type Manifest = z.infer<typeof Manifest>;
 /** Finds the npm package whose program npm, pnpm, yarn, or bun has installed, or linked from a directory. */
 export function nodeProgram({ path, real, beginning }: Program): Owner | undefined {
   const file = targetOf(path, beginning) ?? real;
-  if (file === path) return undefined; // not installed
-  const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//s.exec(file) ?? [];
+  return file === path ? undefined : ownerOf(file, path); // an installed program is a link or a script
+}
+
+/** Finds the npm package with a script in `node_modules` that is one of its programs. */
+export function packagedScript(path: string): Owner | undefined {
+  const real = existsSync(path) ? realpathSync(path) : path;
+  return installedIn.test(real) ? ownerOf(real, path) : undefined;
+}
+
+const installedIn = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//s;
+
+function ownerOf(file: string, path: string): Owner | undefined {
+  const [, folder] = installedIn.exec(file) ?? [];
   const place = folder ?? folderWithManifest(file);
   const manifest = place === undefined ? undefined : manifestOf(place);
   if (place === undefined || manifest === undefined) return undefined;
@@ -32,13 +43,13 @@ export function nodeProgram({ path, real, beginning }: Program): Owner | undefin
   const programs = typeof bin === 'string' ? {} : (bin ?? {});
   const program = Object.keys(programs).find((each) => resolve(place, programs[each] ?? '') === file);
   if (typeof bin === 'string' ? resolve(place, bin) !== file : program === undefined) return undefined;
+  const chosen = Object.keys(programs).length > 1 ? program : undefined;
   if (folder === undefined) {
-    const fragment = Object.keys(programs).length > 1 ? `#program=${program}` : '';
+    const fragment = chosen === undefined ? '' : `#program=${chosen}`;
     return { image: `npx://${place}${fragment}`, text: place };
   }
   if (version === undefined || manifest.private === true)
     refuseUnpublished(path, name, 'run its directory instead: thv run DIRECTORY');
-  const chosen = Object.keys(programs).length > 1 ? program : undefined;
   return { image: packageImage('npx', `${name}@${version}`, chosen), text: `${name} ${version}` };
 }
 

@@ -149,6 +149,16 @@ describe('a program that is installed on this machine', () => {
     expect((await read([join(root, path)])).request.image).toBe(image.replace('ROOT', root));
   });
 
+  test.each([
+    ['npm/lib/node_modules/@scope/files/dist/setup.js', 'npx://@scope/files@1.2.3#program=files-setup'],
+    ['project/node_modules/tasks/dist/cli.js', 'npx://tasks@2.0.0'],
+    ['work/linked/dist/main.js', 'npx://ROOT/work/linked'],
+  ])('can be a script that node runs: %s', async (path, image) => {
+    const { request } = await read(['node', join(root, path), 'x']);
+
+    expect(request).toMatchObject({ image: image.replace('ROOT', root), cmd_arguments: ['x'] });
+  });
+
   test('is found by its name, as a shell finds it', async () => {
     expect((await read(['files-mcp', 'x'], ['other/bin', 'npm/bin'])).request).toMatchObject({
       image: 'npx://@scope/files@1.2.3#program=files-mcp',

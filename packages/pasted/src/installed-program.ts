@@ -2,7 +2,7 @@ import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { goProgram } from './installed-go.ts';
-import { nodeProgram } from './installed-node.ts';
+import { nodeProgram, packagedScript } from './installed-node.ts';
 import { moduleOf, pythonProgram } from './installed-python.ts';
 import type { Program } from './installed-owner.ts';
 import { absolutePath } from './paths.ts';
@@ -26,8 +26,9 @@ export async function readInstalled(
 /** The same for an absolute path. */
 export async function readInstalledAt([path = '', ...args]: readonly string[]): Promise<Pasted | undefined> {
   const program = await openProgram(behindShim(path));
-  if (program === undefined) return undefined;
-  const owner = nodeProgram(program) ?? (await pythonProgram(program)) ?? (await goProgram(program));
+  const owner =
+    packagedScript(path) ??
+    (program && (nodeProgram(program) ?? (await pythonProgram(program)) ?? (await goProgram(program))));
   if (owner === undefined) return undefined;
   return {
     request: { image: owner.image, cmd_arguments: args },

@@ -30,8 +30,9 @@ export async function readLocalPath(
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
   const isDirectory = statSync(path).isDirectory();
-  const isKnown = isDirectory || scheme !== undefined || isPath(basename(path));
-  const installed = isKnown ? undefined : await readInstalledAt([path, ...args]);
+  const isOther =
+    !isDirectory && scheme === undefined && (path.includes('/node_modules/') || !isPath(basename(path)));
+  const installed = isOther ? await readInstalledAt([path, ...args]) : undefined;
   if (installed !== undefined) return installed;
   const {
     image,
