@@ -11,14 +11,18 @@ import { isDisabled } from './entry-state.ts';
 import { withoutMargin } from './margin.ts';
 import type { PastedFrom } from './pasted.ts';
 
-/** The document is external, so it can use neither the daemon's variables nor its files. */
-const from: PastedFrom = {
+/**
+ * The document is external, so it can use neither the daemon's variables nor its files. An installed program that it
+ * names only tells which package runs in isolation.
+ */
+const outside = (): PastedFrom => ({
   env: {},
+  searchPath: process.env['PATH'],
   directory: undefined,
   readFile() {
     throw invalid('environment files are not supported here', { hint: 'add its variables to the server' });
   },
-};
+});
 
 /**
  * Converts a client's configuration, an installation link, or commands. A problem with one server does not affect the
@@ -80,7 +84,7 @@ function commandsIn(document: string): ClientDocument | undefined {
 async function previewOf(entry: RawEntry, inputs: ClientDocument['inputs']): Promise<Preview> {
   const { name, workload, notes: found } = entry;
   try {
-    const { request, notes, needs } = await readClientEntry(entry, { ...from, inputs });
+    const { request, notes, needs } = await readClientEntry(entry, { ...outside(), inputs });
     return {
       name: name === '' ? workload : name,
       request,

@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { previewImport } from './import.ts';
 import { readCommandLine } from './launchers.ts';
 import { readLocalPath } from './local-path.ts';
 
@@ -165,6 +166,18 @@ describe('a program that is installed on this machine', () => {
       cmd_arguments: ['x'],
     });
     await expect(read(['files-mcp'])).rejects.toThrow('the program "files-mcp" cannot be run in isolation');
+  });
+
+  test('is found in a pasted document, which gets nothing else of the user', async () => {
+    vi.stubEnv('PATH', join(root, 'npm/bin'));
+    const one = { command: 'files-mcp', args: ['${PATH}'] };
+
+    const { servers } = await previewImport(JSON.stringify({ mcpServers: { one } }));
+
+    expect(servers).toMatchObject([
+      { request: { image: 'npx://@scope/files@1.2.3#program=files-mcp', cmd_arguments: ['${PATH}'] } },
+    ]);
+    vi.unstubAllEnvs();
   });
 
   test('keeps the variables that are set in front of it', async () => {

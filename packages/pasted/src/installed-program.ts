@@ -17,7 +17,7 @@ const beginningBytes = 8_192;
  */
 export async function readInstalled(
   [word = '', ...args]: readonly string[],
-  from: Pick<PastedFrom, 'directory' | 'env'>,
+  from: Pick<PastedFrom, 'directory' | 'env' | 'searchPath'>,
 ): Promise<Pasted | undefined> {
   const path = programAt(word, from);
   return path === undefined ? undefined : readInstalledAt([path, ...args]);
@@ -40,7 +40,7 @@ export async function readInstalledAt([path = '', ...args]: readonly string[]): 
 export async function readInstalledModule(
   python: string,
   [module = '', ...args]: readonly string[],
-  from: Pick<PastedFrom, 'directory' | 'env'>,
+  from: Pick<PastedFrom, 'directory' | 'env' | 'searchPath'>,
 ): Promise<Pasted | undefined> {
   const interpreter = programAt(python, from);
   const owner = interpreter === undefined ? undefined : await moduleOf(module, interpreter);
@@ -55,14 +55,19 @@ export async function readInstalledModule(
 const isPath = (word: string): boolean => /^(?:\.{0,2}|~)\//.test(word);
 
 /** Finds the file that a shell would run. */
-function programAt(word: string, from: Pick<PastedFrom, 'directory' | 'env'>): string | undefined {
+function programAt(
+  word: string,
+  from: Pick<PastedFrom, 'directory' | 'env' | 'searchPath'>,
+): string | undefined {
   if (isPath(word)) {
     if (from.directory === undefined && !word.startsWith('/') && !word.startsWith('~')) return undefined;
     const path = absolutePath(word, from);
     return isProgram(path) ? path : undefined;
   }
   if (!/^[\w][\w.+-]*$/.test(word)) return undefined;
-  const folders = (from.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  const folders = (from.searchPath ?? from.env['PATH'] ?? '')
+    .split(':')
+    .filter((folder) => folder.startsWith('/'));
   return folders.map((folder) => join(folder, word)).find(isProgram);
 }
 
