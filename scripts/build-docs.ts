@@ -26,6 +26,8 @@ export interface SiteOptions {
   folder?: string;
   /** The site settings for `apps/docs/site.ts`. The default is this process's environment. */
   env?: NodeJS.ProcessEnv;
+  /** The file with the configuration. The default is the one of the site. */
+  config?: string;
   /** How hard its files are compressed. */
   effort?: Effort;
   /** Called before the site is built, which takes a minute. */
@@ -36,6 +38,7 @@ export interface SiteOptions {
 export async function buildDocs({
   folder = siteFolder,
   env = process.env,
+  config = `${docs}docusaurus.config.ts`,
   effort = 'small',
   onBuild = () => {},
 }: SiteOptions = {}): Promise<boolean> {
@@ -50,7 +53,7 @@ export async function buildDocs({
   // Built beside the old site and then renamed, so that readers always find a complete site.
   const fresh = `${folder}-${process.pid}`;
   try {
-    const code = await run('docusaurus', ['build', docs, '--out-dir', fresh], {
+    const code = await run('docusaurus', ['build', docs, '--config', config, '--out-dir', fresh], {
       ...env,
       NO_UPDATE_NOTIFIER: '1',
     });
