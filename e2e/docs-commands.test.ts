@@ -12,7 +12,7 @@ import { understand } from '@toolhive/cli/program';
 import { callsOf, readPages } from './testing/pages.ts';
 import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
-import { pathWithUv } from './testing/package-cache.ts';
+import { docsCache, pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 
 // What a page marks is done as its reader would do it:
@@ -37,9 +37,6 @@ const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.i
 /** The longest page starts more than twenty servers, and several pages run at once. */
 const pageTimeoutMs = 300_000;
 
-/** The packages that pages install, shared by all pages and kept for later runs. */
-const cache = join(root, '.cache/docs');
-
 const path = await pathWithUv();
 
 describe.concurrent('commands on pages', () => {
@@ -52,7 +49,7 @@ describe.concurrent('commands on pages', () => {
           ...publicRegistries(),
           PATH: path,
           npm_config_prefer_offline: 'true',
-          XDG_CACHE_HOME: cache,
+          XDG_CACHE_HOME: docsCache,
         },
       });
       await using reader = await openReader(user, page);
