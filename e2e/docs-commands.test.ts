@@ -1,5 +1,4 @@
 // @suite e2e (in depth)
-import { join } from 'node:path';
 import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';
 import { RunConfig } from '@toolhive/contract/run-config';
@@ -13,7 +12,7 @@ import { callsOf, readPages } from './testing/pages.ts';
 import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
 import { docsCache, pathWithUv } from './testing/package-cache.ts';
-import { makeUser, publicRegistries, root } from './testing/thv.ts';
+import { makeUser, publicRegistries } from './testing/thv.ts';
 
 // What a page marks is done as its reader would do it:
 //
