@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { glob, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compressSite, type Effort } from './compress.ts';
 import { run } from './run.ts';
@@ -44,7 +45,7 @@ export async function buildDocs({
 }: SiteOptions = {}): Promise<boolean> {
   await using _turn = await ownTurn();
   await writeSiteFiles();
-  const fingerprint = await fingerprintOf(env);
+  const fingerprint = await fingerprintOf(env, config);
   if ((await fingerprintIn(folder)) === fingerprint) {
     await compressSite(folder, effort);
     return true;
@@ -75,13 +76,14 @@ function fingerprintIn(folder: string): Promise<string> {
   return readFile(`${folder}/${fingerprintFile}`, 'utf8').catch(() => ''); // not built is not current
 }
 
-/** A text that changes with the site's sources and settings. */
-async function fingerprintOf(env: NodeJS.ProcessEnv): Promise<string> {
+/** A text that changes with the site's sources, configuration, and settings. */
+async function fingerprintOf(env: NodeJS.ProcessEnv, config: string): Promise<string> {
   const hash = createHash('sha256');
   const settings = Object.entries(env).filter(([name]) => name.startsWith('DOCS_'));
   hash.update(JSON.stringify(Object.fromEntries(settings)));
-  const paths = await Array.fromAsync(glob(inputs, { cwd: root }));
-  for (const path of paths.toSorted()) {
+  const own = relative(root, dirname(config));
+  const paths = await Array.fromAsync(glob([...inputs, `${own}/*.ts`], { cwd: root }));
+  for (const path of [...new Set(paths)].toSorted()) {
     const { mtimeMs, size } = await stat(root + path);
     hash.update(`${path} ${mtimeMs} ${size}\n`);
   }
