@@ -1,5 +1,4 @@
 // @suite e2e (in depth)
-import { join } from 'node:path';
 import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';
 import { RunConfig } from '@toolhive/contract/run-config';
@@ -12,8 +11,8 @@ import { understand } from '@toolhive/cli/program';
 import { callsOf, readPages } from './testing/pages.ts';
 import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
-import { pathWithUv } from './testing/package-cache.ts';
-import { makeUser, publicRegistries, root } from './testing/thv.ts';
+import { docsCache, pathWithUv } from './testing/package-cache.ts';
+import { makeUser, publicRegistries } from './testing/thv.ts';
 
 // What a page marks is done as its reader would do it:
 //
@@ -37,9 +36,6 @@ const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.i
 /** The longest page starts more than twenty servers, and several pages run at once. */
 const pageTimeoutMs = 300_000;
 
-/** The packages that pages install, shared by all pages and kept for later runs. */
-const cache = join(root, '.cache/docs');
-
 const path = await pathWithUv();
 
 describe.concurrent('commands on pages', () => {
@@ -52,7 +48,7 @@ describe.concurrent('commands on pages', () => {
           ...publicRegistries(),
           PATH: path,
           npm_config_prefer_offline: 'true',
-          XDG_CACHE_HOME: cache,
+          XDG_CACHE_HOME: docsCache,
         },
       });
       await using reader = await openReader(user, page);

@@ -30,19 +30,29 @@ test('runs a server straight from its Python package', async () => {
   );
 });
 
-test('runs a server straight from a Go module in a folder', async () => {
+test('runs a server straight from a Go module in a folder, again after a change, and shows the mistakes of its code', async () => {
   proves('run.package.go');
   await using user = await makeUser({ env: publicRegistries() });
   const folder = join(user.home, 'server');
+  const source = `go://${folder}`;
   await mkdir(folder);
   await writeFile(join(folder, 'go.mod'), 'module example.test/server\n\ngo 1.21\n');
-  await writeFile(join(folder, 'main.go'), goServer);
+  await writeFile(join(folder, 'main.go'), goServer('greet'));
+  const first = await toolsOf(user, source, '--name', 'first');
 
-  expect(await toolsOf(user, `go://${folder}`)).toEqual(['greet']);
+  await writeFile(join(folder, 'main.go'), goServer('part'));
+  const second = await toolsOf(user, source, '--name', 'second');
+  await writeFile(join(folder, 'main.go'), 'package main\n\nfunc main() { nonsense() }\n');
+  const broken = await user.thv('run', source, '--name', 'broken');
+
+  expect([first, second]).toEqual([['greet'], ['part']]);
+  expect(broken.code).not.toBe(0);
+  expect(broken.stderr).toContain('undefined: nonsense');
 });
 
-/** A whole MCP server in standard Go. */
-const goServer = `package main
+/** A whole MCP server in standard Go with one tool. */
+function goServer(tool: string): string {
+  return `package main
 
 import (
 	"bufio"
@@ -58,7 +68,7 @@ type message struct {
 
 var results = map[string]string{
 	"initialize": \`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"go","version":"1"}}\`,
-	"tools/list": \`{"tools":[{"name":"greet","inputSchema":{"type":"object"}}]}\`,
+	"tools/list": \`{"tools":[{"name":"${tool}","inputSchema":{"type":"object"}}]}\`,
 }
 
 func main() {
@@ -74,3 +84,4 @@ func main() {
 	}
 }
 `;
+}

@@ -22,7 +22,6 @@ interface Published {
 
 const onNpm: Published[] = [
   { name: '@modelcontextprotocol/server-everything', version: '2026.8.31', tool: 'echo' },
-  { name: '@modelcontextprotocol/server-memory', version: '2026.8.31', tool: 'create_entities' },
   { name: 'tavily-mcp', version: '0.2.22', tool: 'tavily_search', credential: 'TAVILY_API_KEY' },
 ];
 const onPyPi: Published[] = [
@@ -104,8 +103,17 @@ test.each(onPyPi)('$name runs as a bundle of uv, and with its libraries', async 
   const project = `[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = ["${name}==${version}"]\n`;
   await writeFile(join(withUv, 'pyproject.toml'), project);
   const withLibraries = await aDirectory(name, 'python');
-  const install = ['-m', 'pip', 'install', '--quiet', '--target', join(withLibraries, 'server/lib')];
-  await run('python3', [...install, `${name}==${version}`]);
+  // Not pip, which takes ten times the processor time of uv.
+  const install = [
+    'pip',
+    'install',
+    '--quiet',
+    '--python',
+    'python3',
+    '--target',
+    join(withLibraries, 'server/lib'),
+  ];
+  await run('uv', [...install, `${name}==${version}`], { env: user.env });
   const module = name.replaceAll('-', '_');
   await writeFile(join(withLibraries, 'server/main.py'), `from ${module} import main\nmain()\n`);
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { readPages } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
+import { docsCache } from './testing/package-cache.ts';
 import { makeUser, publicRegistries, root, until } from './testing/thv.ts';
 
 /** The configuration file of the client that the tutorial connects. */
@@ -22,7 +23,7 @@ test('a reader of the home page and the tutorial calls a tool in a client', asyn
     env: {
       ...publicRegistries(),
       npm_config_prefer_offline: 'true',
-      XDG_CACHE_HOME: join(root, '.cache/docs'),
+      XDG_CACHE_HOME: docsCache,
     },
   });
   await using reader = await openReader(user, page);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { glob, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compressSite, type Effort } from './compress.ts';
 import { run } from './run.ts';
@@ -26,6 +27,8 @@ export interface SiteOptions {
   folder?: string;
   /** The site settings for `apps/docs/site.ts`. The default is this process's environment. */
   env?: NodeJS.ProcessEnv;
+  /** The file with the configuration. The default is the one of the site. */
+  config?: string;
   /** How hard its files are compressed. */
   effort?: Effort;
   /** Called before the site is built, which takes a minute. */
@@ -36,12 +39,13 @@ export interface SiteOptions {
 export async function buildDocs({
   folder = siteFolder,
   env = process.env,
+  config = `${docs}docusaurus.config.ts`,
   effort = 'small',
   onBuild = () => {},
 }: SiteOptions = {}): Promise<boolean> {
   await using _turn = await ownTurn();
   await writeSiteFiles();
-  const fingerprint = await fingerprintOf(env);
+  const fingerprint = await fingerprintOf(env, config);
   if ((await fingerprintIn(folder)) === fingerprint) {
     await compressSite(folder, effort);
     return true;
@@ -50,7 +54,7 @@ export async function buildDocs({
   // Built beside the old site and then renamed, so that readers always find a complete site.
   const fresh = `${folder}-${process.pid}`;
   try {
-    const code = await run('docusaurus', ['build', docs, '--out-dir', fresh], {
+    const code = await run('docusaurus', ['build', docs, '--config', config, '--out-dir', fresh], {
       ...env,
       NO_UPDATE_NOTIFIER: '1',
     });
@@ -72,13 +76,14 @@ function fingerprintIn(folder: string): Promise<string> {
   return readFile(`${folder}/${fingerprintFile}`, 'utf8').catch(() => ''); // not built is not current
 }
 
-/** A text that changes with the site's sources and settings. */
-async function fingerprintOf(env: NodeJS.ProcessEnv): Promise<string> {
+/** A text that changes with the site's sources, configuration, and settings. */
+async function fingerprintOf(env: NodeJS.ProcessEnv, config: string): Promise<string> {
   const hash = createHash('sha256');
   const settings = Object.entries(env).filter(([name]) => name.startsWith('DOCS_'));
   hash.update(JSON.stringify(Object.fromEntries(settings)));
-  const paths = await Array.fromAsync(glob(inputs, { cwd: root }));
-  for (const path of paths.toSorted()) {
+  const own = relative(root, dirname(config));
+  const paths = await Array.fromAsync(glob([...inputs, `${own}/*.ts`], { cwd: root }));
+  for (const path of [...new Set(paths)].toSorted()) {
     const { mtimeMs, size } = await stat(root + path);
     hash.update(`${path} ${mtimeMs} ${size}\n`);
   }

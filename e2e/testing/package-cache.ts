@@ -1,4 +1,4 @@
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { cacheDirectory, uvPrograms } from '@toolhive/runtime/testing/uv';
 import { publicRegistries } from './thv.ts';
 
@@ -11,6 +11,9 @@ export async function cachedPackages(): Promise<NodeJS.ProcessEnv> {
     PATH: await pathWithUv(),
   };
 }
+
+/** The packages that the documentation installs, shared by all pages and kept for later runs. */
+export const docsCache = join(cacheDirectory, 'docs');
 
 /** A PATH that begins with uv. */
 export const pathWithUv = async (): Promise<string> =>

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { reduce } from '../../apps/docs/test/pictures.ts';
+import { docsCache } from '../testing/package-cache.ts';
 import { publicRegistries, root } from '../testing/thv.ts';
 import { readGuide } from './guide.ts';
 import type { Instruction, Screenshot } from './guide.ts';
@@ -53,7 +54,7 @@ test.each(Object.entries(guides))('the steps of %s work', { timeout: 600_000 }, 
     env: {
       ...publicRegistries(),
       npm_config_prefer_offline: 'true',
-      XDG_CACHE_HOME: join(root, '.cache/docs'),
+      XDG_CACHE_HOME: docsCache,
     },
   });
   await prepare(world);

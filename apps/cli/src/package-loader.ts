@@ -11,8 +11,8 @@ const folder = import.meta.dirname;
 const parts = new KeptParts(folder);
 let ownRequire: NodeJS.Require | undefined;
 
-/** Late enough not to delay the start of the workloads. */
-const keepAfterMs = 5_000;
+/** Late enough that the many daemons that run for a few commands only do not read all parts. */
+const keepAfterMs = 60_000;
 
 const program = loadParts({
   scriptOf(file) {

@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { buildDocs, siteFolder } from '../../../scripts/build-docs.ts';
+import type { SiteOptions } from '../../../scripts/build-docs.ts';
 import { chromiumOptions } from '@toolhive/testing/machine';
 import { serve } from './serve.ts';
 
@@ -8,11 +10,13 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The site as it is built by default. */
     site: string;
-    /** The same with everything switched on that is off by default. */
+    /** A few pages of it with everything switched on that is off by default. */
     fullSite: string;
     browser: string;
   }
 }
+
+const fullConfig = fileURLToPath(new URL('full-site/docusaurus.config.ts', import.meta.url));
 
 /** What can be switched on, switched on. */
 const everything = {
@@ -42,8 +46,8 @@ const everything = {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using opened = new AsyncDisposableStack();
   const fullFolder = `${siteFolder}-full`;
-  await build(siteFolder, process.env);
-  await build(fullFolder, { ...process.env, ...everything });
+  await build({ folder: siteFolder });
+  await build({ folder: fullFolder, env: { ...process.env, ...everything }, config: fullConfig });
   project.provide('site', opened.use(await serve(siteFolder)).address);
   project.provide('fullSite', opened.use(await serve(fullFolder)).address);
   const browser = await chromium.launchServer({
@@ -57,6 +61,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => everythingOpened[Symbol.asyncDispose]();
 }
 
-async function build(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  if (!(await buildDocs({ folder, env, effort: 'quick' }))) throw new Error('the site cannot be built');
+async function build(options: SiteOptions): Promise<void> {
+  if (!(await buildDocs({ ...options, effort: 'quick' }))) throw new Error('the site cannot be built');
 }

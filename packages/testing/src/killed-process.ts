@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /**
  * Runs the code of a module in a process of its own, which kills itself before the given step of its work with files. A
- * write of a whole file has two steps. Returns false if there are fewer steps.
+ * write of a whole file has two steps. Returns false if there are fewer steps. Compiled code is kept for the next process.
  */
 export async function diesAtStep(step: number, code: string): Promise<boolean> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${counting(step)}\n${code}`], {
@@ -17,9 +17,14 @@ export async function diesAtStep(step: number, code: string): Promise<boolean> {
 
 const counting = (step: number): string => `
   import fs from 'node:fs/promises';
-  import { syncBuiltinESMExports } from 'node:module';
+  import { enableCompileCache, flushCompileCache, syncBuiltinESMExports } from 'node:module';
+  enableCompileCache();
   let left = ${step};
-  const count = () => { if (left-- === 0) process.kill(process.pid, 'SIGKILL'); };
+  const count = () => {
+    if (left-- !== 0) return;
+    flushCompileCache();
+    process.kill(process.pid, 'SIGKILL');
+  };
   for (const name of ['open', 'link', 'rename', 'rm', 'writeFile']) {
     const real = fs[name];
     fs[name] = async (...args) => {

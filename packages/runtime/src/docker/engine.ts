@@ -22,6 +22,8 @@ export interface Engine {
   kind: 'docker' | 'podman';
   socket: string;
   apiVersion: string;
+  /** The version of Podman. Docker Engine does not tell its version in every response. */
+  podmanVersion?: string;
 }
 
 /** One request to an engine. The path is without the version. */
@@ -56,11 +58,11 @@ export async function connectEngine(socket: string, signal?: AbortSignal): Promi
   await textOf(response, socket);
   const minor = Number(/^1\.(\d+)$/.exec(String(response.headers['api-version']))?.[1] ?? NaN);
   if (Number.isNaN(minor)) throw unavailable(`the program at ${socket} is not a container engine`);
-  return {
-    kind: response.headers['libpod-api-version'] === undefined ? 'docker' : 'podman',
-    socket,
-    apiVersion: `1.${Math.min(minor, NEWEST_API_MINOR)}`,
-  };
+  const apiVersion = `1.${Math.min(minor, NEWEST_API_MINOR)}`;
+  const podmanVersion = response.headers['libpod-api-version'];
+  return typeof podmanVersion === 'string'
+    ? { kind: 'podman', socket, apiVersion, podmanVersion }
+    : { kind: 'docker', socket, apiVersion };
 }
 
 /** Makes one call and reads its JSON answer. A refusal becomes a `ThvError` of the kind that its status means. */

@@ -28,9 +28,9 @@ export async function reportOn(
   },
 ): Promise<RuntimeReport> {
   const aborting = signal && { signal };
-  // Podman runs other programs to answer either, which takes about half a second each.
-  const [{ Version }, told] = await Promise.all([
-    callEngine(engine, EngineVersion, { method: 'GET', path: '/version', ...aborting }),
+  // Podman runs other programs to answer either, which takes about half a second each, and has told its version before.
+  const [version, told] = await Promise.all([
+    engine.podmanVersion ?? versionOf(engine, aborting),
     callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting }),
   ]);
   const name = engine.kind === 'podman' ? 'Podman' : 'Docker Engine';
@@ -44,13 +44,22 @@ export async function reportOn(
   return {
     runtime: 'docker',
     available: runsLinux,
-    detail: `${name} ${Version} at ${engine.socket}${rootless}`,
+    detail: `${name} ${version} at ${engine.socket}${rootless}`,
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
     limits: [
-      ...limitsOf(engine, Version, info),
+      ...limitsOf(engine, version, info),
       ...(networkProblem === undefined ? [] : [unrestrictedNetworks(networkProblem)]),
     ],
   };
+}
+
+async function versionOf(engine: Engine, aborting: { signal: AbortSignal } | undefined): Promise<string> {
+  const { Version } = await callEngine(engine, EngineVersion, {
+    method: 'GET',
+    path: '/version',
+    ...aborting,
+  });
+  return Version;
 }
 
 /** The consequence of container networks whose routes the daemon cannot set. */

@@ -56,7 +56,7 @@ test('tells Podman by what it answers, not by where it listens', async () => {
 
   const engine = await findEngine([socket]);
 
-  expect(engine).toEqual({ kind: 'podman', socket, apiVersion: '1.41' });
+  expect(engine).toEqual({ kind: 'podman', socket, apiVersion: '1.41', podmanVersion: '4.3.1' });
 });
 
 test('does not take just any server for an engine', async () => {

@@ -3,6 +3,8 @@ import { mkdtempDisposable, readdir, realpath, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { connectEngine } from '../docker/engine.ts';
+import { inspectImage } from '../docker/images.ts';
 import { buildFromScratch, programFiles } from './docker-engine.ts';
 
 const run = promisify(execFile);
@@ -26,6 +28,24 @@ export async function buildBaseImage(
   { image, ecosystem, registry, tools = '' }: BaseImage,
 ): Promise<void> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-base-'));
+  const programs = await programsImage(socket, ecosystem, tools, folder.path);
+  const files = await written(
+    folder.path,
+    [...registry].map(([path, content]) => [`registry${path}`, content]),
+  );
+  await buildFromScratch(socket, image, `FROM ${programs}\nCOPY files/ /`, files);
+}
+
+/** The image with the programs of an ecosystem, which all its base images in an engine share: it has up to 300 MB. */
+async function programsImage(
+  socket: string,
+  ecosystem: keyof typeof ecosystems,
+  tools: string,
+  folder: string,
+): Promise<string> {
+  const image = `toolhive-programs-${ecosystem}:1`;
+  if ((await inspectImage(await connectEngine(socket), image, AbortSignal.timeout(60_000))) !== undefined)
+    return image;
   const { files, scripts, env } = await ecosystems[ecosystem](tools);
   const programs = ['sh', 'mkdir', 'chown', 'cat', 'ln', 'mv', 'sed', 'env'];
   for (const [name, path] of await programFiles({
@@ -33,17 +53,24 @@ export async function buildBaseImage(
     ...Object.fromEntries(programs.map((program) => [program, `/usr/bin/${program}`])),
   }))
     files.set(name, path);
-  const added: [string, string | Buffer][] = [
-    ...Object.entries({ ...scripts, 'bin/apk': '#!/bin/sh\n', 'etc/ssl/certs/ca-certificates.crt': '' }),
-    ...[...registry].map(([path, content]) => [`registry${path}`, content] as const),
-  ].map(([path, content]) => [path, content]);
-  for (const [index, [path, content]] of added.entries()) {
-    const file = join(folder.path, String(index));
+  const added = { ...scripts, 'bin/apk': '#!/bin/sh\n', 'etc/ssl/certs/ca-certificates.crt': '' };
+  for (const [path, file] of await written(folder, Object.entries(added))) files.set(path, file);
+  await buildFromScratch(socket, image, `FROM scratch\nCOPY files/ /\nENV ${env}`, files);
+  return image;
+}
+
+/** Writes contents to files, and returns the files by their path in the image. */
+async function written(
+  folder: string,
+  contents: readonly (readonly [path: string, content: string | Buffer])[],
+): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const [path, content] of contents) {
+    const file = join(folder, crypto.randomUUID());
     await writeFile(file, content);
     files.set(path, file);
   }
-  const dockerfile = [`FROM scratch`, 'COPY files/ /', `ENV ${env}`].join('\n');
-  await buildFromScratch(socket, image, dockerfile, files);
+  return files;
 }
 
 interface Contents {

@@ -1,22 +1,21 @@
 // @suite published-servers
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aLaunch } from '../../testing/conformance.ts';
 import { Conversation } from '../../testing/talk.ts';
+import { uvPrograms } from '../../testing/uv.ts';
 import { pinMounts } from '../../mount-source.ts';
 import type { Launch } from '../../runtime.ts';
 import { type PackageSource, parseSource } from '../../source.ts';
 import { openProcessRuntime } from '../process.ts';
 import { never } from '../test-rig.ts';
 
-// Packages from the real registries through the real tools: what no stand-in can tell.
+// Packages from the real registries through the real tools: what no stand-in can tell. `e2e/packages.test.ts` runs more.
 
 const GO = '/usr/local/go/bin';
 const hasGo = await access(join(GO, 'go')).then(
@@ -25,24 +24,12 @@ const hasGo = await access(join(GO, 'go')).then(
 );
 
 let folder: string;
+/** Undefined if uv cannot be had here. */
 let uvFolder: string | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-real-'));
-  const target = join(folder, 'uv');
-  const installed = promisify(execFile)('python3', [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--target',
-    target,
-    'uv',
-  ]);
-  uvFolder = await installed.then(
-    () => join(target, 'bin'),
-    () => undefined,
-  );
+  uvFolder = await uvPrograms().catch(() => undefined);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -89,22 +76,6 @@ test('runs the file system server from npm with a folder', async () => {
   expect(version).toMatch(/^\d+\.\d+\.\d+/);
 });
 
-test('runs the everything server from npm', async () => {
-  const { name } = await nameOf(aRuntime(), 'npx://@modelcontextprotocol/server-everything');
-
-  expect(name).toContain('everything');
-});
-
-test('runs a Python server from its wheels', async ({ skip }) => {
-  if (uvFolder === undefined) skip('uv cannot be had here');
-  const runtime = aRuntime(`${uvFolder}:${process.env['PATH']}`);
-
-  const { name, version } = await nameOf(runtime, 'uvx://mcp-server-time');
-
-  expect(name).toBe('mcp-time');
-  expect(version).toMatch(/^\d+\.\d+/);
-});
-
 test('says which Python package does not exist', async ({ skip }) => {
   if (uvFolder === undefined) skip('uv cannot be had here');
   const runtime = aRuntime(`${uvFolder}:${process.env['PATH']}`);
@@ -128,32 +99,6 @@ test.each([
     kind: 'unavailable',
     message: `${tool} is not installed`,
     hint: expect.stringContaining('install'),
-  });
-});
-
-test.runIf(hasGo)('builds and runs a Go module from a folder, again after a change', async () => {
-  const module = await mkdtemp(join(folder, 'module-'));
-  await writeFile(join(module, 'go.mod'), 'module example.com/server\n\ngo 1.21\n');
-  const runtime = aRuntime(`${GO}:${process.env['PATH']}`);
-  await writeFile(join(module, 'main.go'), goServer('first'));
-  const first = await nameOf(runtime, `go://${module}`);
-
-  await writeFile(join(module, 'main.go'), goServer('second'));
-  const second = await nameOf(runtime, `go://${module}`);
-
-  expect([first.name, second.name]).toEqual(['first', 'second']);
-  expect(first.version).not.toBe(second.version);
-});
-
-test.runIf(hasGo)('shows what the compiler says about a broken module', async () => {
-  const module = await mkdtemp(join(folder, 'module-'));
-  await writeFile(join(module, 'go.mod'), 'module example.com/server\n\ngo 1.21\n');
-  await writeFile(join(module, 'main.go'), 'package main\n\nfunc main() { nonsense() }\n');
-  const runtime = aRuntime(`${GO}:${process.env['PATH']}`);
-
-  await expect(nameOf(runtime, `go://${module}`)).rejects.toMatchObject({
-    kind: 'unsupported',
-    message: expect.stringContaining('undefined: nonsense'),
   });
 });
 
@@ -187,20 +132,3 @@ test('refuses a Go module at a relative path', async () => {
 
   await expect(preparing).rejects.toMatchObject({ kind: 'invalid' });
 });
-
-/** A server of the standard library alone that answers every request with its name. */
-function goServer(name: string): string {
-  return `package main
-
-import ("bufio"; "encoding/json"; "fmt"; "os")
-
-func main() {
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var request struct { Id int }
-		json.Unmarshal(lines.Bytes(), &request)
-		fmt.Printf("{\\"jsonrpc\\":\\"2.0\\",\\"id\\":%d,\\"result\\":{\\"serverInfo\\":{\\"name\\":\\"${name}\\"}}}\\n", request.Id)
-	}
-}
-`;
-}
