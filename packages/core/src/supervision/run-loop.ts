@@ -68,8 +68,8 @@ interface RunFailure {
 /**
  * Keeps one server running behind its proxy until the signal aborts: starts it, waits for its first answer, and
  * restarts it with growing delays. After too many failed attempts, gives up (`retryInMs` is undefined) and only keeps
- * the port open, where clients receive the reason. Returns when the server is completely gone. Rejects only if
- * `onEvent` or the end of the proxy fails.
+ * the port open, where clients receive the reason. Returns when the server is completely gone. Rejects only if the server
+ * cannot be stopped, or if `onEvent` or the end of the proxy fails.
  */
 export async function runServer(options: RunOptions): Promise<void> {
   const { timing, openProxy, onEvent, signal } = options;
@@ -93,7 +93,10 @@ export async function runServer(options: RunOptions): Promise<void> {
           onWorking: () => (hasAnswered = hasWorked = true),
         });
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) {
+          if (error instanceof NotStopped) throw error; // which nothing else would tell
+          return;
+        }
         const isLearned = known === undefined && proxy?.generation !== undefined;
         if (isLearned && error instanceof ServerEnded && !hasAnswered && !isRepeated) {
           // The server has ended at its first message, which is another one the next time.
@@ -165,7 +168,9 @@ async function runOnce(
     over.abort();
     proxy.disconnect(reason, false);
     await connected?.catch(() => {}); // thrown above. From now on, the proxy knows the generation of the server
-    await started.stop();
+    await started.stop().catch((cause: unknown) => {
+      throw signal.aborted ? new NotStopped(messageOf(cause), { cause }) : cause;
+    });
   }
 }
 
@@ -196,6 +201,9 @@ class ServerEnded extends Error {
     this.workedMs = workedMs;
   }
 }
+
+/** A server that could not be stopped and may still run. */
+class NotStopped extends Error {}
 
 function failureOf(error: unknown): RunFailure {
   const hasEnded = error instanceof ServerEnded;

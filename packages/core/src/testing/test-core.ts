@@ -35,6 +35,7 @@ export const quickTiming = {
   maxBackoffMs: 40,
   firstAttempts: 3,
   settledMs: 60_000,
+  slowEndMs: 20,
 };
 
 /** A core whose servers run in memory. */
