@@ -10,6 +10,8 @@ export interface RunTiming {
   /** The wait before the second attempt. The wait doubles with each further attempt. */
   firstBackoffMs: number;
   maxBackoffMs: number;
+  /** The longest wait while the runtime itself is not available. */
+  maxAwayMs: number;
   /** How many attempts a server that has never worked gets. */
   firstAttempts: number;
   /** After running this long, a server gets the first backoff again. */
@@ -78,9 +80,10 @@ export async function runServer(options: RunOptions): Promise<void> {
   let proxy: RunProxy | undefined;
   let isRepeated = false;
   let lateStarts = 0;
+  let away = 0;
   try {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      if (attempt > 1) await onEvent({ kind: 'starting', attempt });
+      if (attempt > 1 || away > 0) await onEvent({ kind: 'starting', attempt });
       excess = Promise.withResolvers<string>();
       const known = proxy?.generation;
       let hasAnswered = false;
@@ -105,6 +108,17 @@ export async function runServer(options: RunOptions): Promise<void> {
           attempt -= 1;
           continue;
         }
+        if (error instanceof RuntimeAway) {
+          // The server has not failed. A container engine may start later than the daemon.
+          attempt -= 1;
+          away += 1;
+          const retryInMs = Math.min(backoffMs(away, timing), timing.maxAwayMs);
+          await onEvent({ kind: 'failed', failure: failureOf(error), retryInMs });
+          proxy?.disconnect(disconnectReasonOf(error), false);
+          await pause(retryInMs, signal);
+          continue;
+        }
+        away = 0;
         if (error instanceof ServerEnded && error.workedMs > timing.settledMs) attempt = 1;
         const retries = isWorthRetrying(error) && (hasWorked || attempt < timing.firstAttempts);
         const retryInMs = retries ? backoffMs(attempt, timing) : undefined;
@@ -201,6 +215,9 @@ class ServerEnded extends Error {
     this.workedMs = workedMs;
   }
 }
+
+/** The server could not be started because its runtime is not available. */
+export class RuntimeAway extends ThvError {}
 
 /** A server that could not be stopped and may still run. */
 class NotStopped extends Error {}

@@ -42,6 +42,7 @@ export const defaultTiming: SupervisorTiming = {
   stopMs: 10_000,
   firstBackoffMs: 1_000,
   maxBackoffMs: 300_000,
+  maxAwayMs: 10_000,
   firstAttempts: 5,
   settledMs: 60_000,
   slowEndMs: 2_000,
