@@ -143,7 +143,7 @@ export function keptUiFilesIn(folder: string, keepAfterMs: number): ReadUiFile {
 /** Without files that an upgrade removes at the same time. */
 async function filesIn(folder: string): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const path of await readdir(folder, { recursive: true })) {
+  for (const path of await readdir(folder, { recursive: true }).catch(() => [])) {
     const content = await readFile(join(folder, path)).catch(() => undefined); // also for directories
     if (content !== undefined) files.set(path.replaceAll(sep, '/'), content);
   }

@@ -22,7 +22,7 @@ export async function explainSlowEnd<Ended>(
   slowEnd: SlowEnd,
 ): Promise<Ended> {
   const over = new AbortController();
-  explain(runtime, slowEnd, over.signal).catch(raiseFault);
+  if (runtime !== undefined) explain(runtime, slowEnd, over.signal).catch(raiseFault);
   try {
     return await ended;
   } finally {
@@ -31,12 +31,12 @@ export async function explainSlowEnd<Ended>(
 }
 
 async function explain(
-  runtime: Pick<Runtime, 'check'> | undefined,
+  runtime: Pick<Runtime, 'check'>,
   { patienceMs, report }: SlowEnd,
   signal: AbortSignal,
 ): Promise<void> {
   let told: string | undefined;
-  for (let looks = 1; runtime !== undefined && !signal.aborted; looks += 1) {
+  for (let looks = 1; !signal.aborted; looks += 1) {
     await delay(patienceMs, undefined, { signal }).catch(() => {}); // the server has ended
     if (signal.aborted) return;
     const { available, detail } = await runtime.check(signal);
