@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { raiseFault } from '@toolhive/contract/fault';
-import type { Progress, Runtime } from '@toolhive/runtime/runtime';
+import type { Progress, Runtime } from './runtime.ts';
 
 /** How often a runtime that works is asked before it counts as slow. A server may take some seconds to end. */
 const LOOKS = 8;
