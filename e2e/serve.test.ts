@@ -1,7 +1,7 @@
 // @suite e2e (in depth)
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -105,6 +105,19 @@ test('ends with everything that it started when it is told to', async () => {
   expect(daemon.child.exitCode).toBe(0);
   expect(await isListening(workload?.port ?? 0)).toBe(false);
   expect(existsSync(join(user.home, '.local/state/toolhive/hive.sock'))).toBe(false);
+});
+
+test('a command does not claim to have started the daemon that had only lost its socket', async () => {
+  await using user = await makeUser();
+  const first = await user.thv('list');
+  const socket = join(user.home, '.local/state/toolhive/hive.sock');
+  await rm(socket);
+
+  const second = await user.thv('list');
+
+  expect(first.stderr).toContain('started a daemon in the background');
+  expect(second).toMatchObject({ code: 0, stderr: expect.not.stringContaining('started a daemon') });
+  expect(existsSync(socket)).toBe(true);
 });
 
 test('npm start runs it from the repository, and passes on what stands behind --', async () => {

@@ -391,6 +391,19 @@ test('an announced change that never reached the file is forgotten', async () =>
   expect(await record.changes()).toEqual([]);
 });
 
+test('a damaged index says how to go on', async () => {
+  await adoptCursor();
+  await writeFile(join(directory, 'adoptions/index.json'), '{"format":1,');
+
+  const reading = new AdoptionRecord(join(directory, 'adoptions')).changes();
+
+  await expect(reading).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('index.json is damaged'),
+    hint: expect.stringContaining('restore the file from a backup'),
+  });
+});
+
 test('a damaged backup restores nothing and says so', async () => {
   const { path } = await adoptCursor();
   const [, last] = await record.changes();

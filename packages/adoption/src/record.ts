@@ -186,7 +186,10 @@ export class AdoptionRecord {
         text === undefined ? { format: 1, changes: [], workloads: {} } : Index.parse(JSON.parse(text));
     } catch (cause) {
       // Without the index, nothing tells what to restore. It stays for a person to repair.
-      throw unavailable(`${path} is damaged, so the adopted servers are unknown`, { cause });
+      throw unavailable(`${path} is damaged, so the adopted servers are unknown`, {
+        hint: 'restore the file from a backup. If there is none, move it away: adopted entries then stay in the files of clients',
+        cause,
+      });
     }
     return this.#index;
   }

@@ -1,7 +1,10 @@
+import { mkdir, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { openTestApi } from './testing/test-api.ts';
-import { openUi } from './ui.ts';
+import { keptUiFilesIn, openUi } from './ui.ts';
 
 const files = new Map([
   ['index.html.br', brotliCompressSync('<h1>UI</h1>')],
@@ -117,4 +120,24 @@ test('a page of another site cannot use up or exchange codes', async () => {
 
   expect([foreign.status, form.status]).toEqual([403, 415]);
   expect(uiSessions.accepts(uiSessions.redeem(code))).toBe(true);
+});
+
+test('keeps its files when an upgrade of the package replaces them', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-ui-'));
+  const assets = join(folder.path, 'assets');
+  await mkdir(assets);
+  await writeFile(join(folder.path, 'index.html.br'), 'old page');
+  await writeFile(join(assets, 'main-1.js.br'), 'old script');
+  const read = keptUiFilesIn(folder.path, 60_000);
+  const text = async (name: string): Promise<string | undefined> =>
+    Buffer.from((await read(name)) ?? []).toString() || undefined;
+  const before = await text('index.html.br');
+
+  await rm(join(assets, 'main-1.js.br'));
+  await writeFile(join(assets, 'main-2.js.br'), 'new script');
+  await writeFile(join(folder.path, 'index.html.br'), 'new page');
+
+  expect([before, await text('index.html.br')]).toEqual(['old page', 'old page']);
+  expect(await text('assets/main-1.js.br')).toBe('old script');
+  expect(await text('assets/main-2.js.br')).toBeUndefined();
 });

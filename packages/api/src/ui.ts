@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
+import { raiseFault } from '@toolhive/contract/fault';
 import type { AppFrames } from './app-frames.ts';
 import { appPaths } from './app-policy.ts';
 import { fixedHeaders } from './guards.ts';
@@ -124,4 +125,27 @@ export function uiFilesIn(folder: string): ReadUiFile {
     if (extname(name) === '') return undefined;
     return readFile(join(folder, name)).catch(() => undefined); // the file does not exist
   };
+}
+
+/**
+ * The same, but the files stay as they were after `keepAfterMs` or at the first request. An upgrade of the npm package replaces
+ * them, and the pages of another version do not fit a daemon that continues to run.
+ */
+export function keptUiFilesIn(folder: string, keepAfterMs: number): ReadUiFile {
+  let all: Promise<Map<string, Uint8Array>> | undefined;
+  const keep = (): Promise<Map<string, Uint8Array>> => (all ??= filesIn(folder));
+  setTimeout(() => {
+    keep().catch(raiseFault);
+  }, keepAfterMs).unref();
+  return async (name) => (await keep()).get(name);
+}
+
+/** Without files that an upgrade removes at the same time. */
+async function filesIn(folder: string): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  for (const path of await readdir(folder, { recursive: true }).catch(() => [])) {
+    const content = await readFile(join(folder, path)).catch(() => undefined); // also for directories
+    if (content !== undefined) files.set(path.replaceAll(sep, '/'), content);
+  }
+  return files;
 }

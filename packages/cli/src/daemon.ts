@@ -167,7 +167,12 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
       throw daemonFailure(logPath, logged);
     },
   });
-  note(`started a daemon in the background (log: ${logPath})`);
+  // The one that answers may have been there before, if it had only lost its socket.
+  const running = await createClient(sendTo(paths.socket), { offersAll: true })
+    .getDaemon({}, { signal })
+    .catch(() => undefined);
+  if (running === undefined || running.pid === daemon.pid)
+    note(`started a daemon in the background (log: ${logPath})`);
 }
 
 interface StartingDaemon {

@@ -33,6 +33,8 @@ function usualPort(): number {
 export class UiListener implements AsyncDisposable {
   readonly #core: Core;
   readonly #sessions: UiSessions;
+  /** Opened with the daemon, so that they belong to its version. */
+  readonly #files = uiFiles();
   #served: Promise<Served> | undefined;
   #own: Listener | undefined;
   #frames: AppFrames | undefined;
@@ -61,7 +63,7 @@ export class UiListener implements AsyncDisposable {
 
   /** The web UI and its frames, for the API of a listener. Undefined if this installation has none. */
   site(): { ui: Site; appFrames: AppFrames } | undefined {
-    const read = uiFiles();
+    const read = this.#files;
     if (read === undefined) return undefined;
     const appFrames = (this.#frames ??= new AppFrames(read));
     return { ui: openUi(read, appFrames), appFrames };

@@ -12,7 +12,13 @@ import type { Check, Found } from './check.ts';
 
 /** The layers of the machine, from the runtimes to the clients. */
 export const machineChecks: readonly Check<Core>[] = [
-  { layer: 'hive', look: ({ version, paths }) => [ok(`${version}, with its state in ${paths.state}`)] },
+  {
+    layer: 'hive',
+    look: ({ version, paths, settings: { loss } }) => [
+      ok(`${version}, with its state in ${paths.state}`),
+      ...(loss === undefined ? [] : [warning(loss, 'restore the file from a backup, or change a setting')]),
+    ],
+  },
   { layer: 'runtime', look: runtimesOf },
   { layer: 'secrets', look: secretsOf },
   { layer: 'registry', look: registryOf },

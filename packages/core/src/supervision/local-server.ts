@@ -1,3 +1,4 @@
+import { ThvError } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { StartInstance } from '@toolhive/proxy/proxy';
@@ -24,6 +25,7 @@ import type { StatePaths } from '@toolhive/state/paths';
 import { launchOf, packageSourceOf } from './launch.ts';
 import type { LiveParts } from './live-parts.ts';
 import { RefusedWrites } from './refused-writes.ts';
+import { RuntimeAway } from './run-loop.ts';
 import type { StartedServer } from './run-loop.ts';
 
 /** What local servers are started with, the same for all workloads. */
@@ -98,13 +100,12 @@ export async function startLocalServer(
       log(chunk);
     },
   });
-  const source = await runtime.prepare(launch.source, {
-    report,
-    signal,
-    ...options.installation,
-    network: launch.network.kind,
-    granted: await grantedSourceOf(options.mounts, stored),
-  });
+  const granted = await grantedSourceOf(options.mounts, stored);
+  const { installation } = options;
+  const preparing = { report, signal, ...installation, network: launch.network.kind, granted };
+  const source = await runtime
+    .prepare(launch.source, preparing)
+    .catch((error: unknown) => throwIfAway(error, runtime, signal));
   warn(...(await runtime.check(signal)).limits, ...mountLimits(mounts));
   await homeLimit.requireSpace(runtime.homes, name, launch.limits.diskBytes);
 
@@ -124,7 +125,7 @@ export async function startLocalServer(
     return started;
   };
   const startAnother: StartInstance = (stop) => start(AbortSignal.any([signal, stop]));
-  const instance = await start(signal);
+  const instance = await start(signal).catch((error: unknown) => throwIfAway(error, runtime, signal));
   warn(...(instance.limits ?? []));
   const watching = new AbortController();
   let isResting = false;
@@ -151,6 +152,13 @@ export async function startLocalServer(
     },
     firstAnswerMs: options.timing.startMs,
   };
+}
+
+/** Throws `RuntimeAway` if a failure is that of the runtime, and otherwise the failure. */
+async function throwIfAway(error: unknown, runtime: Runtime, signal: AbortSignal): Promise<never> {
+  const isOutside = error instanceof ThvError && (error.kind === 'unavailable' || error.kind === 'timeout');
+  if (!isOutside || signal.aborted || (await runtime.check(signal)).available) throw error;
+  throw new RuntimeAway(error.kind, error.message, { hint: error.hint, cause: error });
 }
 
 /** The server continues in other processes. */

@@ -11,11 +11,11 @@ import { expect, test } from 'vitest';
 import { launchParts } from '../testing/launch-parts.ts';
 import { aRunConfig } from '../testing/run-config.ts';
 import { launchOf } from './launch.ts';
-import { runServer } from './run-loop.ts';
+import { RuntimeAway, runServer } from './run-loop.ts';
 import type { RunEvent, RunOptions, StartedServer } from './run-loop.ts';
 import { openProxy } from './open-proxy.ts';
 
-const timing = { firstBackoffMs: 5, maxBackoffMs: 20, firstAttempts: 3, settledMs: 60_000 };
+const timing = { firstBackoffMs: 5, maxBackoffMs: 20, maxAwayMs: 10, firstAttempts: 3, settledMs: 60_000 };
 
 test('runs a server until the signal aborts, and leaves nothing of it', async () => {
   const instances: Instance[] = [];
@@ -105,6 +105,19 @@ test('does not retry what cannot work the next time either', async () => {
   expect(loop.events).toMatchObject([
     { kind: 'failed', retryInMs: undefined, failure: { hasEnded: false, reason: 'no such network' } },
   ]);
+});
+
+test('starts a server that has never worked when its runtime is available at last', async () => {
+  const start = starting('echo', []);
+  let away = timing.firstAttempts + 2;
+  const startServer = (...given: Parameters<typeof start>): Promise<StartedServer> =>
+    (away -= 1) < 0 ? start(...given) : Promise.reject(new RuntimeAway('unavailable', 'no engine'));
+  await using loop = startLoop({ startServer });
+
+  await loop.until((event) => event.kind === 'running');
+
+  const waits = loop.events.flatMap((event) => (event.kind === 'failed' ? [event.retryInMs] : []));
+  expect(waits).toEqual([5, 10, 10, 10, 10]);
 });
 
 test('retries a proxy port that is in use', async () => {

@@ -10,6 +10,8 @@ export interface RunTiming {
   /** The wait before the second attempt. The wait doubles with each further attempt. */
   firstBackoffMs: number;
   maxBackoffMs: number;
+  /** The longest wait while the runtime itself is not available. */
+  maxAwayMs: number;
   /** How many attempts a server that has never worked gets. */
   firstAttempts: number;
   /** After running this long, a server gets the first backoff again. */
@@ -68,8 +70,8 @@ interface RunFailure {
 /**
  * Keeps one server running behind its proxy until the signal aborts: starts it, waits for its first answer, and
  * restarts it with growing delays. After too many failed attempts, gives up (`retryInMs` is undefined) and only keeps
- * the port open, where clients receive the reason. Returns when the server is completely gone. Rejects only if
- * `onEvent` or the end of the proxy fails.
+ * the port open, where clients receive the reason. Returns when the server is completely gone. Rejects only if the server
+ * cannot be stopped, or if `onEvent` or the end of the proxy fails.
  */
 export async function runServer(options: RunOptions): Promise<void> {
   const { timing, openProxy, onEvent, signal } = options;
@@ -78,9 +80,10 @@ export async function runServer(options: RunOptions): Promise<void> {
   let proxy: RunProxy | undefined;
   let isRepeated = false;
   let lateStarts = 0;
+  let away = 0;
   try {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      if (attempt > 1) await onEvent({ kind: 'starting', attempt });
+      if (attempt > 1 || away > 0) await onEvent({ kind: 'starting', attempt });
       excess = Promise.withResolvers<string>();
       const known = proxy?.generation;
       let hasAnswered = false;
@@ -93,7 +96,10 @@ export async function runServer(options: RunOptions): Promise<void> {
           onWorking: () => (hasAnswered = hasWorked = true),
         });
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) {
+          if (error instanceof NotStopped) throw error; // which nothing else would tell
+          return;
+        }
         const isLearned = known === undefined && proxy?.generation !== undefined;
         if (isLearned && error instanceof ServerEnded && !hasAnswered && !isRepeated) {
           // The server has ended at its first message, which is another one the next time.
@@ -102,6 +108,17 @@ export async function runServer(options: RunOptions): Promise<void> {
           attempt -= 1;
           continue;
         }
+        if (error instanceof RuntimeAway) {
+          // The server has not failed. A container engine may start later than the daemon.
+          attempt -= 1;
+          away += 1;
+          const retryInMs = Math.min(backoffMs(away, timing), timing.maxAwayMs);
+          await onEvent({ kind: 'failed', failure: failureOf(error), retryInMs });
+          proxy?.disconnect(disconnectReasonOf(error), false);
+          await pause(retryInMs, signal);
+          continue;
+        }
+        away = 0;
         if (error instanceof ServerEnded && error.workedMs > timing.settledMs) attempt = 1;
         const retries = isWorthRetrying(error) && (hasWorked || attempt < timing.firstAttempts);
         const retryInMs = retries ? backoffMs(attempt, timing) : undefined;
@@ -165,7 +182,9 @@ async function runOnce(
     over.abort();
     proxy.disconnect(reason, false);
     await connected?.catch(() => {}); // thrown above. From now on, the proxy knows the generation of the server
-    await started.stop();
+    await started.stop().catch((cause: unknown) => {
+      throw signal.aborted ? new NotStopped(messageOf(cause), { cause }) : cause;
+    });
   }
 }
 
@@ -196,6 +215,12 @@ class ServerEnded extends Error {
     this.workedMs = workedMs;
   }
 }
+
+/** The server could not be started because its runtime is not available. */
+export class RuntimeAway extends ThvError {}
+
+/** A server that could not be stopped and may still run. */
+class NotStopped extends Error {}
 
 function failureOf(error: unknown): RunFailure {
   const hasEnded = error instanceof ServerEnded;

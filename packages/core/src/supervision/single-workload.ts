@@ -50,6 +50,7 @@ export interface SingleWorkloadOptions {
 const timing: RunTiming = {
   firstBackoffMs: 500,
   maxBackoffMs: 2_000,
+  maxAwayMs: 10_000,
   firstAttempts: Number.POSITIVE_INFINITY,
   settledMs: 30_000,
 };

@@ -98,6 +98,46 @@ test('stops a server that floods it, says why, and starts it again', async () =>
   );
 });
 
+test('says why a server does not end, and that it may still run', async () => {
+  await using home = await makeHome();
+  const memory = openMemoryRuntime(memoryTestServers);
+  const engine = { hangs: false, givesUp: Promise.withResolvers<void>() };
+  const runtime: Runtime = {
+    ...memory,
+    async check(signal) {
+      const report = await memory.check(signal);
+      return engine.hangs ? { ...report, available: false, detail: 'the engine did not answer' } : report;
+    },
+    async start(launch, signal) {
+      const instance = await memory.start(launch, signal);
+      const stop = async (graceMs: number): Promise<void> => {
+        await instance.stop(graceMs);
+        if (engine.hangs) await engine.givesUp.promise;
+      };
+      return { ...instance, exited: instance.exited, stop };
+    },
+  };
+  await using core = await openTestCore(home, { runtimes: () => [runtime] });
+  await run(core, 'echo');
+  engine.hangs = true;
+  const reported: string[] = [];
+
+  const { follow } = await stopWorkload(core, 'test');
+  const stopped = follow((message) => reported.push(message), never);
+  const { condition } = core.workloads.require('test');
+  await until(() => reported.length > 1);
+  const during = core.workloads.require('test').condition;
+  engine.givesUp.reject(new Error('no answer within 60 s'));
+  await stopped;
+
+  const unended = 'it has not ended yet: the engine did not answer';
+  const remains = 'the server may still run: no answer within 60 s';
+  expect(condition.status).toBe('stopping');
+  expect(during).toMatchObject({ status: 'stopping', context: unended });
+  expect(reported).toEqual(['stopping test', unended, remains]);
+  expect(core.workloads.require('test').condition).toMatchObject({ status: 'stopped', context: remains });
+});
+
 test('gives the name of a failed workload to the next one', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home);

@@ -3,7 +3,8 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { ProtocolGeneration } from '@toolhive/proxy/proxy';
-import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import { explainSlowEnd } from '@toolhive/runtime/slow-end';
 import type { Logger } from 'pino';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { Statuses } from '@toolhive/state/statuses';
@@ -28,26 +29,33 @@ export interface SupervisorOptions extends RunWorkloadOptions {
   onChange: () => void;
   /** Receives descriptions of long steps. */
   onProgress: (workload: string, message: string) => void;
+  timing: SupervisorTiming;
 }
 
-export type SupervisorTiming = RunWorkloadOptions['timing'];
+export type SupervisorTiming = RunWorkloadOptions['timing'] & {
+  /** How long a server may take to end before the reason is looked for, and how often that is repeated. */
+  slowEndMs: number;
+};
 
 export const defaultTiming: SupervisorTiming = {
   startMs: 60_000,
   stopMs: 10_000,
   firstBackoffMs: 1_000,
   maxBackoffMs: 300_000,
+  maxAwayMs: 10_000,
   firstAttempts: 5,
   settledMs: 60_000,
+  slowEndMs: 2_000,
 };
 
 /** Writes a run config to disk. Throws if it must not be saved. */
 export type Save = (stored: StoredRunConfig) => Promise<void>;
 
-/** A run loop. `ended` never rejects. */
+/** A run loop. `ended` never rejects. It settles with the reason why the server may still run, if there is one. */
 interface Run {
   stop: AbortController;
-  ended: Promise<void>;
+  ended: Promise<string | undefined>;
+  runConfig: RunConfig;
 }
 
 /** A removal: `accepted` when it is on disk, `done` when the workload is completely gone. */
@@ -188,17 +196,19 @@ export class Supervisor implements AsyncDisposable {
 
   /**
    * Stops the workload and returns when it has stopped. Calls `accepted` when the intent is on disk. If the disk
-   * cannot be written, the workload is stopped anyway, and its status says so.
+   * cannot be written, the workload is stopped anyway, and its status says so. `report` receives the reason for a long
+   * wait.
    */
-  stop(accepted: () => void = () => {}): Promise<void> {
+  stop(accepted: () => void = () => {}, report: Progress = () => {}): Promise<void> {
     return this.#serially(async () => {
       if (this.condition.status === 'stopped') return accepted();
       this.#log.note('info', {}, 'workload is being stopped');
       this.#run?.stop.abort();
       await this.#state.record({ status: 'stopping' });
       accepted();
-      await this.#endRun();
-      const unsaved = await this.#state.record({ status: 'stopped' });
+      const remains = await this.#endRun(report);
+      const unsaved = await this.#state.record({ status: 'stopped', ...(remains && { context: remains }) });
+      if (remains !== undefined) report(remains);
       if (unsaved === undefined) return;
       const risk = 'the next start of ToolHive may run it again, because this change is not saved';
       this.#state.report(`stopped, but ${risk}: ${unsaved}`);
@@ -209,7 +219,11 @@ export class Supervisor implements AsyncDisposable {
    * Stops the workload for good, and then calls `forget` to delete its files. Calls `accepted` when the intent is on
    * disk. Simultaneous removals are one removal. After a removal that failed, the next call tries again.
    */
-  async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
+  async remove(
+    forget: () => Promise<void>,
+    accepted: () => void = () => {},
+    report: Progress = () => {},
+  ): Promise<void> {
     const removal = (this.#removal ??= {
       accepted: this.#serially(() => this.#commitRemoval()),
     });
@@ -218,7 +232,7 @@ export class Supervisor implements AsyncDisposable {
       throw error;
     });
     accepted();
-    const done = (removal.done ??= this.#endRun().then(forget));
+    const done = (removal.done ??= this.#endRun(report).then(forget));
     await done.catch((error: unknown) => {
       if (removal.done === done) delete removal.done;
       const { name } = this.#runConfig;
@@ -299,15 +313,39 @@ export class Supervisor implements AsyncDisposable {
     this.#signIn = undefined;
     const ended = earlier
       .then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)))
+      .then(() => undefined)
       .catch((error: unknown) => this.#supervisionFailed(error, stop.signal));
-    this.#run = { stop, ended };
+    this.#run = { stop, ended, runConfig: this.#runConfig };
   }
 
-  async #endRun(): Promise<void> {
+  /** Ends the run loop. Returns the reason why the server may still run, if there is one. */
+  async #endRun(report: Progress = () => {}): Promise<string | undefined> {
     const run = this.#run;
-    run?.stop.abort();
-    await run?.ended;
+    if (run === undefined) return undefined;
+    run.stop.abort();
+    const remains = await explainSlowEnd(run.ended, this.#runtimeOf(run.runConfig), {
+      patienceMs: this.#options.timing.slowEndMs,
+      report: (reason) => {
+        this.#report(reason);
+        report(reason);
+      },
+    });
     if (this.#run === run) this.#run = undefined;
+    return remains;
+  }
+
+  #runtimeOf(runConfig: RunConfig): Runtime | undefined {
+    try {
+      return this.#options.runtimeFor(runConfig);
+    } catch {
+      return undefined; // a run config may name one that this version does not have
+    }
+  }
+
+  /** Shows the current activity in the status, and tells those who follow it. */
+  #report(message: string): void {
+    this.#state.report(message);
+    this.#options.onProgress(this.#runConfig.name, message);
   }
 
   #keepRunning(signal: AbortSignal): Promise<void> {
@@ -316,10 +354,7 @@ export class Supervisor implements AsyncDisposable {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,
-      report: (message) => {
-        this.#state.report(message);
-        this.#options.onProgress(this.#runConfig.name, message);
-      },
+      report: (message) => this.#report(message),
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
       onSignIn: (state) => this.#onSignIn(state, signal),
@@ -380,10 +415,12 @@ export class Supervisor implements AsyncDisposable {
     } else if (status === 'unhealthy') await this.#state.record({ status: 'running', context, isOffered });
   }
 
-  async #supervisionFailed(error: unknown, signal: AbortSignal): Promise<void> {
+  /** Returns the reason why a server that was to end may still run. */
+  async #supervisionFailed(error: unknown, signal: AbortSignal): Promise<string | undefined> {
     this.#log.note('error', { err: error }, 'supervision failed');
-    if (signal.aborted) return;
+    if (signal.aborted) return `the server may still run: ${messageOf(error)}`;
     const context = "internal error; see the daemon's log";
     await this.#state.record({ status: 'error', context, isOffered: this.isOffered });
+    return undefined;
   }
 }

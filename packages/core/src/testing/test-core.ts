@@ -33,8 +33,10 @@ export const quickTiming = {
   stopMs: 200,
   firstBackoffMs: 10,
   maxBackoffMs: 40,
+  maxAwayMs: 40,
   firstAttempts: 3,
   settledMs: 60_000,
+  slowEndMs: 20,
 };
 
 /** A core whose servers run in memory. */

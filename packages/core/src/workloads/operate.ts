@@ -20,7 +20,7 @@ export interface Accepted {
 /** Stops a workload. Accepted when the intent is on disk. */
 export function stopWorkload(core: StateWing & WorkloadsWing, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
-  return begin(core, name, `stopping ${name}`, (accepted) => supervisor.stop(accepted));
+  return begin(core, name, `stopping ${name}`, (accepted, report) => supervisor.stop(accepted, report));
 }
 
 /** Starts a workload unless it already runs. */
@@ -186,6 +186,7 @@ async function begin(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let isAccepted = false;
   const reported: string[] = [];
+  const followers = new Set<Progress>();
   const ended = work(
     () => {
       isAccepted = true;
@@ -193,6 +194,7 @@ async function begin(
     },
     (message) => {
       reported.push(message);
+      for (const report of followers) report(message);
     },
   );
   ended.catch((error: unknown) => {
@@ -203,8 +205,9 @@ async function begin(
   return {
     async follow(report) {
       report(what);
-      await ended;
       for (const message of reported) report(message);
+      followers.add(report);
+      await ended.finally(() => followers.delete(report));
     },
   };
 }

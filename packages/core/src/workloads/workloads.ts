@@ -197,7 +197,7 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * Stops a workload and removes it completely. `report` is told what the disk does not allow to remove. Nothing reads
+   * Stops a workload and removes it completely. `report` is told why that takes long, and what the disk does not allow to remove. Nothing reads
    * that again, because no other workload has the same ID.
    */
   async remove(name: string, accepted: () => void = () => {}, report: Progress = () => {}): Promise<void> {
@@ -207,7 +207,7 @@ export class Workloads implements AsyncDisposable {
       await this.#removal.forget(name, supervisor, report);
       this.#supervisors.delete(name);
     };
-    await supervisor.remove(forget, accepted);
+    await supervisor.remove(forget, accepted, report);
   }
 
   async #removeSetAside(name: string, accepted: () => void): Promise<void> {

@@ -61,6 +61,7 @@ export async function signalContainer(engine: Engine, id: string, signal: string
     const query = { signal: String(signal) };
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/kill`, query });
   } catch (error) {
+    if (isFailure(error, 'timeout')) throw error;
     // Engines report the absence of a process differently.
     const inspected = await inspectContainer(engine, id);
     if (inspected?.State.Running === true) throw error;

@@ -35,7 +35,10 @@ export interface Call {
   /** A value to send as JSON, or a tar archive. */
   body?: { json: unknown } | { tar: Readable };
   signal?: AbortSignal;
-  /** How long the engine may take to start its response. The default is `CALL_TIMEOUT_MS`. */
+  /**
+   * How long the engine may take to start its response. The default is `CALL_TIMEOUT_MS`. A call without a limit does not
+   * keep the process alive.
+   */
   timeoutMs?: number | 'none';
 }
 
@@ -177,7 +180,8 @@ function send(socket: string, call: Call): ClientRequest {
     ...(call.signal && { signal: call.signal }),
   });
   const timeoutMs = call.timeoutMs ?? CALL_TIMEOUT_MS;
-  if (timeoutMs !== 'none') {
+  if (timeoutMs === 'none') outgoing.on('socket', (connection) => connection.unref());
+  else {
     const timer = setTimeout(() => {
       outgoing.destroy(
         timedOut(`the container engine at ${socket} did not answer within ${timeoutMs / 1000} s`),

@@ -21,6 +21,8 @@ const LAST_OUTPUT_MS = 2_000;
 /** How long an engine may be away (for a restart) before its containers count as lost. */
 const ENGINE_AWAY_MS = 30_000;
 const RECONNECT_INTERVAL_MS = 500;
+/** A call that lasts longer than this was not refused. */
+const CONNECTED_MS = 5_000;
 
 /** A container that has just started. */
 export interface Started {
@@ -43,7 +45,12 @@ export function openInstance(engine: Engine, started: Started): Instance {
   let removed: Promise<void> | undefined;
   const remove = () => (removed ??= removeContainer(engine, id));
 
-  const ended = waitForExit(engine, id, launch);
+  /** The engine may not have received the signal, for example because it hung. */
+  let mustEnd = false;
+  const onEngineBack = (): void => {
+    if (mustEnd) signalContainer(engine, id, 'SIGKILL').catch(() => {});
+  };
+  const ended = waitForExit(engine, id, { launch, onEngineBack });
   const lost = stdio === undefined ? undefined : loseWithConnection();
   const exited = settle();
 
@@ -87,12 +94,13 @@ export function openInstance(engine: Engine, started: Started): Instance {
       const inputMs = stdio === undefined ? 0 : Math.min(INPUT_END_MS, graceMs / 2);
       stdio?.input.end();
       if (inputMs === 0 || !(await settlesWithin(ended, inputMs))) {
-        // The image names this signal. If the engine does not know the signal, the container is killed after the
-        // grace period.
-        await signalContainer(engine, id, stopSignal).catch(() => {});
+        // The image names this signal. If the engine does not know the signal or does not answer, the container is
+        // killed after the grace period.
+        signalContainer(engine, id, stopSignal).catch(() => {});
         await settlesWithin(ended, graceMs - inputMs);
       }
     }
+    mustEnd = true;
     await signalContainer(engine, id, 'SIGKILL');
     await exited;
     await remove();
@@ -110,10 +118,17 @@ export function openInstance(engine: Engine, started: Started): Instance {
   };
 }
 
-async function waitForExit(engine: Engine, id: string, launch: Launch): Promise<Exit> {
+/** `onEngineBack` is called before each further look at the container after one that failed. */
+async function waitForExit(
+  engine: Engine,
+  id: string,
+  { launch, onEngineBack }: { launch: Launch; onEngineBack: () => void },
+): Promise<Exit> {
   let awaySince: number | undefined;
   for (;;) {
+    const begunMs = performance.now();
     try {
+      if (awaySince !== undefined) onEngineBack();
       await waitForContainer(engine, id, 'not-running');
       const inspected = await inspectContainer(engine, id);
       if (inspected !== undefined) return exitOf(inspected, launch);
@@ -122,8 +137,10 @@ async function waitForExit(engine: Engine, id: string, launch: Launch): Promise<
       if (isFailure(error, 'not-found')) {
         return { code: null, signal: null, reason: 'was removed by another program' };
       }
-      awaySince ??= performance.now();
-      if (performance.now() - awaySince > ENGINE_AWAY_MS) {
+      const now = performance.now();
+      // An engine that has just answered for a while was back in the meantime.
+      if (awaySince === undefined || now - begunMs > CONNECTED_MS) awaySince = now;
+      if (now - awaySince > ENGINE_AWAY_MS) {
         return { code: null, signal: null, reason: 'lost its container engine' };
       }
       await delay(RECONNECT_INTERVAL_MS);

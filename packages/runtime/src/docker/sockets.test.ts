@@ -21,7 +21,7 @@ afterEach(async () => {
 test('takes the sockets that the environment names, and looks at no other', async () => {
   const env = { HOME: home, TOOLHIVE_COLIMA_SOCKET: '/c.sock', TOOLHIVE_PODMAN_SOCKET: '/p.sock' };
 
-  await expect(candidateSockets(env)).resolves.toEqual(['/p.sock', '/c.sock']);
+  await expect(candidateSockets(env)).resolves.toEqual({ chosen: undefined, others: ['/p.sock', '/c.sock'] });
 });
 
 test('prefers Podman to Docker and Docker to Colima, of what is there', async () => {
@@ -31,14 +31,16 @@ test('prefers Podman to Docker and Docker to Colima, of what is there', async ()
 
   const found = await candidateSockets(env);
 
-  const ours = found.filter((path) => path.startsWith(home)).map((path) => path.slice(home.length + 1));
+  const ours = found.others
+    .filter((path) => path.startsWith(home))
+    .map((path) => path.slice(home.length + 1));
   expect(ours).toEqual([...places].toReversed());
 });
 
 test('knows the pipes of Windows', async () => {
-  const found = await candidateSockets({}, 'win32');
+  const found = await candidateSockets({ HOME: home }, 'win32');
 
-  expect(found).toEqual(['\\\\.\\pipe\\podman-api', '\\\\.\\pipe\\docker_engine']);
+  expect(found.others).toEqual(['\\\\.\\pipe\\podman-api', '\\\\.\\pipe\\docker_engine']);
 });
 
 test('takes the first engine that answers, and speaks no newer revision than both know', async () => {

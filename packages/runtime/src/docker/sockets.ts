@@ -2,6 +2,7 @@ import { glob, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ThvError, unavailable } from '@toolhive/contract/failure';
+import { chosenEngine } from './docker-context.ts';
 import { connectEngine, errorCode, type Engine } from './engine.ts';
 
 /** Where an engine might listen, in the order in which they are tried. */
@@ -35,6 +36,8 @@ const socketPlaces: SocketPlace[] = [
       '/var/run/docker.sock',
       runtimeDir && join(runtimeDir, 'docker.sock'),
       join(home, '.docker/run/docker.sock'),
+      join(home, '.docker/desktop/docker.sock'),
+      join(home, '.orbstack/run/docker.sock'),
       join(home, '.rd/docker.sock'),
     ],
     windows: ['\\\\.\\pipe\\docker_engine'],
@@ -46,15 +49,31 @@ const socketPlaces: SocketPlace[] = [
   },
 ];
 
-/** The sockets to try, in order: the sockets in environment variables, or else the existing default sockets. */
+/** The sockets to try. */
+export interface Candidates {
+  /** The engine that `docker` or `podman` commands use, if the user has chosen one. Comes first. */
+  chosen: string | undefined;
+  /** The others, in order. */
+  others: readonly string[];
+  /** Names a choice that cannot be followed, because that engine listens on a network address. */
+  unusable?: string;
+}
+
+/** Only the sockets in ToolHive's environment variables, or else the chosen engine and the existing default sockets. */
 export async function candidateSockets(
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
-): Promise<string[]> {
+): Promise<Candidates> {
   const named = socketPlaces.flatMap(({ variable }) => env[variable] || []);
-  if (named.length > 0) return named;
-  if (platform === 'win32') return socketPlaces.flatMap(({ windows }) => windows);
+  if (named.length > 0) return { chosen: undefined, others: named };
+  const choice = await chosenEngine(env);
+  const others = (await defaultSockets(env, platform)).filter((socket) => socket !== choice?.socket);
+  const isUnusable = choice !== undefined && choice.socket === undefined;
+  return { chosen: choice?.socket, others, ...(isUnusable && { unusable: choice.by }) };
+}
 
+async function defaultSockets(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<string[]> {
+  if (platform === 'win32') return socketPlaces.flatMap(({ windows }) => windows);
   const places = {
     home: env.HOME ?? '/',
     runtimeDir: env.XDG_RUNTIME_DIR,
@@ -70,9 +89,13 @@ export async function candidateSockets(
 }
 
 /**
- * Returns the first engine that answers on one of the sockets. If none answers, throws an error that suggests a fix.
+ * Returns the first engine that answers on one of the sockets. If none answers, throws an error that suggests a fix, and
+ * names the choice of the user that is `unusable`.
  */
-export async function findEngine(sockets: readonly string[], signal?: AbortSignal): Promise<Engine> {
+export async function findEngine(
+  sockets: readonly string[],
+  { signal, unusable }: { signal?: AbortSignal | undefined; unusable?: string | undefined } = {},
+): Promise<Engine> {
   const failures: ThvError[] = [];
   for (const socket of sockets) {
     try {
@@ -84,7 +107,8 @@ export async function findEngine(sockets: readonly string[], signal?: AbortSigna
   }
   // The user can fix missing permissions, so this error is more useful than another socket without a listener.
   const telling = failures.find(({ kind }) => kind === 'forbidden') ?? failures[0];
-  throw unavailable(telling?.message ?? 'no container engine was found', {
+  const remote = unusable && `, and the engine of ${unusable} is not on this machine`;
+  throw unavailable(`${telling?.message ?? 'no container engine was found'}${remote ?? ''}`, {
     hint:
       telling?.kind === 'forbidden'
         ? telling.hint

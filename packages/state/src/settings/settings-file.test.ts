@@ -57,6 +57,29 @@ describe('the settings file', () => {
     },
   );
 
+  test.each(['', '  \n', 'otel: {'])('says that settings may be lost if the file is %j', async (content) => {
+    await writeFile(path, content);
+
+    const settings = await SettingsFile.open(path, log);
+    const before = settings.loss;
+    await settings.change([['registry_url'], 'https://new.example']);
+
+    expect(before).toContain('so all settings have their defaults');
+    expect(before).toContain(path);
+    expect(settings.loss).toBeUndefined();
+  });
+
+  test.each([undefined, '# nothing yet\n', 'otel: {}\n'])(
+    'loses nothing if the file is %j',
+    async (content) => {
+      if (content !== undefined) await writeFile(path, content);
+
+      const settings = await SettingsFile.open(path, log);
+
+      expect(settings.loss).toBeUndefined();
+    },
+  );
+
   test('has nothing to take out of an empty file', async () => {
     const settings = await SettingsFile.open(path, log);
 

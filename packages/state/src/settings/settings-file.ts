@@ -33,25 +33,37 @@ export type SettingChange = readonly [path: readonly string[], value: unknown];
 export class SettingsFile {
   readonly #path: string;
   #settings: Settings;
+  #loss: string | undefined;
   readonly #changes = new SerialQueue();
 
-  private constructor(path: string, settings: Settings) {
+  private constructor(path: string, settings: Settings, loss?: string) {
     this.#path = path;
     this.#settings = settings;
+    this.#loss = loss;
   }
 
   /** A file that cannot be read is set aside, and the daemon uses its defaults. */
   static async open(path: string, log: Logger): Promise<SettingsFile> {
     try {
-      return new SettingsFile(path, (await read(path)).settings);
+      const { settings, isEmpty } = await read(path);
+      // A program that was interrupted, or a full disk, leaves an empty file.
+      const loss = isEmpty ? `${path} is empty, so all settings have their defaults` : undefined;
+      if (loss !== undefined) log.warn({ path }, 'the settings file is empty');
+      return new SettingsFile(path, settings, loss);
     } catch (error) {
-      await setAside(path, error, log);
-      return new SettingsFile(path, {});
+      const kept = await setAside(path, error, log);
+      const loss = `${path} could not be read and is now ${kept}, so all settings have their defaults: ${messageOf(error)}`;
+      return new SettingsFile(path, {}, loss);
     }
   }
 
   get current(): Settings {
     return this.#settings;
+  }
+
+  /** Why the settings of the user may be lost. Undefined if they are not, or after a change of a setting. */
+  get loss(): string | undefined {
+    return this.#loss;
   }
 
   /** Changes several keys, or none. Throws `conflict` if the file has become invalid in the meantime. */
@@ -73,6 +85,7 @@ export class SettingsFile {
     const settings = Settings.parse(document.toJS() ?? {});
     await writeWhole(this.#path, document.toString());
     this.#settings = settings;
+    this.#loss = undefined;
   }
 }
 
@@ -83,12 +96,14 @@ function setIn(document: Document, path: readonly string[], value: unknown): voi
   document.setIn(path, value);
 }
 
-async function read(path: string): Promise<{ document: Document; settings: Settings }> {
-  const document = parseDocument((await readIfThere(path)) ?? '');
+async function read(path: string): Promise<{ document: Document; settings: Settings; isEmpty: boolean }> {
+  const text = await readIfThere(path);
+  const isEmpty = text?.trim() === '';
+  const document = parseDocument(text ?? '');
   const [error] = document.errors;
   if (error !== undefined) throw error;
   const parsed = Settings.safeParse(document.toJS() ?? {});
-  if (parsed.success) return { document, settings: parsed.data };
+  if (parsed.success) return { document, settings: parsed.data, isEmpty };
   const [issue] = parsed.error.issues;
   throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a mapping'}`);
 }

@@ -20,13 +20,13 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'TOOLHIVE_DOCKER_SOCKET',
     reader: 'daemon',
     meaning: 'The path of the Docker socket.',
-    default: 'the Docker context',
+    default: 'the socket in `DOCKER_HOST` or of the Docker context, or the usual locations',
   },
   {
     name: 'TOOLHIVE_PODMAN_SOCKET',
     reader: 'daemon',
     meaning: 'The path of the Podman socket.',
-    default: 'the usual locations',
+    default: 'the socket in `CONTAINER_HOST`, or the usual locations',
   },
   {
     name: 'TOOLHIVE_COLIMA_SOCKET',
