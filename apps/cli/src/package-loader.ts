@@ -12,7 +12,7 @@ const parts = new KeptParts(folder);
 let ownRequire: NodeJS.Require | undefined;
 
 /** Late enough that the many daemons that run for a few commands only do not read all parts. */
-const keepAfterMs = 60_000;
+const keepAfterMs = 30_000;
 
 const program = loadParts({
   scriptOf(file) {
