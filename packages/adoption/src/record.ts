@@ -187,7 +187,7 @@ export class AdoptionRecord {
     } catch (cause) {
       // Without the index, nothing tells what to restore. It stays for a person to repair.
       throw unavailable(`${path} is damaged, so the adopted servers are unknown`, {
-        hint: 'restore the file from a backup. If there is none, move it away: adopted entries then stay in the files of clients',
+        hint: 'restore the file from a backup. If there is none, move it away: adopted entries then stay in client files',
         cause,
       });
     }

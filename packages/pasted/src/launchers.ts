@@ -121,7 +121,7 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
         hint:
           words[1] === 'mcp'
             ? 'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml'
-            : 'use docker run with the image of the server',
+            : 'use docker run with its image',
       });
     }
     if (words.length === 0) throw missing(all);
