@@ -279,7 +279,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
     ),
   );
   mount(operations.inspectBundle, ({ body }, { signal }) => inspectBundle(core, body, signal));
-  mount(operations.previewImport, ({ body }) => previewImport(body.document));
+  mount(operations.previewImport, ({ body }) => previewImport(body.document, process.env['PATH']));
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>
     checkWorkload(core, body, { edited: query.edit, signal }),
   );

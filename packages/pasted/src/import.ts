@@ -15,9 +15,9 @@ import type { PastedFrom } from './pasted.ts';
  * The document is external, so it can use neither the daemon's variables nor its files. An installed program that it
  * names only tells which package runs in isolation.
  */
-const outside = (): PastedFrom => ({
+const outside = (searchPath: string): PastedFrom => ({
   env: {},
-  searchPath: process.env['PATH'],
+  searchPath,
   directory: undefined,
   readFile() {
     throw invalid('environment files are not supported here', { hint: 'add its variables to the server' });
@@ -26,16 +26,16 @@ const outside = (): PastedFrom => ({
 
 /**
  * Converts a client's configuration, an installation link, or commands. A problem with one server does not affect the
- * others.
+ * others. Installed programs are looked for in the directories of `searchPath`.
  */
-export async function previewImport(pasted: string): Promise<ImportPreview> {
+export async function previewImport(pasted: string, searchPath = ''): Promise<ImportPreview> {
   const document = withoutMargin(pasted);
   const { entries, inputs } =
     readInstallation([withoutMarkup(document.trim())]) ??
     commandsIn(document) ??
     sourceIn(document) ??
     configurationIn(document);
-  const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs)));
+  const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs, searchPath)));
   return { servers: named(previews) };
 }
 
@@ -81,10 +81,14 @@ function commandsIn(document: string): ClientDocument | undefined {
   return entries && { entries, inputs: new Map(), isOff: () => false };
 }
 
-async function previewOf(entry: RawEntry, inputs: ClientDocument['inputs']): Promise<Preview> {
+async function previewOf(
+  entry: RawEntry,
+  inputs: ClientDocument['inputs'],
+  searchPath: string,
+): Promise<Preview> {
   const { name, workload, notes: found } = entry;
   try {
-    const { request, notes, needs } = await readClientEntry(entry, { ...outside(), inputs });
+    const { request, notes, needs } = await readClientEntry(entry, { ...outside(searchPath), inputs });
     return {
       name: name === '' ? workload : name,
       request,

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { previewImport } from './import.ts';
 import { readCommandLine } from './launchers.ts';
 import { readLocalPath } from './local-path.ts';
@@ -75,7 +75,10 @@ beforeAll(async () => {
   const lib = `${venv}/lib/python3.12/site-packages`;
   for (const name of ['mcp-server-git', 'app-mcp', 'from-git', 'from-file', 'gone'])
     await put(`${venv}/bin/${name}`, `#!${join(root, venv)}/bin/python3.12\nimport re\n`);
+  await put(`${venv}/pyvenv.cfg`, '');
   await put(`${venv}/bin/python`, '');
+  for (const name of ['app-0.1.0', 'mcp_server_git-2025.9.1'])
+    await put(`${lib}/${name}.dist-info/REQUESTED`, '');
   await putDistribution(lib, 'mcp_server_git-2025.9.1', ['mcp-server-git']);
   await put('work/app/pyproject.toml', '[project]\nname = "app"\n[project.scripts]\napp-mcp = "app:main"\n');
   await put('work/app/src/app/server.py', '');
@@ -87,6 +90,16 @@ beforeAll(async () => {
   await putDistribution(lib, 'from_file-1.0', ['from-file'], { url: 'file:///x.whl', archive_info: {} });
   const elsewhere = { ...editable, url: pathToFileURL(join(root, 'work/linked')).href };
   await putDistribution(lib, 'gone-1.0', ['gone'], elsewhere);
+  // A script beside its own environment
+  const apart = 'work/script/venv';
+  await put(`${apart}/pyvenv.cfg`, 'home = /usr/bin\n');
+  await put(`${apart}/bin/python`, '');
+  const packages = `${apart}/lib/python3.12/site-packages`;
+  for (const name of ['mcp-1.9.0', 'httpx-0.28.1', 'pip-25.0'])
+    await put(`${packages}/${name}.dist-info/REQUESTED`, '');
+  await putDistribution(packages, 'anyio-4.9.0', []);
+  await put('work/script/server.py', '');
+  await put('work/script/other.py', '# /// script\n# dependencies = []\n# ///\n');
   // uv tool install, with a long path of the interpreter
   const tool = 'uv/tools/timer';
   await put(
@@ -169,15 +182,13 @@ describe('a program that is installed on this machine', () => {
   });
 
   test('is found in a pasted document, which gets nothing else of the user', async () => {
-    vi.stubEnv('PATH', join(root, 'npm/bin'));
     const one = { command: 'files-mcp', args: ['${PATH}'] };
 
-    const { servers } = await previewImport(JSON.stringify({ mcpServers: { one } }));
+    const { servers } = await previewImport(JSON.stringify({ mcpServers: { one } }), join(root, 'npm/bin'));
 
     expect(servers).toMatchObject([
       { request: { image: 'npx://@scope/files@1.2.3#program=files-mcp', cmd_arguments: ['${PATH}'] } },
     ]);
-    vi.unstubAllEnvs();
   });
 
   test('keeps the variables that are set in front of it', async () => {
@@ -197,14 +208,47 @@ describe('a program that is installed on this machine', () => {
     await expect(read([join(root, path)])).rejects.toThrow(reason);
   });
 
-  test.each([['npm'], ['node'], ['docker'], ['python3']])('does not start others: %s', async (program) => {
-    await put(`starters/bin/${program}`, `#!${join(root, 'work/app/.venv/bin/python')}\n`);
-    const lib = 'starters/lib/python3.12/site-packages';
-    await putDistribution(lib, `${program}-1.0`, [program]);
+  test.each([['npm'], ['node'], ['docker'], ['python3'], ['pip'], ['pip3.12'], ['uvicorn']])(
+    'does not start others: %s',
+    async (program) => {
+      await put(`starters/bin/${program}`, `#!${join(root, 'work/app/.venv/bin/python')}\n`);
+      const lib = 'starters/lib/python3.12/site-packages';
+      await putDistribution(lib, `${program}-1.0`, [program]);
 
-    await expect(read([program, 'anything'], ['starters/bin'])).rejects.toThrow(
-      /cannot be run|does not start/,
-    );
+      await expect(read([program, 'anything'], ['starters/bin'])).rejects.toThrow(
+        /cannot be run|does not start/,
+      );
+    },
+  );
+});
+
+describe('a script that a virtual environment runs', () => {
+  test('gets what was installed there by request', async () => {
+    const { request, notes } = await read([
+      join(root, 'work/script/venv/bin/python'),
+      'work/script/server.py',
+      'x',
+    ]);
+
+    expect(request).toMatchObject({
+      image: `uvx://${join(root, 'work/script/server.py')}`,
+      cmd_arguments: ['x'],
+      python_with: ['httpx==0.28.1', 'mcp==1.9.0'],
+    });
+    expect(notes).toEqual(['the packages of the environment are installed: httpx==0.28.1, mcp==1.9.0']);
+  });
+
+  test.each([
+    ['it names its packages itself', ['work/script/venv/bin/python', 'work/script/other.py']],
+    ['no environment runs it', ['python3', 'work/script/server.py']],
+    [
+      'its environment has a package from another place',
+      ['work/app/.venv/bin/python', 'work/script/server.py'],
+    ],
+  ])('gets nothing if %s', async (_why, [program = '', script = '']) => {
+    const { request } = await read([program, script]);
+
+    expect(request.python_with).toBeUndefined();
   });
 });
 

@@ -48,6 +48,25 @@ export async function moduleOf(module: string, interpreter: string): Promise<Own
   return owner && ownerOf(owner, 'python', `the module ${module}`);
 }
 
+/** What environments come with. */
+const builtIn = new Set(['pip', 'setuptools', 'wheel']);
+/** An environment with more is for several purposes. */
+const maxRequested = 30;
+
+/**
+ * Returns the requirements that a user has installed into the virtual environment of an interpreter (`REQUESTED`, PEP 627),
+ * without what they need. Empty for other interpreters, and for packages that are not from a registry.
+ */
+export function requestedIn(interpreter: string): string[] {
+  if (!existsSync(join(dirname(dirname(interpreter)), 'pyvenv.cfg'))) return [];
+  const requested = distributionsOf([interpreter]).filter(
+    ({ folder, name }) => !builtIn.has(name) && existsSync(join(folder, 'REQUESTED')),
+  );
+  if (requested.length > maxRequested || requested.some(({ folder }) => originOf(folder) !== undefined))
+    return [];
+  return requested.map(({ name, version }) => `${name}==${version}`);
+}
+
 async function ownerOf(
   { folder, name, version }: Distribution,
   program: string,

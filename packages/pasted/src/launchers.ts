@@ -154,10 +154,18 @@ function withOuter(
   return { request: { ...request, env_vars: { ...env, ...request.env_vars } }, notes: [...outer, ...notes] };
 }
 
+/** Programs that install packages or run the files of a project. */
+const general =
+  /^(?:pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+
 /** Whether a program starts others, and is never a server itself. */
 function isStarter(words: readonly string[]): boolean {
   const program = programOf(words);
-  return Object.hasOwn(starting, program) || launchers.some(({ words: [first] }) => first === program);
+  return (
+    general.test(program) ||
+    Object.hasOwn(starting, program) ||
+    launchers.some(({ words: [first] }) => first === program)
+  );
 }
 
 function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: BridgedServer): Pasted {

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { readInstalledAt } from './installed-program.ts';
+import { requestedIn } from './installed-python.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { requirementsIn } from './requirements-file.ts';
@@ -22,7 +23,7 @@ export function isPath(word: string): boolean {
  */
 export async function readLocalPath(
   [word = '', ...args]: readonly string[],
-  from: Pick<PastedFrom, 'directory'>,
+  from: Pick<PastedFrom, 'directory' | 'program'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
   refuseWindowsPath(word);
@@ -38,7 +39,7 @@ export async function readLocalPath(
     image,
     notes = [],
     ...settings
-  } = isDirectory ? readDirectory(path, scheme) : await readFile(path, scheme);
+  } = isDirectory ? readDirectory(path, scheme) : await readFile(path, from, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
 }
 
@@ -81,10 +82,14 @@ function readDirectory(path: string, scheme?: LocalScheme): Local {
   return { image: `${found[1]}://${path}`, notes };
 }
 
-async function readFile(path: string, scheme?: LocalScheme): Promise<Local> {
+async function readFile(
+  path: string,
+  from: Pick<PastedFrom, 'directory' | 'program'>,
+  scheme?: LocalScheme,
+): Promise<Local> {
   if (scheme !== undefined) return { image: `${scheme}://${path}` };
   if (/\.[cm]?[jt]s$/.test(path)) return readNodeScript(path);
-  if (path.endsWith('.py')) return readPythonScript(path);
+  if (path.endsWith('.py')) return readPythonScript(path, from);
   if (/\.(?:tgz|tar\.gz)$/.test(path)) return { image: `npx://${path}` };
   if (path.endsWith('.whl')) return { image: `uvx://${path}` };
   throw invalid(`${path} is not a server that ToolHive can run`, {
@@ -151,15 +156,20 @@ const Project = z.object({ project: z.object({ dependencies: z.array(z.string())
 
 /**
  * A script runs with the dependencies of its project, as with `uv run`, or else with the packages in the
- * `requirements.txt` of its directory, unless it names its packages itself (PEP 723).
+ * `requirements.txt` of its directory or of the virtual environment that starts it, unless it names its packages itself
+ * (PEP 723).
  */
-async function readPythonScript(path: string): Promise<Local> {
+async function readPythonScript(
+  path: string,
+  from: Pick<PastedFrom, 'directory' | 'program'>,
+): Promise<Local> {
   const image = `uvx://${path}`;
   const around = ancestorWith('pyproject.toml', path);
   const python_with = around === undefined ? [] : await dependenciesIn(join(around, 'pyproject.toml'));
   if (python_with.length > 0) return { image, python_with };
   const file = join(dirname(path), 'requirements.txt');
-  if (!existsSync(file) || /^# \/\/\/ script\s*$/m.test(readFileSync(path, 'utf8'))) return { image };
+  if (/^# \/\/\/ script\s*$/m.test(readFileSync(path, 'utf8'))) return { image };
+  if (!existsSync(file)) return { image, ...packagesOfEnvironment(from) };
   const read = requirementsBeside(file);
   if (read === undefined)
     return {
@@ -175,6 +185,14 @@ async function readPythonScript(path: string): Promise<Local> {
     python_with: requirements,
     notes: [`the packages in ${file} are installed${left}`],
   };
+}
+
+/** The packages of the virtual environment whose interpreter the command names. */
+function packagesOfEnvironment(from: Pick<PastedFrom, 'directory' | 'program'>): Omit<Local, 'image'> {
+  const { program = '' } = from;
+  const python_with = program.includes('/') ? requestedIn(absolutePath(program, from)) : [];
+  if (python_with.length === 0) return {};
+  return { python_with, notes: [`the packages of the environment are installed: ${python_with.join(', ')}`] };
 }
 
 /** Undefined for packages of another registry, without which the script may still run. */
