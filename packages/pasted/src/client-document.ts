@@ -1,6 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { dockerServers } from './docker-catalog.ts';
 import { uniqueNames } from './entry-names.ts';
+import { serversOfManagers } from './other-managers.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
 
@@ -107,8 +108,8 @@ function isSection(key: string, path: readonly string[]): boolean {
 }
 
 function entriesIn(document: unknown): Found[] {
-  const docker = dockerServers(document);
-  if (docker.length > 0) return docker;
+  const described = [...dockerServers(document), ...serversOfManagers(document)];
+  if (described.length > 0) return described;
   const found = sectionsIn(document, []);
   if (found.length > 0) return withExcluded(found, document);
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];

@@ -29,7 +29,7 @@ interface Scan {
 
 /**
  * The objects and lists in a text that is almost JSON, as JSON with comments: JSON5, Python, typographic quotes, `...`
- * for the parts that a page leaves out, missing commas between members, a missing or surplus bracket at the end, several objects
+ * for the parts that a page leaves out, variables and calls of programs, missing commas between members, a missing or surplus bracket at the end, several objects
  * one after another, and text around them. Undefined if the brackets do not match, or if the end is missing.
  */
 export function repairedJson(text: string): string[] | undefined {
@@ -75,8 +75,21 @@ function step(scan: Scan): boolean {
   return true;
 }
 
+/** A variable in a program: `process.env.NAME!`, `os.environ["NAME"]`, `os.getenv("NAME", "")`. */
+const variable =
+  /^(?:process\.env\.([A-Za-z_]\w*)|process\.env\[["']([A-Za-z_]\w*)["']\]|os\.environ\[["']([A-Za-z_]\w*)["']\]|os\.(?:getenv|environ\.get)\(\s*["']([A-Za-z_]\w*)["'][^()]{0,50}\))!?(?:\s*(?:\?\?|\|\|)\s*(?:""|''))?/;
+/** The beginning of a call in a program: `new StdioClientTransport(`. */
+const call = /^(?:(?:new|await)\s+)?[A-Za-z_$][\w$.]{0,100}\(/;
+
 function bare(scan: Scan, mark: string): void {
-  const [word] = /^[A-Za-z_$][\w$-]*/.exec(scan.text.slice(scan.at, scan.at + 200)) ?? [];
+  const rest = scan.text.slice(scan.at, scan.at + 200);
+  const [reference, ...named] = variable.exec(rest) ?? [];
+  const name = named.find((each) => each !== undefined);
+  if (reference !== undefined && name !== undefined)
+    return value(scan, JSON.stringify(`\${${name}}`), reference.length);
+  const [opened] = call.exec(rest) ?? [];
+  if (opened !== undefined || mark === ')') return take(scan, '', opened?.length ?? 1);
+  const [word] = /^[A-Za-z_$][\w$-]*/.exec(rest) ?? [];
   if (word === undefined) {
     const isNumber = /[\d.+-]/.test(mark);
     take(scan, mark, 1);

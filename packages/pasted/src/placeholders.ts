@@ -28,11 +28,11 @@ export interface Scope {
 }
 
 /**
- * `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, `{file:PATH}`, `os.environ/NAME`, and the
- * places of JetBrains, such as `$PROJECT_DIR$`.
+ * `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, `{file:PATH}`, `os.environ/NAME`,
+ * `process.env.NAME`, and the places of JetBrains, such as `$PROJECT_DIR$`.
  */
 const tokens =
-  /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}|\bos\.environ\/[A-Za-z_]\w{0,100}(?!\S)|\$(?:PROJECT_DIR|ProjectFileDir|USER_HOME)\$/g;
+  /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}|\bos\.environ\/[A-Za-z_]\w{0,100}(?!\S)|(?<!\S)process\.env\.[A-Za-z_]\w{0,100}!?(?!\S)|\$(?:PROJECT_DIR|ProjectFileDir|USER_HOME)\$/g;
 
 /** Replaces the placeholders with a known value, and returns the others, which stay in the text. */
 export function substitute(text: string, scope: Scope): { text: string; open: Open[] } {
@@ -92,7 +92,9 @@ export function filledRequest(request: CreateWorkload, answers: ReadonlyMap<stri
 type Meaning = string | Omit<Open, 'token'>;
 
 function meaningOf(token: string, { env, inputs, directory }: Scope): Meaning {
-  const inner = token.replace(/^\$?\{+\s*|^os\.environ\/|^\$/, '').replace(/\s*\}+$|\$$/, '');
+  const inner = token
+    .replace(/^\$?\{+\s*|^os\.environ\/|^process\.env\.|^\$/, '')
+    .replace(/\s*\}+$|\$$|!$/, '');
   const [, kind, rest = ''] = /^(\w+):(?!-)(.*)$/s.exec(inner) ?? [undefined, undefined, inner];
   if (kind === 'input') return inputOf(rest, inputs.get(rest));
   if (kind === undefined || kind === 'workspaceFolder') {
