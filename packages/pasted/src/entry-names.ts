@@ -34,7 +34,7 @@ export function uniqueNames(found: readonly Found[], existing: readonly string[]
 }
 
 /** Empty if the name has no character for a workload name. */
-function asWorkloadName(name: string): string {
+export function asWorkloadName(name: string): string {
   const changed = name
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
     .replaceAll(/\.{2,}/g, '.')

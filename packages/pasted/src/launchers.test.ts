@@ -29,6 +29,20 @@ const read = (text: string, env: NodeJS.ProcessEnv = {}) =>
 
 describe('a pasted command', () => {
   test.each([
+    ['mcp install python/tools/other.py --name my-server -v KEY=a --with pandas', 'uvx://mcp'],
+    [
+      'fastmcp install claude-desktop python/tools/other.py --server-name my-server --env KEY=a --with pandas',
+      'uvx://fastmcp',
+    ],
+  ])('that installs a file for a client runs the file: %s', async (text, image) => {
+    const { request } = await read(text);
+
+    expect(request).toMatchObject({ image, name: 'my-server', env_vars: { KEY: 'a' } });
+    expect(request.cmd_arguments?.at(-1)).toBe(join(directory, 'python/tools/other.py'));
+    expect(request.python_with?.at(-1)).toBe('pandas');
+  });
+
+  test.each([
     ['npx --node-options=--experimental-vm-modules -y server x', '--experimental-vm-modules'],
     ['npx --node-options --no-warnings server x', '--no-warnings'],
     ['npm exec --node-arg=--a --node-arg=--b -- server x', '--a --b'],

@@ -23,7 +23,7 @@ import {
   readTypeScript,
   servedFile,
 } from './script-launchers.ts';
-import { findModule, readMcpRun, readModule, readProjectTool, readUv } from './uv-run.ts';
+import { findModule, readMcpInstall, readMcpRun, readModule, readProjectTool, readUv } from './uv-run.ts';
 import { addingPrograms, readAdded } from './client-add.ts';
 import {
   powerShells,
@@ -74,6 +74,12 @@ const launchers: readonly Launcher[] = [
     [`${program} run`, `${program} dev`].map(
       launcher((words, from) => readMcpRun(program, words, from), servedFile),
     ),
+  ),
+  ...(['mcp', 'fastmcp'] as const).map((program) =>
+    launcher(
+      (words, from) => readMcpInstall(program, words, from),
+      (words) => words.some((word) => /\.py(?::\w+)?$/.test(word)),
+    )(`${program} install`),
   ),
   launcher(
     readUv,

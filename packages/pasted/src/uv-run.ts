@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { isPath, readLocalPath } from './local-path.ts';
+import { asWorkloadName } from './entry-names.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import type { OtherFlags } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
@@ -247,6 +249,58 @@ export async function readMcpRun(program: string, all: readonly string[], from: 
       cmd_arguments: ['run', ...given.flat(), path + target.slice(file.length), ...args],
       python_with: [...(/^mcp(?:@|$)/.test(program) ? ['mcp[cli]'] : []), ...(python_with ?? [])],
       volumes: [`${path}:${path}:ro`],
+    },
+  };
+}
+
+/** The clients for which FastMCP installs a server. */
+const installClients = /^(?:claude-desktop|claude-code|cursor|gemini-cli|goose|mcp-json|stdio)$/;
+const installFlags = withValues(
+  '--with',
+  '-v',
+  '--env-var',
+  '--env',
+  '-f',
+  '--env-file',
+  '-n',
+  '--name',
+  '--server-name',
+  '--python',
+);
+
+/** `mcp install FILE` and `fastmcp install CLIENT FILE` let a client start `mcp run FILE`. */
+export async function readMcpInstall(
+  program: string,
+  all: readonly string[],
+  from: PastedFrom,
+): Promise<Pasted> {
+  const given: OtherFlags['given'] = [];
+  const words: string[] = [];
+  // Flags can be between and behind the other words.
+  for (let rest = all; rest.length > 0;) {
+    const read = readOtherFlags(`${program} install`, rest, installFlags);
+    given.push(...read.given);
+    words.push(...read.words.slice(0, 1));
+    rest = read.words.slice(1);
+  }
+  const files = installClients.test(words[0] ?? '') ? words.slice(1) : words;
+  const { request, notes } = await readMcpRun(program, files, from);
+  const set = valuesOf(given, '-v', '--env-var', '--env').flatMap((text) => {
+    const [, name, value = ''] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+    return name === undefined ? [] : [[name, value] as const];
+  });
+  const read = await readEnvFiles(valuesOf(given, '-f', '--env-file'), from);
+  const env_vars = { ...read, ...Object.fromEntries(set) };
+  const name = asWorkloadName(valuesOf(given, '-n', '--name', '--server-name').at(-1) ?? '');
+  const python_version = valuesOf(given, '--python').at(-1);
+  return {
+    notes,
+    request: {
+      ...request,
+      ...(name === '' ? {} : { name }),
+      ...(python_version === undefined ? {} : { python_version }),
+      ...(Object.keys(env_vars).length === 0 ? {} : { env_vars }),
+      python_with: [...(request.python_with ?? []), ...valuesOf(given, '--with')],
     },
   };
 }
