@@ -9,7 +9,7 @@ import { readLocalPath } from './local-path.ts';
 
 let root: string;
 
-/** Writes a file of the machine, which can be executed if it is in a directory for programs. */
+/** Writes a file, which is executable in a program directory. */
 async function put(path: string, text: string): Promise<void> {
   const file = join(root, path);
   await mkdir(dirname(file), { recursive: true });
@@ -235,7 +235,7 @@ describe('a script that a virtual environment runs', () => {
       cmd_arguments: ['x'],
       python_with: ['httpx==0.28.1', 'mcp==1.9.0'],
     });
-    expect(notes).toEqual(['the packages of the environment are installed: httpx==0.28.1, mcp==1.9.0']);
+    expect(notes).toEqual(['as in its environment, these packages are installed: httpx==0.28.1, mcp==1.9.0']);
   });
 
   test.each([

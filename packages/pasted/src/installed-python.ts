@@ -55,7 +55,7 @@ const maxRequested = 30;
 
 /**
  * Returns the requirements that a user has installed into the virtual environment of an interpreter (`REQUESTED`, PEP 627),
- * without what they need. Empty for other interpreters, and for packages that are not from a registry.
+ * without their dependencies. Empty for other interpreters, and for packages that are not from a registry.
  */
 export function requestedIn(interpreter: string): string[] {
   if (!existsSync(join(dirname(dirname(interpreter)), 'pyvenv.cfg'))) return [];

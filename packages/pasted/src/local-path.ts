@@ -187,12 +187,15 @@ async function readPythonScript(
   };
 }
 
-/** The packages of the virtual environment whose interpreter the command names. */
+/** Returns the packages in the virtual environment whose interpreter the command names. */
 function packagesOfEnvironment(from: Pick<PastedFrom, 'directory' | 'program'>): Omit<Local, 'image'> {
   const { program = '' } = from;
   const python_with = program.includes('/') ? requestedIn(absolutePath(program, from)) : [];
   if (python_with.length === 0) return {};
-  return { python_with, notes: [`the packages of the environment are installed: ${python_with.join(', ')}`] };
+  return {
+    python_with,
+    notes: [`as in its environment, these packages are installed: ${python_with.join(', ')}`],
+  };
 }
 
 /** Undefined for packages of another registry, without which the script may still run. */

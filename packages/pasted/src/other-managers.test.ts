@@ -116,7 +116,7 @@ describe('servers of another manager', () => {
   });
 });
 
-describe('a server in the code of a program', () => {
+describe('a server in program code', () => {
   test.each([
     `const client = await createMCPClient({
   transport: new StdioClientTransport({
