@@ -44,6 +44,21 @@ test('an intent that cannot be written changes nothing, and facts wait no longer
   expect([world.state.current.status, isCommitted, world.toldOf]).toEqual(['running', false, []]);
 });
 
+test('an attempt tells why the last one failed, also while it reports', async () => {
+  await using world = await openWorld(running);
+  const lastFailure = 'the server exited with code 1';
+
+  await world.state.record({ status: 'starting', context: 'attempt 2', isOffered: true, lastFailure });
+  const atFirst = world.state.condition.context;
+  world.state.report('installing it');
+  const later = world.state.condition.context;
+  await world.state.record({ status: 'running', isOffered: true });
+
+  expect(atFirst).toBe('attempt 2 (the last attempt failed: the server exited with code 1)');
+  expect(later).toBe('installing it (the last attempt failed: the server exited with code 1)');
+  expect(world.state.condition.context).toBeUndefined();
+});
+
 test('a fact that cannot be written is still one, and the reason is returned', async () => {
   await using world = await openWorld(running);
   await mkdir(join(world.directory, 'test.json', 'in-the-way'), { recursive: true });

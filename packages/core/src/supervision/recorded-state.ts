@@ -1,7 +1,7 @@
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Statuses } from '@toolhive/state/statuses';
 import { Followers } from './followers.ts';
-import { isWorking, restoredState, storedStatus } from './state.ts';
+import { contextOf, isWorking, restoredState, storedStatus } from './state.ts';
 import type { Condition, WorkloadState } from './state.ts';
 
 interface RecordedStateOptions {
@@ -90,8 +90,9 @@ export class RecordedState {
     return this.#followers.follow(this.condition, report, signal);
   }
 
-  #conditionOf({ status, context }: WorkloadState): Condition {
-    return { status, context, createdAt: this.#createdAt, hasWorked: this.#hasWorked };
+  #conditionOf(state: WorkloadState): Condition {
+    const { status } = state;
+    return { status, context: contextOf(state), createdAt: this.#createdAt, hasWorked: this.#hasWorked };
   }
 
   #changed(): void {

@@ -52,6 +52,13 @@ export function stateAfter(
   return { status: 'error', context, isOffered: isOffered && isRetried, lastFailure: event.failure.reason };
 }
 
+/** The text beside the status. While a server starts again, it tells why that is necessary. */
+export function contextOf(state: WorkloadState): string | undefined {
+  const { status, context } = state;
+  if (status !== 'starting' || state.lastFailure === undefined) return context;
+  return `${context ?? 'starting again'} (the last attempt failed: ${state.lastFailure})`;
+}
+
 export function isActive(state: WorkloadState): state is ActiveState {
   return !isInactiveStatus(state.status);
 }
