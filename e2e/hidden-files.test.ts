@@ -295,7 +295,14 @@ describe.each(available)('files that are hidden from a hostile server in $name',
           const end = Date.now() + 4000;
           let moves = 0;
           const move = (from, to) => { try { fs.renameSync('/data/' + from, '/data/' + to); moves++; } catch {} };
+          const inode = (path) => fs.statSync('/data/' + path, { throwIfNoEntry: false })?.ino;
+          const moved = [inode('app/config'), inode('decoy'), undefined];
+          // A start in between can make a directory that nothing can be moved to.
+          const remove = (path) => {
+            try { if (!moved.includes(inode(path))) fs.rmSync('/data/' + path, { recursive: true }); } catch {}
+          };
           while (Date.now() < end) {
+            for (const path of ['app/config', 'spare', 'decoy']) remove(path);
             move('app/config', 'spare');
             move('decoy', 'app/config');
             move('app/config', 'decoy');
