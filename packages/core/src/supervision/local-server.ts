@@ -101,8 +101,7 @@ export async function startLocalServer(
     },
   });
   const granted = await grantedSourceOf(options.mounts, stored);
-  const { installation } = options;
-  const preparing = { report, signal, ...installation, network: launch.network.kind, granted };
+  const preparing = { report, signal, ...options.installation, network: launch.network.kind, granted };
   const source = await runtime
     .prepare(launch.source, preparing)
     .catch((error: unknown) => throwIfAway(error, runtime, signal));
@@ -162,9 +161,7 @@ async function throwIfAway(error: unknown, runtime: Runtime, signal: AbortSignal
 }
 
 /** The server continues in other processes. */
-function neverEnding(): Promise<never> {
-  return new Promise(() => {});
-}
+const neverEnding = (): Promise<never> => new Promise(() => {});
 
 function partsOf({ stdio, address }: Instance): Pick<Instance, 'stdio' | 'address'> {
   return { ...(stdio === undefined ? {} : { stdio }), ...(address === undefined ? {} : { address }) };

@@ -91,8 +91,8 @@ export class RecordedState {
   }
 
   #conditionOf(state: WorkloadState): Condition {
-    const { status } = state;
-    return { status, context: contextOf(state), createdAt: this.#createdAt, hasWorked: this.#hasWorked };
+    const own = { createdAt: this.#createdAt, hasWorked: this.#hasWorked };
+    return { status: state.status, context: contextOf(state), ...own };
   }
 
   #changed(): void {

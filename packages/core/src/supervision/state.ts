@@ -54,9 +54,8 @@ export function stateAfter(
 
 /** The text beside the status. While a server starts again, it tells why that is necessary. */
 export function contextOf(state: WorkloadState): string | undefined {
-  const { status, context } = state;
-  if (status !== 'starting' || state.lastFailure === undefined) return context;
-  return `${context ?? 'starting again'} (the last attempt failed: ${state.lastFailure})`;
+  if (state.status !== 'starting' || state.lastFailure === undefined) return state.context;
+  return `${state.context ?? 'starting again'} (the last attempt failed: ${state.lastFailure})`;
 }
 
 export function isActive(state: WorkloadState): state is ActiveState {

@@ -342,7 +342,6 @@ export class Supervisor implements AsyncDisposable {
     }
   }
 
-  /** Shows the current activity in the status, and tells those who follow it. */
   #report(message: string): void {
     this.#state.report(message);
     this.#options.onProgress(this.#runConfig.name, message);
