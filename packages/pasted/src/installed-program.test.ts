@@ -57,6 +57,7 @@ beforeAll(async () => {
   await put('npm/lib/node_modules/inner/package.json', JSON.stringify(own));
   await put('npm/lib/node_modules/inner/dist/index.js', '');
   await link('npm/bin/inner', '../lib/node_modules/inner/dist/index.js');
+  await link('npm/bin/gone', '../lib/node_modules/gone/index.js');
   // npm link
   await put('work/linked/package.json', JSON.stringify({ name: 'linked', bin: { linked: 'dist/main.js' } }));
   await put('work/linked/dist/main.js', '');
@@ -201,6 +202,7 @@ describe('a program that is installed on this machine', () => {
     ['npm/bin/inner', 'belongs to inner, which is not from a package registry'],
     ['work/app/.venv/bin/from-file', 'belongs to from-file, which is not from a package registry'],
     ['work/app/.venv/bin/gone', 'belongs to gone, which is not from a package registry'],
+    ['npm/bin/gone', 'npm/bin/gone not found'],
     ['go/bin/devel', 'was built from the source of example.com/tool/cmd/tool'],
     ['other/bin/native', 'cannot be run in isolation'],
     ['other/bin/script', 'cannot be run in isolation'],

@@ -1,6 +1,7 @@
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { notFound } from '@toolhive/contract/failure';
 import { goProgram } from './installed-go.ts';
 import { nodeProgram, packagedScript } from './installed-node.ts';
 import { moduleOf, pythonProgram } from './installed-python.ts';
@@ -62,6 +63,8 @@ function programAt(
   if (isPath(word)) {
     if (from.directory === undefined && !word.startsWith('/') && !word.startsWith('~')) return undefined;
     const path = absolutePath(word, from);
+    if (!existsSync(path))
+      throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
     return isProgram(path) ? path : undefined;
   }
   if (!/^[\w][\w.+-]*$/.test(word)) return undefined;
