@@ -88,7 +88,8 @@ test('a server that does not work in isolation stays as it is, with the reason',
     '.cursor/mcp.json': JSON.stringify({
       mcpServers: {
         good: echo,
-        program: { command: '/opt/program' },
+        program: { command: '/bin/cat' },
+        missing: { command: '/opt/program' },
         ends: { command: 'npx', args: ['-y', 'toolhive-test-servers', 'exit-at-once'] },
         unknown: { command: 'npx', args: ['-y', 'toolhive-no-such-package'] },
         off: { ...echo, disabled: true },
@@ -109,6 +110,7 @@ test('a server that does not work in isolation stays as it is, with the reason',
   expect(servers.find(({ workload }) => workload === 'good')?.problem).toBeUndefined();
   expect(servers.find(({ workload }) => workload === 'ends')?.problem).toBeDefined();
   expect(problems['program']).toContain('cannot be run in isolation');
+  expect(problems['missing']).toContain('/opt/program not found');
   expect(servers.find(({ workload }) => workload === 'unknown')?.problem).toContain(
     'toolhive-no-such-package',
   );

@@ -40,7 +40,7 @@ test('servers of a client are taken over and given back without a terminal', asy
   await page.getByRole('button', { name: 'Give back', exact: true }).click();
   await page.getByText('Taken over:').waitFor({ state: 'detached' });
 
-  expect(shown).toContain('Stays as it is: the program "/opt/program" cannot be run in isolation');
+  expect(shown).toContain('Stays as it is: /opt/program not found');
   expect(shown).not.toContain('CaNaRy1x7Qz');
   expect(adopted).toMatch(/"echo":\{"url":"http:\/\/localhost:\d+\/mcp"/);
   expect(adopted).not.toContain('CaNaRy1x7Qz');
