@@ -1,7 +1,7 @@
 import type { Found } from './client-document.ts';
+import { inner, text } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { isObject } from './parse-document.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Docker's own catalog has hundreds of servers, which no user means at once. */
 const maxServers = 20;
@@ -94,15 +94,6 @@ function filled(word: string, config: Fields): string {
     const isKnown = keys.length > 0 && (typeof value === 'string' || typeof value === 'number');
     return isKnown ? String(value) : `\${${path}}`;
   });
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function inner(server: Fields, key: string): Fields {
-  const value = server[key];
-  return isObject(value) ? value : {};
 }
 
 function listOf(value: unknown): Fields[] {

@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
+import { readProjectFile } from './project-file.ts';
 
 /** The package that an installed program belongs to. */
 export interface Owner {
@@ -24,7 +24,6 @@ export function refuseUnpublished(program: string, name: string, hint: string): 
   throw invalid(`${program} belongs to ${name}, which is not from a package registry`, { hint });
 }
 
-const maxBytes = 4 * 1024 * 1024;
 const maxBytesTogether = 64 * 1024 * 1024;
 
 /** Reads small files, and only so much of them together, because a directory can come from others. */
@@ -33,12 +32,10 @@ export class Contents {
 
   /** Returns the text, or an empty text for a missing or larger file. */
   of(folder: string, name: string): string {
-    const path = join(folder, name);
     try {
-      const { size } = statSync(path);
-      if (size > Math.min(maxBytes, this.#leftBytes)) return '';
-      this.#leftBytes -= size;
-      return readFileSync(path, 'utf8');
+      const text = readProjectFile(join(folder, name));
+      this.#leftBytes -= text.length;
+      return this.#leftBytes < 0 ? '' : text;
     } catch {
       return '';
     }

@@ -101,6 +101,15 @@ beforeAll(async () => {
   await putDistribution(packages, 'anyio-4.9.0', []);
   await put('work/script/server.py', '');
   await put('work/script/other.py', '# /// script\n# dependencies = []\n# ///\n');
+  // A directory that someone else has made
+  const info = 'hostile/.venv/lib/python3.12/site-packages/tool-1.0.dist-info';
+  for (const name of ['entry_points.txt', 'RECORD']) await link(`${info}/${name}`, '/dev/zero');
+  await put('hostile/.venv/bin/tool', `#!${root}/hostile/.venv/bin/python\n`);
+  await put('hostile/.venv/bin/python', '');
+  await link('hostile/node_modules/tool/package.json', '/dev/zero');
+  await put('hostile/node_modules/tool/dist/main.js', '');
+  await link('hostile/node_modules/.bin/tool', '../tool/dist/main.js');
+  for (const name of ['pyproject.toml', 'server.py']) await link(`hostile/${name}`, '/dev/zero');
   // uv tool install, with a long path of the interpreter
   const tool = 'uv/tools/timer';
   await put(
@@ -222,6 +231,20 @@ describe('a program that is installed on this machine', () => {
       );
     },
   );
+});
+
+describe('a directory of others with files that never end', () => {
+  test.each([
+    ['hostile/.venv/bin/tool', [], 'cannot be run in isolation'],
+    ['hostile/.venv/bin/python', ['-m', 'module'], 'runs a module on this machine'],
+    ['hostile/node_modules/.bin/tool', [], 'cannot be run in isolation'],
+    ['uv', ['run', '--directory', 'hostile', 'tool'], 'hostile/pyproject.toml is not TOML'],
+    ['python3', ['hostile/server.py'], 'hostile/pyproject.toml is not a file'],
+  ])('is refused: %s %j', async (program, args, reason) => {
+    const path = program.includes('/') ? join(root, program) : program;
+
+    await expect(read([path, ...args])).rejects.toThrow(reason);
+  });
 });
 
 describe('a script that a virtual environment runs', () => {

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { readProjectFile } from './project-file.ts';
 import { readInstalledAt } from './installed-program.ts';
 import { requestedIn } from './installed-python.ts';
 import { absolutePath } from './paths.ts';
@@ -138,7 +139,7 @@ export function scriptIn(directory: string, name: string): string {
 
 function jsonOf(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+    return JSON.parse(readProjectFile(path)) as unknown;
   } catch {
     throw invalid(`${path} is not JSON`);
   }
@@ -146,7 +147,7 @@ function jsonOf(path: string): unknown {
 
 function manifestOf(path: string): z.infer<typeof Manifest> | undefined {
   try {
-    return Manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return Manifest.parse(JSON.parse(readProjectFile(path)));
   } catch {
     return undefined; // the file does not mention the script
   }
@@ -168,7 +169,7 @@ async function readPythonScript(
   const python_with = around === undefined ? [] : await dependenciesIn(join(around, 'pyproject.toml'));
   if (python_with.length > 0) return { image, python_with };
   const file = join(dirname(path), 'requirements.txt');
-  if (/^# \/\/\/ script\s*$/m.test(readFileSync(path, 'utf8'))) return { image };
+  if (/^# \/\/\/ script\s*$/m.test(readProjectFile(path))) return { image };
   if (!existsSync(file)) return { image, ...packagesOfEnvironment(from) };
   const read = requirementsBeside(file);
   if (read === undefined)
@@ -201,7 +202,7 @@ function packagesOfEnvironment(from: Pick<PastedFrom, 'directory' | 'program'>):
 /** Undefined for packages of another registry, without which the script may still run. */
 function requirementsBeside(file: string): ReturnType<typeof requirementsIn> | undefined {
   try {
-    return requirementsIn(readFileSync(file, 'utf8'));
+    return requirementsIn(readProjectFile(file));
   } catch (thrown) {
     if (thrown instanceof ThvError) return undefined;
     throw thrown;
@@ -210,7 +211,7 @@ function requirementsBeside(file: string): ReturnType<typeof requirementsIn> | u
 
 async function dependenciesIn(file: string): Promise<string[]> {
   const { parse } = await import('smol-toml');
-  const project = Project.safeParse(parse(readFileSync(file, 'utf8')));
+  const project = Project.safeParse(parse(readProjectFile(file)));
   return project.data?.project.dependencies ?? [];
 }
 

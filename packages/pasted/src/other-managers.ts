@@ -1,7 +1,7 @@
 import type { Found } from './client-document.ts';
+import { inner, list, text } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { isObject } from './parse-document.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The servers in the files of other managers, as client entries: the configuration of agentgateway, a catalog entry of Obot,
@@ -136,17 +136,4 @@ const bearer = { headers: { Authorization: 'Bearer ${TOKEN}' } };
 
 function type(isSse: boolean): { type?: 'sse' } {
   return isSse ? { type: 'sse' } : {};
-}
-
-function inner(fields: Fields, key: string): Fields {
-  const value = fields[key];
-  return isObject(value) ? value : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { readProjectFile } from './project-file.ts';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
 import { requirementName, sameName } from './python-settings.ts';
 
@@ -113,7 +114,7 @@ async function projectIn(place: string): Promise<z.infer<typeof Project> | undef
   if (!existsSync(file)) return undefined;
   const { parse } = await import('smol-toml');
   try {
-    return Project.safeParse(parse(readFileSync(file, 'utf8'))).data;
+    return Project.safeParse(parse(readProjectFile(file))).data;
   } catch {
     throw invalid(`${file} is not TOML`, { hint: 'correct the file' });
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { isPath, readLocalPath } from './local-path.ts';
@@ -8,6 +8,7 @@ import type { OtherFlags } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
+import { readProjectFile } from './project-file.ts';
 import { registryFlags, registryNotes } from './package-registries.ts';
 import { choicesIn, programsOf, requirementsOf } from './python-project.ts';
 import { pythonSettings, requirementName, sameName } from './python-settings.ts';
@@ -215,13 +216,13 @@ export async function readModule(
 
 /** Whether the project file names a program, in `[project.scripts]`. */
 function hasProgram(place: string, program: string): boolean {
-  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  const text = readProjectFile(join(place, 'pyproject.toml'));
   return text.split('\n').some((line) => line.trim().replace(/^["']/, '').startsWith(program));
 }
 
 /** Whether `[project.scripts]` starts this module. */
 function isProgram(place: string, module: string): boolean {
-  const text = readFileSync(join(place, 'pyproject.toml'), 'utf8');
+  const text = readProjectFile(join(place, 'pyproject.toml'));
   const main = module.replace(/\.__main__$/, '');
   return [main, `${main}.__main__`].some((each) => text.includes(`"${each}:`) || text.includes(`'${each}:`));
 }
