@@ -29,10 +29,8 @@ const finding = (name: string, find: () => Promise<string[]>): Check => ({
 
 const checks: readonly Check[] = [
   program('prettier', '--check', '--log-level', 'warn', '.'),
-  program('oxlint', '--type-aware', '--deny-warnings'),
-  program('tsc'),
-  program('tsc', '--project', 'apps/docs'),
-  program('tsc', '--project', 'apps/web'),
+  // In one pass, because each compilation of all files takes 20 seconds of a processor.
+  program('oxlint', '--type-aware', '--type-check', '--deny-warnings'),
   program('knip'),
   finding('layers', findLayerBreaches),
   finding('structure', findStructureBreaches),
