@@ -187,8 +187,9 @@ describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (wi
       const folders = Object.fromEntries(
         ['unused', 'scanned', 'edited', 'docs'].map((name) => [name, join(user.home, `mount-${name}`)]),
       );
+      await user.thv('rm', 'tidy'); // of an earlier try
       for (const folder of Object.values(folders)) {
-        await mkdir(folder);
+        await mkdir(folder, { recursive: true });
         await writeFile(join(folder, 'old.txt'), 'old');
       }
       const { unused = '', scanned = '', edited = '', docs = '' } = folders;

@@ -6,17 +6,36 @@ import { printable } from '@toolhive/contract/printable';
 /** How much of the end of a log is read. */
 const maxBytes = 16 * 1024;
 
-/** Why a background daemon has ended at its start: the last error in its log behind a position, with its hint. */
-export function daemonFailure(logPath: string, position: number): ThvError {
+/** How a process ended. */
+export interface ProcessEnd {
+  code: number | null;
+  signal: string | null;
+  /** Why it could not be started. */
+  reason?: string;
+}
+
+/**
+ * Why a background daemon has ended at its start: the last error in its log behind a position, with its hint. Without one,
+ * how its process ended.
+ */
+export function daemonFailure(logPath: string, position: number, end: ProcessEnd): ThvError {
   const lines = linesBehind(logPath, position);
   const at = lines.findLastIndex((line) => line.startsWith(errorMark));
   const { [at]: error, [at + 1]: next = '' } = lines;
   const log = `see its log: ${logPath}`;
-  if (error === undefined) return unavailable('the daemon could not be started', { hint: log });
+  if (error === undefined)
+    return unavailable(`the daemon could not be started: ${described(end)}`, { hint: log });
   const hint = next.startsWith(hintMark) ? printable(next.slice(hintMark.length)) : log;
   return unavailable(`the daemon could not be started: ${printable(error.slice(errorMark.length))}`, {
     hint,
   });
+}
+
+function described({ code, signal, reason }: ProcessEnd): string {
+  if (reason !== undefined) return reason;
+  return signal === null
+    ? `its process ended with the exit code ${code}`
+    : `its process was ended by ${signal}`;
 }
 
 const errorMark = 'Error: ';

@@ -14,6 +14,7 @@ import { requirePrivateDirectory } from '@toolhive/state/private-directory';
 import type { StatePaths } from '@toolhive/state/paths';
 import { daemonLogFile } from './bounded-log.ts';
 import { daemonFailure } from './daemon-failure.ts';
+import type { ProcessEnd } from './daemon-failure.ts';
 import { exitCodeOf } from './report.ts';
 import { sendOver } from './socket-request.ts';
 
@@ -153,9 +154,9 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  let exitCode: number | null | undefined;
-  daemon.once('exit', (code) => (exitCode = code ?? 1));
-  daemon.once('error', () => (exitCode = 1));
+  let end: ProcessEnd | undefined;
+  daemon.once('exit', (code, killed) => (end = { code, signal: killed }));
+  daemon.once('error', ({ message }) => (end = { code: null, signal: null, reason: message }));
   daemon.unref();
 
   await untilListening(paths, {
@@ -163,8 +164,8 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
     log: `see its log: ${logPath}`,
     check() {
       // Another command may have started one at the same time: then ours ends, and theirs will answer.
-      if (exitCode === undefined || exitCode === exitCodeOf('conflict')) return;
-      throw daemonFailure(logPath, logged);
+      if (end === undefined || end.code === exitCodeOf('conflict')) return;
+      throw daemonFailure(logPath, logged, end);
     },
   });
   // The one that answers may have been there before, if it had only lost its socket.
