@@ -11,6 +11,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
+import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
 import { withMounts } from './mounts.ts';
@@ -89,7 +90,7 @@ function documentIn(text: string, path: string): Beside {
 async function readServer(
   entry: FoundEntry,
   { inputs, isOff }: Beside,
-  { home, env }: Pick<ScanOptions, 'home' | 'env'>,
+  { home, env, search_path: path }: Pick<ScanOptions, 'home' | 'env' | 'search_path'>,
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
   const own = JSON.stringify([place.path, place.application.pointer, name]);
@@ -113,15 +114,16 @@ async function readServer(
     try {
       if (isDisabled(value) || isOff(name)) throw invalid('it is disabled');
       const from: EntryFrom = {
-        env,
+        env: path === undefined ? env : { ...env, PATH: path },
         inputs,
         directory: place.directory,
-        readFile: (path) => readFile(path, 'utf8'),
+        searchPath: usualSearchPath(env['PATH']),
+        readFile: (file) => readFile(file, 'utf8'),
       };
-      // A project can come from others, and must not use the variables and files of the user.
+      // A project can come from others, and must not use the variables, files, and programs of the user.
       const { request, notes, needs } = await readClientEntry(
         { name, workload: 'server', notes: [], entry: value },
-        place.isShared ? { ...from, env: {}, readFile: refuseToRead } : from,
+        place.isShared ? { ...from, env: {}, searchPath: undefined, readFile: refuseToRead } : from,
       );
       const missing = needs.filter(({ required }) => required).map((need) => need.name);
       if (missing.length > 0) throw missingValues(missing, entry);
