@@ -242,6 +242,18 @@ describe('a pasted command', () => {
 
   test.each([
     ['uvx fastmcp run python/tools/other.py', 'fastmcp', 'run FILE', ['mcp>=1,<2']],
+    [
+      'fastmcp run python/tools/other.py --with pandas --no-banner',
+      'fastmcp',
+      'run FILE',
+      ['mcp>=1,<2', 'pandas'],
+    ],
+    [
+      'fastmcp dev inspector --with=pandas python/tools/other.py',
+      'fastmcp',
+      'run FILE',
+      ['mcp>=1,<2', 'pandas'],
+    ],
     ['uvx fastmcp@2.3.4 run python/tools/other.py', 'fastmcp@2.3.4', 'run FILE', ['mcp>=1,<2']],
     [
       'uvx --from fastmcp<3 fastmcp run python/tools/other.py:app',
