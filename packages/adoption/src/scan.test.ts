@@ -28,7 +28,7 @@ test.each([
     clients: ['gemini-cli'],
     home,
     env: {},
-    userFile: (client) => join(home, client, 'settings.json'),
+    userFiles: (client) => [join(home, client, 'settings.json')],
     isOwn: () => false,
   });
 
@@ -71,7 +71,7 @@ describe('an installed program that an entry names without a path', () => {
       clients: ['gemini-cli'],
       projects: [join(home, 'project')],
       home,
-      userFile: (client) => join(home, client, 'settings.json'),
+      userFiles: (client) => [join(home, client, 'settings.json')],
       isOwn: () => false,
     });
     return servers[0]?.request?.image;

@@ -39,7 +39,7 @@ export interface FoundServer {
 export interface ScanOptions extends AdoptionScope {
   home: string;
   env: NodeJS.ProcessEnv;
-  userFile: (client: Place['application']['id']) => string;
+  userFiles: (client: Place['application']['id']) => readonly string[];
   /** Whether an entry leads to a workload. */
   isOwn: (target: string) => boolean;
 }
@@ -48,10 +48,10 @@ export interface ScanOptions extends AdoptionScope {
 export async function scan(
   options: ScanOptions,
 ): Promise<{ servers: FoundServer[]; problems: AdoptionPlan['problems'] }> {
-  const { clients, projects = [], userFile, isOwn } = options;
+  const { clients, projects = [], userFiles, isOwn } = options;
   const found = new Map<string, FoundServer>();
   const problems: AdoptionPlan['problems'] = [];
-  for (const place of await findPlaces({ userFile, projects })) {
+  for (const place of await findPlaces({ userFiles, projects })) {
     const { application, path } = place;
     if (clients !== undefined && !clients.includes(application.id)) continue;
     try {

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
-import { clientApplications, clientPath } from '@toolhive/contract/client-application';
-import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
+import { dirname, normalize } from 'node:path';
+import {
+  chosenClientPath,
+  clientApplications,
+  clientPath,
+  clientPaths,
+} from '@toolhive/contract/client-application';
+import type { ClientApplication, ClientName, ClientPlace } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import { entryTarget, leadToSame, ownFields } from './entry.ts';
@@ -93,7 +98,10 @@ export class ClientFiles {
     const found = await Promise.all(
       clientApplications.map(async (application) => {
         const { id, detection } = application;
-        const stats = await stat(this.#path(application, detection.path)).catch(() => {}); // an inaccessible file counts as missing
+        if (detection.kind === 'directory' && (await isDirectory(dirname(this.#fileOf(application)))))
+          return [id];
+        const path = normalize(clientPath(detection.path, application.moves, this.#place));
+        const stats = await stat(path).catch(() => {}); // an inaccessible file counts as missing
         const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
         return isThere === true ? [id] : [];
       }),
@@ -119,6 +127,13 @@ export class ClientFiles {
   /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
     return this.#fileOf(applicationOf(client));
+  }
+
+  /** The paths of all files of a client that exist, in its different installations, and that of `pathOf`. */
+  pathsOf(client: ClientName): string[] {
+    const application = applicationOf(client);
+    const all = clientPaths(application, this.#place).map(normalize).filter(existsSync);
+    return [...new Set([this.#fileOf(application), ...all])];
   }
 
   /** Throws if a client's file exists but cannot be edited. */
@@ -295,18 +310,14 @@ export class ClientFiles {
     return this.#options.program ?? ['thv'];
   }
 
-  /** The path of a client's file: the usual name, unless only the other one exists. */
+  /** The path of a client's file: the usual one, unless only another one exists. */
   #fileOf(application: ClientApplication): string {
-    const { config, otherFile } = application;
-    const path = this.#path(application, config);
-    if (otherFile === undefined || existsSync(path)) return path;
-    const other = join(dirname(path), otherFile);
-    return existsSync(other) ? other : path;
+    return normalize(chosenClientPath(application, this.#place, existsSync));
   }
 
-  #path({ moves }: ClientApplication, paths: SystemPaths): string {
+  get #place(): ClientPlace {
     const { home, platform, env = {} } = this.#options;
-    return normalize(clientPath(paths, moves, { home, platform, env }));
+    return { home, platform, env };
   }
 }
 

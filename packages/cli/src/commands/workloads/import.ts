@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, normalize } from 'node:path';
+import { normalize } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
-import { clientApplications, clientPath } from '@toolhive/contract/client-application';
+import { chosenClientPath, clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName } from '@toolhive/contract/client-application';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
@@ -196,9 +196,7 @@ function clientFile(name: string): string | undefined {
   const client = clientApplications.find(({ id }) => id === meant);
   if (client === undefined) return undefined;
   const place = { platform: process.platform, home: homedir(), env: process.env };
-  const path = normalize(clientPath(client.config, client.moves, place));
-  const other = client.otherFile && join(dirname(path), client.otherFile);
-  return other && !existsSync(path) && existsSync(other) ? other : path;
+  return normalize(chosenClientPath(client, place, existsSync));
 }
 
 /** The name in the configuration, unless others have the same. */
