@@ -21,6 +21,8 @@ const StoredGroup = z.looseObject({
   endpoint: z.literal('combined').optional().catch(undefined),
   /** The tools of the combined endpoint. */
   tools: z.array(z.string()).optional(),
+  /** The file with the tools was damaged. Until the user chooses again, the endpoint offers none. */
+  tools_lost: z.literal(true).optional().catch(undefined),
   /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
   /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
@@ -64,7 +66,7 @@ export class Groups {
 
   /**
    * Reads all groups. Sets invalid files aside. The default group always exists, and so does a group whose file is damaged,
-   * without its clients: its workloads still belong to it.
+   * without its clients and tools: its workloads still belong to it.
    */
   static async open(
     directory: string,
@@ -74,9 +76,8 @@ export class Groups {
     const groups = new Groups(directory, log, onChange);
     const damaged = await groups.#load();
     await groups.#createSuccessors();
-    for (const name of [defaultGroup, ...damaged]) {
-      if (!groups.#groups.has(name)) await groups.#createEmpty(name);
-    }
+    for (const name of damaged) await groups.#createEmpty({ name, tools_lost: true });
+    if (!groups.#groups.has(defaultGroup)) await groups.#createEmpty({ name: defaultGroup });
     return groups;
   }
 
@@ -105,6 +106,21 @@ export class Groups {
       );
     }
     return known(group);
+  }
+
+  /**
+   * The tools that the combined endpoint of a group offers. Undefined for all. None for a missing group, and for a group
+   * whose choice was lost.
+   */
+  offeredTools(name: string): ReadonlySet<string> | undefined {
+    const group = this.#groups.get(name);
+    if (group === undefined || group.tools_lost === true) return new Set();
+    return group.tools === undefined || group.tools.length === 0 ? undefined : new Set(group.tools);
+  }
+
+  /** Whether the choice of tools was lost with the file of a group. */
+  hasLostTools(name: string): boolean {
+    return this.#groups.get(name)?.tools_lost === true;
   }
 
   /** The name of a group, or the new name during a rename. */
@@ -142,7 +158,7 @@ export class Groups {
       this.require(name);
       const group = this.#groups.get(name);
       const chosen = tools.length === 0 ? undefined : [...new Set(tools)];
-      if (group !== undefined) await this.#save({ ...group, tools: chosen });
+      if (group !== undefined) await this.#save({ ...group, tools: chosen, tools_lost: undefined });
     });
   }
 
@@ -257,11 +273,11 @@ export class Groups {
   }
 
   /** The group exists even if it cannot be saved. */
-  async #createEmpty(name: string): Promise<void> {
-    const group = { name, registered_clients: [] };
+  async #createEmpty(given: Pick<StoredGroup, 'name' | 'tools_lost'>): Promise<void> {
+    const group = { ...given, registered_clients: [] };
     await this.#save(group).catch((error: unknown) => {
-      this.#log.error({ group: name, why: messageOf(error) }, 'group could not be saved');
-      this.#groups.set(name, group);
+      this.#log.error({ group: group.name, why: messageOf(error) }, 'group could not be saved');
+      this.#groups.set(group.name, group);
     });
   }
 

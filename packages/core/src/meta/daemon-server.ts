@@ -34,10 +34,7 @@ async function openDaemonCombinedServer(
   const group = (): string => core.workloads.find(name)?.runConfig.group ?? defaultGroup;
   return openCombinedServer({
     members: membersOf(core, () => [group()]),
-    chosen: () => {
-      const { tools = [] } = core.groups.all().find((one) => one.name === group()) ?? {};
-      return tools.length === 0 ? undefined : new Set(tools);
-    },
+    chosen: () => core.groups.offeredTools(group()),
     version: core.version,
     note,
     onFault: (error) => core.log.error({ workload: name, err: error }, 'fault in the combined server'),
