@@ -117,6 +117,7 @@ describe('an entry', () => {
       { type: 'sse', url: 'https://example.com/x' },
       { url: 'https://example.com/x', transport: 'sse' },
     ],
+    [{ url: ['https://example.com/mcp'] }, { url: 'https://example.com/mcp' }],
     [{ serverUrl: 'https://example.com/sse' }, { url: 'https://example.com/sse', transport: 'sse' }],
     [{ type: 'streamable_http', uri: 'https://example.com/sse' }, { url: 'https://example.com/sse' }],
   ])('of a remote server: %s', async (raw, expected) => {
@@ -447,6 +448,7 @@ test.each<[object, string]>([
 
 test.each<[object]>([
   [{ disabled: true }],
+  [{ disable: true }],
   [{ enabled: false }],
   [{ enabled: 'false' }],
   [{ isActive: false }],
@@ -464,4 +466,15 @@ test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the 
   const [read] = await previewOf({ mcpServers: { server: { [key]: 'https://mcp.example.com/sse' } } });
 
   expect(read?.request).toMatchObject({ url: 'https://mcp.example.com/sse', transport: 'sse' });
+});
+
+test.each([
+  [['uv', '--directory', String.raw`C:\Users\me\Scripts`, 'run', 'one'], 'is a path of Windows'],
+  [['ssh', 'me@host', 'npx', '-y', 'one'], '"ssh" starts a server on another machine'],
+  [['kubectl', 'exec', '-i', 'pod', '--', 'one'], '"kubectl" starts a server on another machine'],
+  [['docker-compose', 'run', 'one'], 'cannot be run in isolation'],
+])('a command for another machine says so: %j', async ([command, ...args], problem) => {
+  const servers = await previewOf({ mcpServers: { one: { command, args } } });
+
+  expect(servers).toMatchObject([{ problem: expect.stringContaining(problem) }]);
 });

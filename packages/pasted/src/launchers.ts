@@ -174,13 +174,17 @@ function withoutExtension(
 
 /** Programs that install packages or run the files of a project. */
 const general =
-  /^(?:nix|brew|git|make|pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+  /^(?:nix|brew|git|make|curl|socat|nc|ncat|(?:docker|podman)-compose|pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+
+/** Programs that start others on another machine or in a cluster. */
+const remoteShells = /^(?:ssh|mosh|kubectl|oc)$/;
 
 /** Whether a program starts others, and is never a server itself. */
 function isStarter(words: readonly string[]): boolean {
   const program = programOf(words);
   return (
     general.test(program) ||
+    remoteShells.test(program) ||
     Object.hasOwn(starting, program) ||
     launchers.some(({ words: [first] }) => first === program)
   );
@@ -263,6 +267,14 @@ function missing(words: readonly string[]): Error {
 function notStarted(words: readonly string[]): Error {
   const program = programOf(words);
   const form = Object.hasOwn(starting, program) ? starting[program] : undefined;
+  if (remoteShells.test(program)) {
+    return invalid(
+      `${JSON.stringify(program)} starts a server on another machine, where ToolHive cannot isolate it`,
+      {
+        hint: 'run thv there, and add the URL of its proxy here',
+      },
+    );
+  }
   if (form === undefined)
     return invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
       hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',

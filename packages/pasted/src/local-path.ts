@@ -27,7 +27,6 @@ export async function readLocalPath(
   from: Pick<PastedFrom, 'directory' | 'program'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
-  refuseWindowsPath(word);
   const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
@@ -42,14 +41,6 @@ export async function readLocalPath(
     ...settings
   } = isDirectory ? readDirectory(path, scheme) : await readFile(path, from, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
-}
-
-/** Throws `not-found` for a path of Windows on another system, which would read it as a name in a directory. */
-export function refuseWindowsPath(path: string): void {
-  if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
-  throw notFound(`${path} is a path of Windows, and this machine has none`, {
-    hint: 'name the path on this machine, or use a published package',
-  });
 }
 
 type LocalScheme = 'npx' | 'uvx' | 'go';
