@@ -478,3 +478,32 @@ test.each([
 
   expect(servers).toMatchObject([{ problem: expect.stringContaining(problem) }]);
 });
+
+test.each(['/Users/me/.nvm/versions/node/v22.1.0/bin:/usr/bin', '/opt/bin:${PATH}', '${env:PATH}'])(
+  'the PATH of an entry names directories that its server does not have: %s',
+  async (path) => {
+    const [read] = await previewOf({
+      mcpServers: { one: { command: 'npx', args: ['-y', 'one'], env: { PATH: path, KEY: 'a' } } },
+    });
+
+    expect(read?.request?.env_vars).toEqual({ KEY: 'a' });
+    expect(read?.needs).toEqual([]);
+  },
+);
+
+test('a container gets the PATH that its command sets', async () => {
+  const args = ['run', '-i', '-e', 'PATH=/app/bin:/usr/bin', 'example/one'];
+
+  const [read] = await previewOf({ mcpServers: { one: { command: 'docker', args } } });
+
+  expect(read?.request?.env_vars).toEqual({ PATH: '/app/bin:/usr/bin' });
+});
+
+test.each([
+  [JSON.stringify([{ name: 'one', url: 'https://example.com/mcp' }])],
+  [JSON.stringify({ one: { url: 'https://example.com/mcp' } })],
+])('a section in a text is read: %s', async (mcpServers) => {
+  const servers = await previewOf({ settings: { mcpServers } });
+
+  expect(servers).toMatchObject([{ name: 'one', request: { url: 'https://example.com/mcp' } }]);
+});

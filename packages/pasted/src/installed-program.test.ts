@@ -185,6 +185,12 @@ describe('a program that is installed on this machine', () => {
     expect(request).toMatchObject({ image: image.replace('ROOT', root), cmd_arguments: ['x'] });
   });
 
+  test('is found behind node', async () => {
+    const words = ['node', join(root, 'project/node_modules/.bin/tasks'), 'x'];
+
+    expect((await read(words)).request).toMatchObject({ image: 'npx://tasks@2.0.0', cmd_arguments: ['x'] });
+  });
+
   test('is found by its name, as a shell finds it', async () => {
     expect((await read(['files-mcp', 'x'], ['other/bin', 'npm/bin'])).request).toMatchObject({
       image: 'npx://@scope/files@1.2.3#program=files-mcp',

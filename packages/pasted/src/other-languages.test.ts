@@ -65,6 +65,17 @@ describe('a script of a package on another machine', () => {
     expect(request).toMatchObject({ image: 'npx://one', cmd_arguments: [] });
   });
 
+  test.each([
+    ['node --no-warnings /Users/me/lib/node_modules/one/dist/index.js a', 'npx://one'],
+    ['node -y /Users/me/lib/node_modules/one/dist/index.js a', 'npx://one'],
+    ['bun run /Users/me/lib/node_modules/one/dist/index.js a', 'npx://one'],
+    ['node /usr/lib/node_modules/npm/bin/npm-cli.js exec -y one -- a', 'npx://one'],
+  ])('runs without the flags in front: %s', async (text, image) => {
+    const { request } = await readCommandLine(text.split(' '), from);
+
+    expect(request).toMatchObject({ image, cmd_arguments: ['a'] });
+  });
+
   test('is a bridge', async () => {
     const script = String.raw`${appData}\node_modules\mcp-remote\dist\proxy.js`;
 

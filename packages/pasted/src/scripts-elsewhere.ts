@@ -5,8 +5,11 @@ import { existsSync } from 'node:fs';
  * start npx on Windows, and `node C:\\…\\node_modules\\one\\dist\\index.js`, where only another machine has the file.
  */
 export function withoutNode(words: readonly string[]): readonly string[] {
-  const [, path = '', ...rest] = words;
-  if (/[\\/]npm[\\/]bin[\\/]npx-cli\.js$/.test(path)) return ['npx', ...rest];
+  // Flags of Node.js do not matter, and some people leave the -y of npx.
+  const at = words.findIndex((word, index) => index > 0 && !/^(?:--?[a-z][\w-]*|run)$/.test(word));
+  const [path = '', ...rest] = at === -1 ? [] : words.slice(at);
+  const [, npm] = /[\\/]npm[\\/]bin[\\/](npm|npx)-cli\.js$/.exec(path) ?? [];
+  if (npm !== undefined) return [npm, ...rest];
   const name = isElsewhere(path) ? packageOf(path) : undefined;
   return name === undefined ? words : ['npx', '-y', name, ...rest];
 }

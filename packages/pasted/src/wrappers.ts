@@ -196,7 +196,7 @@ export function unwrap(all: readonly string[]): Unwrapped {
     else break;
   }
   const words = withoutPythonLauncher(unwrapped.words);
-  return { ...unwrapped, words: /^node(?:js)?$/.test(programOf(words)) ? withoutNode(words) : words };
+  return { ...unwrapped, words: /^(?:node|nodejs|bun)$/.test(programOf(words)) ? withoutNode(words) : words };
 }
 
 function takeAssignments(unwrapped: Unwrapped): void {
