@@ -120,7 +120,7 @@ async function readServer(
         searchPath: usualSearchPath(env['PATH']),
         readFile: (file) => readFile(file, 'utf8'),
       };
-      // A project can come from others, and must not use the variables, files, and programs of the user.
+      // A project can come from others, and must not use the user's variables, files, and programs.
       const { request, notes, needs } = await readClientEntry(
         { name, workload: 'server', notes: [], entry: value },
         place.isShared ? { ...from, env: {}, searchPath: undefined, readFile: refuseToRead } : from,

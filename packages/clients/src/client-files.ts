@@ -68,6 +68,7 @@ export const limits: Record<ClientApplication['format'], TextFilesOptions> = {
  */
 export class ClientFiles {
   readonly #options: ClientFilesOptions;
+  readonly #place: ClientPlace;
   readonly #files = new TextFiles();
   readonly #problems = new Map<ClientName, string>();
   /** The wanted names that belong to entries of others, by client. */
@@ -79,6 +80,7 @@ export class ClientFiles {
 
   constructor(options: ClientFilesOptions) {
     this.#options = options;
+    this.#place = { env: {}, ...options };
   }
 
   /** Why the file of an application is not up to date, for a person. */
@@ -98,11 +100,11 @@ export class ClientFiles {
     const found = await Promise.all(
       clientApplications.map(async (application) => {
         const { id, detection } = application;
-        if (detection.kind === 'directory' && (await isDirectory(dirname(this.#fileOf(application)))))
-          return [id];
         const path = normalize(clientPath(detection.path, application.moves, this.#place));
-        const stats = await stat(path).catch(() => {}); // an inaccessible file counts as missing
-        const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
+        const isThere =
+          detection.kind === 'file'
+            ? (await stat(path).catch(() => {}))?.isFile() // an inaccessible file counts as missing
+            : (await isDirectory(path)) || (await isDirectory(dirname(this.#fileOf(application))));
         return isThere === true ? [id] : [];
       }),
     );
@@ -129,11 +131,10 @@ export class ClientFiles {
     return this.#fileOf(applicationOf(client));
   }
 
-  /** The paths of all files of a client that exist, in its different installations, and that of `pathOf`. */
+  /** A client's existing files, one for each installation, and `pathOf`. */
   pathsOf(client: ClientName): string[] {
-    const application = applicationOf(client);
-    const all = clientPaths(application, this.#place).map(normalize).filter(existsSync);
-    return [...new Set([this.#fileOf(application), ...all])];
+    const all = clientPaths(applicationOf(client), this.#place).map(normalize).filter(existsSync);
+    return [...new Set([this.pathOf(client), ...all])];
   }
 
   /** Throws if a client's file exists but cannot be edited. */
@@ -313,11 +314,6 @@ export class ClientFiles {
   /** The path of a client's file: the usual one, unless only another one exists. */
   #fileOf(application: ClientApplication): string {
     return normalize(chosenClientPath(application, this.#place, existsSync));
-  }
-
-  get #place(): ClientPlace {
-    const { home, platform, env = {} } = this.#options;
-    return { home, platform, env };
   }
 }
 

@@ -21,7 +21,7 @@ export interface Place {
 }
 
 export interface PlacesOptions {
-  /** The paths of a client's files for all projects, one in each of its installations. */
+  /** A client's files for all projects, one for each installation. */
   userFiles: (client: ClientApplication['id']) => readonly string[];
   /** The directories of projects, absolute. */
   projects: readonly string[];

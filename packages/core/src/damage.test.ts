@@ -3,8 +3,6 @@ import { chmod, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs
 import { basename, dirname } from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { groupEndpoints } from '@toolhive/contract/names';
-import { diagnoseWorkload } from './diagnosis/diagnosis.ts';
 import { makeHome, openTestCore, testServer } from './testing/test-core.ts';
 import type { TestHome } from './testing/test-core.ts';
 import { createWorkload } from './workloads/creation/create.ts';
@@ -118,27 +116,20 @@ test('a combined endpoint does not offer all tools after the choice of tools was
     await using core = await openTestCore(home);
     await core.groups.create('team');
     await core.groups.setTools('team', ['echo/one']);
-    expect(core.groups.offeredTools('team')).toEqual(new Set(['echo/one']));
-    expect(core.groups.offeredTools('default')).toBeUndefined();
-    await createWorkload(core, { name: 'all', image: groupEndpoints.combined, group: 'team' }, call);
   }
   await nonsense(`${groups}/team.json`);
   {
     await using core = await openTestCore(home);
-    expect(core.groups.offeredTools('team')).toEqual(new Set());
+    expect(core.groups.require('team').tools).toEqual([]);
   }
 
   // Also after another start.
   await using core = await openTestCore(home);
 
-  expect(core.groups.offeredTools('team')).toEqual(new Set());
-  expect(core.groups.offeredTools('default')).toBeUndefined();
-  const { findings } = await diagnoseWorkload(core, 'all', call.signal);
-  expect(findings.flatMap(({ hint = [] }) => hint)).toContain(
-    'choose the tools again: thv group edit "team" --tool WORKLOAD/TOOL, or --all-tools',
-  );
+  expect(core.groups.require('team').tools).toEqual([]);
+  expect(core.groups.require('default').tools).toBeUndefined();
   await core.groups.setTools('team', []);
-  expect(core.groups.offeredTools('team')).toBeUndefined();
+  expect(core.groups.require('team').tools).toBeUndefined();
 });
 
 test('a secrets file that cannot be read is never taken for a new one', async () => {

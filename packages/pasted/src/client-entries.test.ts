@@ -469,7 +469,7 @@ test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the 
 });
 
 test.each([
-  [['uv', '--directory', String.raw`C:\Users\me\Scripts`, 'run', 'one'], 'is a path of Windows'],
+  [['uv', '--directory', String.raw`C:\Users\me\Scripts`, 'run', 'one'], 'is a Windows path'],
   [['ssh', 'me@host', 'npx', '-y', 'one'], '"ssh" starts a server on another machine'],
   [['kubectl', 'exec', '-i', 'pod', '--', 'one'], '"kubectl" starts a server on another machine'],
   [['docker-compose', 'run', 'one'], 'cannot be run in isolation'],

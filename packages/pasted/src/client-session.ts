@@ -6,7 +6,7 @@ import type { ClientDocument } from './client-document.ts';
 import { programOf } from './wrappers.ts';
 
 /**
- * Reads the servers that the command line of a client gives to one session: `claude --mcp-config JSON`, and
+ * Reads the servers that a client's command line gives to one session: `claude --mcp-config JSON`, and
  * `codex -c mcp_servers.NAME.command=…`. Undefined for other commands. Throws `invalid` for a file, because the command is
  * maybe from another machine.
  */

@@ -158,7 +158,7 @@ describe('a pasted command', () => {
     String.raw`python C:\server\main.py`,
   ])('with a path of Windows is refused elsewhere: %s', async (text) => {
     await expect(read(text)).rejects.toThrow(
-      `${text.split(' ')[1]} is a path of Windows, and this machine has none`,
+      `${text.split(' ')[1]} is a Windows path, and this machine has none`,
     );
   });
 
@@ -485,8 +485,8 @@ describe('a pasted docker run', () => {
     ['$DATA/x:/data', 'begins with $DATA'],
     ['$env:DATA/x:/data', 'begins with $env:DATA'],
     ['%DATA%:/data', 'begins with %DATA%'],
-    [String.raw`C:\Users\me\data:/data`, 'is a path of Windows'],
-    ['c:/Users/me:/data:ro', 'is a path of Windows'],
+    [String.raw`C:\Users\me\data:/data`, 'is a Windows path'],
+    ['c:/Users/me:/data:ro', 'is a Windows path'],
   ])('mounts no directory with the name of %s', async (volume, message) => {
     await expect(read(`docker run -v ${volume} example/server`)).rejects.toThrow(message);
   });

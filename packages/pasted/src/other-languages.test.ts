@@ -40,7 +40,7 @@ describe('a program that is installed on Windows', () => {
     const [server] = await previewOf({ mcpServers: { x: { command, args: ['not-a-real-token'] } } });
 
     expect(server?.request).toBeUndefined();
-    expect(server?.problem).toContain('is a program of Windows');
+    expect(server?.problem).toContain('is a Windows program');
     expect(server?.hint).toContain(hint);
     expect(`${server?.problem} ${server?.hint}`).not.toContain('not-a-real-token');
   });

@@ -65,7 +65,7 @@ export function windowsProgram([word = '']: readonly string[]): Error | undefine
   if (!/^(?:[A-Za-z]:|%\w{1,40}%|\$env:\w{1,40})[\\/]/i.test(word)) return undefined;
   const name = win32.basename(word).replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
   const [, form] = windowsPlaces.find(([place]) => place.test(word)) ?? [];
-  return invalid(`${word} is a program of Windows, which cannot be run in isolation`, {
+  return invalid(`${word} is a Windows program, which cannot be run in isolation`, {
     hint:
       form === undefined || !/^[\w.-]+$/.test(name)
         ? 'use its package, as with npx or uvx, a container image of it, or the URL of a remote server'

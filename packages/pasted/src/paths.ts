@@ -23,10 +23,10 @@ function isExamplePath(path: string): boolean {
   return isWritten && !existsSync(path);
 }
 
-/** Throws `not-found` for a path of Windows on another system, which would read it as a name in a directory. */
+/** Throws `not-found` for a Windows path on another system, which would read it as a name in a directory. */
 export function refuseWindowsPath(path: string): void {
   if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
-  throw notFound(`${path} is a path of Windows, and this machine has none`, {
+  throw notFound(`${path} is a Windows path, and this machine has none`, {
     hint: 'name the path on this machine, or use a published package',
   });
 }

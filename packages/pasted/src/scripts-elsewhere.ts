@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 
 /**
- * Returns the command without Node.js in front of a script of an npm package: `node …/npm/bin/npx-cli.js -y one`, as people
+ * Returns the command without Node.js in front of an npm package's script: `node …/npm/bin/npx-cli.js -y one`, as people
  * start npx on Windows, and `node C:\\…\\node_modules\\one\\dist\\index.js`, where only another machine has the file.
  */
 export function withoutNode(words: readonly string[]): readonly string[] {
-  // Flags of Node.js do not matter, and some people leave the -y of npx.
+  // Node.js flags do not matter, and some people leave the -y of npx.
   const at = words.findIndex((word, index) => index > 0 && !/^(?:--?[a-z][\w-]*|run)$/.test(word));
   const [path = '', ...rest] = at === -1 ? [] : words.slice(at);
   const [, npm] = /[\\/]npm[\\/]bin[\\/](npm|npx)-cli\.js$/.exec(path) ?? [];

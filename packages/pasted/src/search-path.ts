@@ -27,8 +27,8 @@ const ofVersions: readonly [place: string, bin: string][] = [
 ];
 
 /**
- * The directories in which the clients of a user find installed programs by name, separated as in `PATH`: the given ones,
- * and those that the shell of the user usually adds. A daemon that a service manager or an earlier shell has started does
+ * The directories in which a user's clients find installed programs by name, separated as in `PATH`: the given ones,
+ * and those that the user's shell usually adds. A daemon that a service manager or an earlier shell has started does
  * not have them.
  */
 export function usualSearchPath(...given: readonly (string | undefined)[]): string {

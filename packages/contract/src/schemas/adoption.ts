@@ -29,7 +29,7 @@ export const AdoptionScope = z
       .meta({ description: 'The directories of projects whose files are searched too. Absolute paths.' }),
     search_path: z.string().max(131_072).optional().meta({
       description:
-        'The `PATH` of the caller. ToolHive looks in its directories for installed programs that an entry names without a path. The `PATH` of the daemon and the usual directories of package managers are searched too.',
+        "The caller's `PATH`. ToolHive looks there for installed programs that an entry names without a path, then in the daemon's `PATH` and in the directories that package managers usually use.",
     }),
   })
   .meta({

@@ -54,8 +54,8 @@ export function clientPaths(
 }
 
 /**
- * The path of a client's file: in the first directory that exists, or in the usual one, with the usual name unless only the
- * other one exists.
+ * The client's file: in the first directory that exists, or in the usual one, with the usual name unless only the other one
+ * exists.
  */
 export function chosenClientPath(
   application: ClientApplication,
@@ -232,10 +232,10 @@ const userFolder = (editor: string, below = ''): SystemPaths => ({
 
 const onLinux = (path: string): SystemPaths => ({ linux: path, darwin: nowhere, windows: nowhere });
 
-/** The configuration directory of a program from Flathub. */
+/** A Flathub program's configuration directory. */
 const flatpak = (id: string, below: string): SystemPaths => onLinux(`.var/app/${id}/config/${below}`);
 
-/** The directories of user settings in builds of Visual Studio Code from other publishers. */
+/** The user settings in Visual Studio Code builds from other publishers. */
 const otherBuilds = (below = ''): readonly SystemPaths[] => [
   userFolder('VSCodium', below),
   userFolder('Code - OSS', below),
@@ -483,7 +483,7 @@ const rows = [
       darwin: 'Library/Application Support/Claude',
       windows: 'AppData/Roaming/Claude',
     },
-    // Windows redirects the files of a program from the Microsoft Store.
+    // Windows redirects these files for Microsoft Store programs.
     otherDirectories: {
       preferred: [
         {

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import { printable } from '@toolhive/contract/printable';
-import { defaultGroup, groupEndpoints } from '@toolhive/contract/names';
-import type { RunConfig } from '@toolhive/contract/run-config';
+import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
@@ -53,21 +52,10 @@ async function runtimeOf(
   { core, supervisor: { runConfig } }: Subject,
   signal: AbortSignal,
 ): Promise<Found[]> {
-  if (runConfig.built_in !== undefined) return [ok('built into ToolHive'), ...lostToolsOf(core, runConfig)];
+  if (runConfig.built_in !== undefined) return [ok('built into ToolHive')];
   if (isRemote(runConfig)) return [ok(`remote server at ${addressOf(runConfig.remote_url)}`)];
   const report = await core.runtimes.of(runConfig).check(signal);
   return [report.available ? ok(report.detail) : failed(report.detail, report.hint)];
-}
-
-/** A combined endpoint without tools, because the file with their choice was damaged. */
-function lostToolsOf({ groups }: Core, { built_in: server, group = defaultGroup }: RunConfig): Found[] {
-  if (server !== groupEndpoints.combined || !groups.hasLostTools(group)) return [];
-  return [
-    warning(
-      `the endpoint offers no tools, because the file of the group ${group} was damaged`,
-      `choose the tools again: thv group edit ${JSON.stringify(group)} --tool WORKLOAD/TOOL, or --all-tools`,
-    ),
-  ];
 }
 
 /** Settings that cannot be enforced. A remote server does not run in a sandbox on this machine. */

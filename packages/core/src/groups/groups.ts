@@ -19,10 +19,8 @@ const StoredGroup = z.looseObject({
   meta: z.boolean().optional(),
   /** Clients get only the combined endpoint of the group. */
   endpoint: z.literal('combined').optional().catch(undefined),
-  /** The tools of the combined endpoint. */
+  /** The tools of the combined endpoint. By default, all. None if the file with the choice was damaged. */
   tools: z.array(z.string()).optional(),
-  /** The file with the tools was damaged. Until the user chooses again, the endpoint offers none. */
-  tools_lost: z.literal(true).optional().catch(undefined),
   /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
   /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
@@ -40,8 +38,8 @@ export interface KnownGroup {
   clients: readonly string[];
   /** The only endpoint that clients get, if they do not get each workload. */
   endpoint: GroupEndpoint | undefined;
-  /** The tools of the combined endpoint. Empty for all. */
-  tools: readonly string[];
+  /** The tools of the combined endpoint. Undefined for all. */
+  tools: readonly string[] | undefined;
 }
 
 /** A file is the copy of another group's file. */
@@ -76,7 +74,7 @@ export class Groups {
     const groups = new Groups(directory, log, onChange);
     const damaged = await groups.#load();
     await groups.#createSuccessors();
-    for (const name of damaged) await groups.#createEmpty({ name, tools_lost: true });
+    for (const name of damaged) await groups.#createEmpty({ name, tools: [] });
     if (!groups.#groups.has(defaultGroup)) await groups.#createEmpty({ name: defaultGroup });
     return groups;
   }
@@ -106,21 +104,6 @@ export class Groups {
       );
     }
     return known(group);
-  }
-
-  /**
-   * The tools that the combined endpoint of a group offers. Undefined for all. None for a missing group, and for a group
-   * whose choice was lost.
-   */
-  offeredTools(name: string): ReadonlySet<string> | undefined {
-    const group = this.#groups.get(name);
-    if (group === undefined || group.tools_lost === true) return new Set();
-    return group.tools === undefined || group.tools.length === 0 ? undefined : new Set(group.tools);
-  }
-
-  /** Whether the choice of tools was lost with the file of a group. */
-  hasLostTools(name: string): boolean {
-    return this.#groups.get(name)?.tools_lost === true;
   }
 
   /** The name of a group, or the new name during a rename. */
@@ -158,7 +141,7 @@ export class Groups {
       this.require(name);
       const group = this.#groups.get(name);
       const chosen = tools.length === 0 ? undefined : [...new Set(tools)];
-      if (group !== undefined) await this.#save({ ...group, tools: chosen, tools_lost: undefined });
+      if (group !== undefined) await this.#save({ ...group, tools: chosen });
     });
   }
 
@@ -273,7 +256,7 @@ export class Groups {
   }
 
   /** The group exists even if it cannot be saved. */
-  async #createEmpty(given: Pick<StoredGroup, 'name' | 'tools_lost'>): Promise<void> {
+  async #createEmpty(given: Pick<StoredGroup, 'name' | 'tools'>): Promise<void> {
     const group = { ...given, registered_clients: [] };
     await this.#save(group).catch((error: unknown) => {
       this.#log.error({ group: group.name, why: messageOf(error) }, 'group could not be saved');
@@ -300,14 +283,8 @@ export class Groups {
   }
 }
 
-function known({
-  name,
-  description,
-  registered_clients: clients,
-  meta,
-  endpoint,
-  tools = [],
-}: StoredGroup): KnownGroup {
+function known(group: StoredGroup): KnownGroup {
+  const { name, description, registered_clients: clients, meta, endpoint, tools } = group;
   return {
     name,
     description,

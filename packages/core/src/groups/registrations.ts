@@ -69,7 +69,7 @@ export class Registrations implements AsyncDisposable {
     return this.#options.files.pathOf(client);
   }
 
-  /** The paths of all files of a client that exist, in its different installations, and that of `pathOf`. */
+  /** A client's existing files, one for each installation, and `pathOf`. */
   pathsOf(client: ClientName): string[] {
     return this.#options.files.pathsOf(client);
   }

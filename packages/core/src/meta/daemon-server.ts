@@ -34,7 +34,10 @@ async function openDaemonCombinedServer(
   const group = (): string => core.workloads.find(name)?.runConfig.group ?? defaultGroup;
   return openCombinedServer({
     members: membersOf(core, () => [group()]),
-    chosen: () => core.groups.offeredTools(group()),
+    chosen: () => {
+      const found = core.groups.all().find((one) => one.name === group());
+      return found === undefined ? new Set() : found.tools && new Set(found.tools);
+    },
     version: core.version,
     note,
     onFault: (error) => core.log.error({ workload: name, err: error }, 'fault in the combined server'),

@@ -33,7 +33,7 @@ export class OutputWatch implements Disposable {
 }
 
 /**
- * Whether no process of a server can write to its standard output, which the first process of its sandbox has too. A
+ * Whether no server process can write to the standard output, which the sandbox's first process has too. A
  * process that cannot be inspected may write.
  */
 export function hasClosedOutput({ init, pid: server }: Pick<Sandbox, 'init' | 'pid'>): boolean {

@@ -156,7 +156,7 @@ async function decided(
   };
 }
 
-/** Reads the configuration of a client by its name, of a file, or the configuration or commands in standard input. */
+/** Reads a client's file, another file, or a configuration or commands in standard input. */
 async function readSource(
   source: string,
   signal: AbortSignal,
