@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { closeSync } from 'node:fs';
 import { open, readFile, readdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -233,6 +234,12 @@ export const misbehaviours = {
   /** Takes its time before it serves. */
   'slow-start': async ({ world }) => {
     await delay(Number(world.args[0] ?? 1500));
+  },
+  /** Closes its output and lives on. */
+  'closes-output': () => {
+    closeSync(1);
+    setInterval(() => {}, 60_000);
+    return 'done';
   },
   /** Ignores the polite request to end. */
   stubborn: ({ world }) => world.ignoreTermination(),

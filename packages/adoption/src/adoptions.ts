@@ -156,7 +156,7 @@ export class Adoptions {
       addressOf: ({ id, workload }) =>
         lasting.some((change) => change.id === id) ? clients.entryFor(workload).url : undefined,
       placesOf: async (client) => {
-        const places = await findPlaces({ userFile: (id) => clients.pathOf(id), projects: [] });
+        const places = await findPlaces({ userFiles: (id) => clients.pathsOf(id), projects: [] });
         return places.filter(({ application, scope }) => application.id === client && scope === 'user');
       },
     };
@@ -169,7 +169,7 @@ export class Adoptions {
       ...scope,
       home: homeOf(this.#env),
       env: this.#env,
-      userFile: (client) => clients.pathOf(client),
+      userFiles: (client) => clients.pathsOf(client),
       isOwn: (target) => clients.leadsToWorkload(target),
     });
     const known = await this.#knownWorkloads();

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { scan } from './scan.ts';
+import type { ScanOptions } from './scan.ts';
 
 let home: string;
 
@@ -10,7 +11,10 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'thv-scan-'));
   await mkdir(join(home, 'gemini-cli'));
 });
-afterEach(() => rm(home, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(home, { recursive: true, force: true });
+});
 
 test.each([
   ['excluded', ['off']],
@@ -24,7 +28,7 @@ test.each([
     clients: ['gemini-cli'],
     home,
     env: {},
-    userFile: (client) => join(home, client, 'settings.json'),
+    userFiles: (client) => [join(home, client, 'settings.json')],
     isOwn: () => false,
   });
 
@@ -35,4 +39,67 @@ test.each([
     ['on', undefined],
     ['off', 'it is disabled'],
   ]);
+});
+
+describe('an installed program that an entry names without a path', () => {
+  const image = 'npx://@scope/files@1.2.3';
+
+  /** Installs a program, as `npm install --global` does, and returns the directory with it. */
+  async function install(prefix: string): Promise<string> {
+    const place = join(prefix, 'lib/node_modules/@scope/files');
+    const script = join(place, 'index.js');
+    await mkdir(place, { recursive: true });
+    await mkdir(join(prefix, 'bin'), { recursive: true });
+    const manifest = { name: '@scope/files', version: '1.2.3', bin: { 'files-mcp': 'index.js' } };
+    await writeFile(join(place, 'package.json'), JSON.stringify(manifest));
+    await writeFile(script, '#!/usr/bin/env node\n');
+    await chmod(script, 0o755);
+    await symlink(script, join(prefix, 'bin/files-mcp'));
+    return join(prefix, 'bin');
+  }
+
+  async function imageOf(
+    options: Pick<ScanOptions, 'env' | 'search_path'>,
+    { isShared = false, own = {} } = {},
+  ): Promise<string | undefined> {
+    const folder = join(home, isShared ? 'project/.gemini' : 'gemini-cli');
+    await mkdir(folder, { recursive: true });
+    const files = { command: 'files-mcp', env: own };
+    await writeFile(join(folder, 'settings.json'), JSON.stringify({ mcpServers: { files } }));
+    const { servers } = await scan({
+      ...options,
+      clients: ['gemini-cli'],
+      projects: [join(home, 'project')],
+      home,
+      userFiles: (client) => [join(home, client, 'settings.json')],
+      isOwn: () => false,
+    });
+    return servers[0]?.request?.image;
+  }
+
+  test('is looked for in the PATH of the caller, not only in that of the daemon', async () => {
+    const bin = await install(join(home, 'prefix'));
+    expect(await imageOf({ env: { PATH: '/usr/bin' } })).toBeUndefined();
+    expect(await imageOf({ env: { PATH: '/usr/bin' }, search_path: `/bin:${bin}` })).toBe(image);
+    expect(await imageOf({ env: { PATH: bin }, search_path: '/bin' })).toBe(image);
+  });
+
+  test('is looked for in the PATH of its entry', async () => {
+    const bin = await install(join(home, 'prefix'));
+    expect(await imageOf({ env: {} }, { own: { PATH: `/usr/bin:${bin}` } })).toBe(image);
+  });
+
+  test.each(['.npm-global', '.nvm/versions/node/v24.1.0'])(
+    'is looked for in ~/%s, without any PATH',
+    async (prefix) => {
+      vi.stubEnv('HOME', home);
+      await install(join(home, prefix));
+      expect(await imageOf({ env: {} })).toBe(image);
+    },
+  );
+
+  test('is not looked for if the entry belongs to a project, which others can have written', async () => {
+    const bin = await install(join(home, 'prefix'));
+    expect(await imageOf({ env: { PATH: bin }, search_path: bin }, { isShared: true })).toBeUndefined();
+  });
 });

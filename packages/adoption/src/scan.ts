@@ -11,6 +11,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
+import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
 import { withMounts } from './mounts.ts';
@@ -38,7 +39,7 @@ export interface FoundServer {
 export interface ScanOptions extends AdoptionScope {
   home: string;
   env: NodeJS.ProcessEnv;
-  userFile: (client: Place['application']['id']) => string;
+  userFiles: (client: Place['application']['id']) => readonly string[];
   /** Whether an entry leads to a workload. */
   isOwn: (target: string) => boolean;
 }
@@ -47,10 +48,10 @@ export interface ScanOptions extends AdoptionScope {
 export async function scan(
   options: ScanOptions,
 ): Promise<{ servers: FoundServer[]; problems: AdoptionPlan['problems'] }> {
-  const { clients, projects = [], userFile, isOwn } = options;
+  const { clients, projects = [], userFiles, isOwn } = options;
   const found = new Map<string, FoundServer>();
   const problems: AdoptionPlan['problems'] = [];
-  for (const place of await findPlaces({ userFile, projects })) {
+  for (const place of await findPlaces({ userFiles, projects })) {
     const { application, path } = place;
     if (clients !== undefined && !clients.includes(application.id)) continue;
     try {
@@ -89,7 +90,7 @@ function documentIn(text: string, path: string): Beside {
 async function readServer(
   entry: FoundEntry,
   { inputs, isOff }: Beside,
-  { home, env }: Pick<ScanOptions, 'home' | 'env'>,
+  { home, env, search_path: path }: Pick<ScanOptions, 'home' | 'env' | 'search_path'>,
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
   const own = JSON.stringify([place.path, place.application.pointer, name]);
@@ -113,15 +114,16 @@ async function readServer(
     try {
       if (isDisabled(value) || isOff(name)) throw invalid('it is disabled');
       const from: EntryFrom = {
-        env,
+        env: path === undefined ? env : { ...env, PATH: path },
         inputs,
         directory: place.directory,
-        readFile: (path) => readFile(path, 'utf8'),
+        searchPath: usualSearchPath(env['PATH']),
+        readFile: (file) => readFile(file, 'utf8'),
       };
-      // A project can come from others, and must not use the variables and files of the user.
+      // A project can come from others, and must not use the user's variables, files, and programs.
       const { request, notes, needs } = await readClientEntry(
         { name, workload: 'server', notes: [], entry: value },
-        place.isShared ? { ...from, env: {}, readFile: refuseToRead } : from,
+        place.isShared ? { ...from, env: {}, searchPath: undefined, readFile: refuseToRead } : from,
       );
       const missing = needs.filter(({ required }) => required).map((need) => need.name);
       if (missing.length > 0) throw missingValues(missing, entry);

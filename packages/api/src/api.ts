@@ -7,6 +7,7 @@ import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive
 import type { ApiPolicies } from '@toolhive/access/api-policies';
 import { checkWorkload, inspectBundle } from '@toolhive/core/check';
 import { previewImport } from '@toolhive/pasted/import';
+import { usualSearchPath } from '@toolhive/pasted/search-path';
 import { Projects } from '@toolhive/project/projects';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
@@ -279,7 +280,9 @@ function mountWorkloads(mount: Mount, core: Core): void {
     ),
   );
   mount(operations.inspectBundle, ({ body }, { signal }) => inspectBundle(core, body, signal));
-  mount(operations.previewImport, ({ body }) => previewImport(body.document, process.env['PATH']));
+  mount(operations.previewImport, ({ body }) =>
+    previewImport(body.document, usualSearchPath(process.env['PATH'])),
+  );
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>
     checkWorkload(core, body, { edited: query.edit, signal }),
   );

@@ -126,6 +126,58 @@ describe('applications', () => {
     expect(clients.pathOf(client)).toBe(join(home, path));
   });
 
+  const store = 'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude';
+  const extension = 'User/globalStorage/saoudrizwan.claude-dev/settings';
+  test.each<[ClientName, NodeJS.Platform, folders: string[], path: string]>([
+    ['vscode', 'linux', ['.config/VSCodium/User'], '.config/VSCodium/User/mcp.json'],
+    ['vscode', 'linux', ['.config/Code - OSS/User'], '.config/Code - OSS/User/mcp.json'],
+    ['vscode', 'linux', ['.config/Code/User', '.config/VSCodium/User'], '.config/Code/User/mcp.json'],
+    [
+      'vscode',
+      'linux',
+      ['.var/app/com.visualstudio.code/config/Code/User'],
+      '.var/app/com.visualstudio.code/config/Code/User/mcp.json',
+    ],
+    [
+      'vscode',
+      'darwin',
+      ['.var/app/com.visualstudio.code/config/Code/User'],
+      'Library/Application Support/Code/User/mcp.json',
+    ],
+    ['zed', 'linux', ['.var/app/dev.zed.Zed/config/zed'], '.var/app/dev.zed.Zed/config/zed/settings.json'],
+    [
+      'cline',
+      'linux',
+      [`.config/Cursor/${extension}`],
+      `.config/Cursor/${extension}/cline_mcp_settings.json`,
+    ],
+    ['claude-desktop', 'win32', [store], `${store}/claude_desktop_config.json`],
+    ['claude-desktop', 'win32', [store, 'AppData/Roaming/Claude'], `${store}/claude_desktop_config.json`],
+    [
+      'claude-desktop',
+      'win32',
+      ['AppData/Roaming/Claude'],
+      'AppData/Roaming/Claude/claude_desktop_config.json',
+    ],
+  ])('are where another installation has them: %s on %s with %j', async (client, platform, folders, path) => {
+    for (const folder of folders) await mkdir(join(home, folder), { recursive: true });
+
+    clients = new ClientFiles({ home, platform, record: recordFile(), log: pino({ level: 'silent' }) });
+
+    expect(clients.pathOf(client)).toBe(join(home, path));
+    expect((await clients.installed()).has(client)).toBe(folders.includes(dirname(path)));
+  });
+
+  test('can have a file in each of their installations', async () => {
+    const files = ['.config/Code/User/mcp.json', '.config/VSCodium/User/mcp.json'].map((file) =>
+      join(home, file),
+    );
+    for (const file of files) await write(file, '{}');
+    await mkdir(join(home, '.config/Code - OSS/User'), { recursive: true });
+
+    expect(clients.pathsOf('vscode')).toEqual(files);
+  });
+
   test.each(['relative', '', './x'])('ignore a variable that is no absolute path: %j', (value) => {
     const env = { XDG_CONFIG_HOME: value, CLAUDE_CONFIG_DIR: value };
 

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
-import { clientApplications, clientPath } from '@toolhive/contract/client-application';
-import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
+import { dirname, normalize } from 'node:path';
+import {
+  chosenClientPath,
+  clientApplications,
+  clientPath,
+  clientPaths,
+} from '@toolhive/contract/client-application';
+import type { ClientApplication, ClientName, ClientPlace } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import { entryTarget, leadToSame, ownFields } from './entry.ts';
@@ -63,6 +68,7 @@ export const limits: Record<ClientApplication['format'], TextFilesOptions> = {
  */
 export class ClientFiles {
   readonly #options: ClientFilesOptions;
+  readonly #place: ClientPlace;
   readonly #files = new TextFiles();
   readonly #problems = new Map<ClientName, string>();
   /** The wanted names that belong to entries of others, by client. */
@@ -74,6 +80,7 @@ export class ClientFiles {
 
   constructor(options: ClientFilesOptions) {
     this.#options = options;
+    this.#place = { env: {}, ...options };
   }
 
   /** Why the file of an application is not up to date, for a person. */
@@ -93,8 +100,11 @@ export class ClientFiles {
     const found = await Promise.all(
       clientApplications.map(async (application) => {
         const { id, detection } = application;
-        const stats = await stat(this.#path(application, detection.path)).catch(() => {}); // an inaccessible file counts as missing
-        const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
+        const path = normalize(clientPath(detection.path, application.moves, this.#place));
+        const isThere =
+          detection.kind === 'file'
+            ? (await stat(path).catch(() => {}))?.isFile() // an inaccessible file counts as missing
+            : (await isDirectory(path)) || (await isDirectory(dirname(this.#fileOf(application))));
         return isThere === true ? [id] : [];
       }),
     );
@@ -119,6 +129,12 @@ export class ClientFiles {
   /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
     return this.#fileOf(applicationOf(client));
+  }
+
+  /** A client's existing files, one for each installation, and `pathOf`. */
+  pathsOf(client: ClientName): string[] {
+    const all = clientPaths(applicationOf(client), this.#place).map(normalize).filter(existsSync);
+    return [...new Set([this.pathOf(client), ...all])];
   }
 
   /** Throws if a client's file exists but cannot be edited. */
@@ -295,18 +311,9 @@ export class ClientFiles {
     return this.#options.program ?? ['thv'];
   }
 
-  /** The path of a client's file: the usual name, unless only the other one exists. */
+  /** The path of a client's file: the usual one, unless only another one exists. */
   #fileOf(application: ClientApplication): string {
-    const { config, otherFile } = application;
-    const path = this.#path(application, config);
-    if (otherFile === undefined || existsSync(path)) return path;
-    const other = join(dirname(path), otherFile);
-    return existsSync(other) ? other : path;
-  }
-
-  #path({ moves }: ClientApplication, paths: SystemPaths): string {
-    const { home, platform, env = {} } = this.#options;
-    return normalize(clientPath(paths, moves, { home, platform, env }));
+    return normalize(chosenClientPath(application, this.#place, existsSync));
   }
 }
 

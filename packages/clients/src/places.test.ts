@@ -24,7 +24,7 @@ test('the servers of each profile of Visual Studio Code are found', async () => 
   }
 
   const places = await findPlaces({
-    userFile: (client) => (client === 'vscode' ? join(home, 'User/mcp.json') : join(home, client)),
+    userFiles: (client) => [client === 'vscode' ? join(home, 'User/mcp.json') : join(home, client)],
     projects: [],
   });
   const names = await Promise.all(places.map(async (place) => [...(await readPlace(place)).entries.keys()]));

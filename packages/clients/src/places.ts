@@ -21,8 +21,8 @@ export interface Place {
 }
 
 export interface PlacesOptions {
-  /** The path of a client's file for all projects. */
-  userFile: (client: ClientApplication['id']) => string;
+  /** A client's files for all projects, one for each installation. */
+  userFiles: (client: ClientApplication['id']) => readonly string[];
   /** The directories of projects, absolute. */
   projects: readonly string[];
 }
@@ -33,7 +33,7 @@ const files = new TextFiles();
  * The places where clients look for servers, once each: those of the user, those of the projects, and the sections for
  * other projects in a user's file. A file that cannot be read has its own place only.
  */
-export async function findPlaces({ userFile, projects }: PlacesOptions): Promise<Place[]> {
+export async function findPlaces({ userFiles, projects }: PlacesOptions): Promise<Place[]> {
   const places: Place[] = [];
   const seen = new Set<string>();
   const add = (place: Place): void => {
@@ -42,17 +42,13 @@ export async function findPlaces({ userFile, projects }: PlacesOptions): Promise
     seen.add(key);
   };
   for (const application of clientApplications) {
-    const user: Place = {
-      application,
-      scope: 'user',
-      path: userFile(application.id),
-      directory: undefined,
-      isShared: false,
-    };
-    add(user);
-    for (const section of await sectionsOfProjects(user)) add(section);
-    for (const file of await filesAt(dirname(user.path), application, application.otherSections))
-      add({ ...user, ...file });
+    for (const path of userFiles(application.id)) {
+      const user: Place = { application, scope: 'user', path, directory: undefined, isShared: false };
+      add(user);
+      for (const section of await sectionsOfProjects(user)) add(section);
+      for (const file of await filesAt(dirname(path), application, application.otherSections))
+        add({ ...user, ...file });
+    }
     for (const directory of projects)
       for (const file of await filesAt(directory, application, application.projectFiles))
         add({ ...file, scope: 'project', directory, isShared: true });

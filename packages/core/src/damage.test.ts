@@ -109,6 +109,29 @@ test('a workload stays in its group if its file is damaged', async () => {
   expect(await readdir(groups)).toContain('team.set-aside');
 });
 
+test('a combined endpoint does not offer all tools after the choice of tools was damaged', async () => {
+  await using home = await makeHome();
+  const { groups } = statePaths(home.env);
+  {
+    await using core = await openTestCore(home);
+    await core.groups.create('team');
+    await core.groups.setTools('team', ['echo/one']);
+  }
+  await nonsense(`${groups}/team.json`);
+  {
+    await using core = await openTestCore(home);
+    expect(core.groups.require('team').tools).toEqual([]);
+  }
+
+  // Also after another start.
+  await using core = await openTestCore(home);
+
+  expect(core.groups.require('team').tools).toEqual([]);
+  expect(core.groups.require('default').tools).toBeUndefined();
+  await core.groups.setTools('team', []);
+  expect(core.groups.require('team').tools).toBeUndefined();
+});
+
 test('a secrets file that cannot be read is never taken for a new one', async () => {
   await using home = await makeHome();
   const { secrets: path } = statePaths(home.env);

@@ -179,6 +179,55 @@ describe('a command of another bridge', () => {
   });
 });
 
+describe('the MCP Inspector', () => {
+  const inspector = 'npx @modelcontextprotocol/inspector@latest';
+
+  test.each([
+    [
+      `${inspector} -e A=1 npx -y one --flag`,
+      { image: 'npx://one', cmd_arguments: ['--flag'], env_vars: { A: '1' } },
+    ],
+    [`${inspector} -- npx -y one --method a`, { image: 'npx://one', cmd_arguments: ['--method', 'a'] }],
+    [
+      `${inspector} --cli npx -y one a --method tools/call --tool-name b --tool-arg c=d`,
+      { image: 'npx://one', cmd_arguments: ['a'] },
+    ],
+    ['mcp-inspector uvx one', { image: 'uvx://one' }],
+    [`${inspector} --cli https://example.com/mcp --method tools/list`, { url: 'https://example.com/mcp' }],
+    [
+      `${inspector} --transport sse --server-url https://example.com/x`,
+      { url: 'https://example.com/x', transport: 'sse' },
+    ],
+    [
+      `${inspector} --cli https://example.com/mcp --header X-Key:a`,
+      { url: 'https://example.com/mcp', headers: [{ name: 'X-Key', default: 'a' }] },
+    ],
+  ])('is not started, but its server: %s', async (line, request) => {
+    const read = await readCommandLine(line.split(' '), from);
+
+    expect(read.request).toMatchObject(request);
+    expect(read.notes).toContain('the MCP Inspector is not started. Use thv inspector for that');
+  });
+
+  test('names the file with its servers', async () => {
+    const line = `${inspector} --config mcp.json --server one`;
+
+    await expect(readCommandLine(line.split(' '), from)).rejects.toMatchObject({
+      hint: 'import the file: thv import mcp.json',
+    });
+  });
+});
+
+test.each([
+  'fastmcp run URL',
+  'uvx fastmcp@2 run URL --transport stdio',
+  '/x/bin/fastmcp run --no-banner URL',
+])('FastMCP as a proxy is not needed: %s', async (line) => {
+  const { request } = await readCommandLine(line.replace('URL', 'https://example.com/mcp').split(' '), from);
+
+  expect(request.url).toBe('https://example.com/mcp');
+});
+
 test.each([
   ['mcpm run github', 'mcpm/servers.json'],
   ['mcpm profile run work', 'mcpm/servers.json'],

@@ -35,6 +35,8 @@ export function behindBridge(
 ): Behind | undefined {
   const installed = behindInstaller(words);
   if (installed !== undefined) return installed;
+  const served = servedUrl(words);
+  if (served !== undefined) return { url: served, headers: {}, note: remoteNote('FastMCP') };
   const isInstalled = programOf(words) === 'mcp-proxy'; // maybe with its path
   const at = isInstalled
     ? 0
@@ -47,6 +49,14 @@ export function behindBridge(
   if (name === 'mcpo') return behindDashes(rest);
   if (at === 0) return undefined; // installed on this machine
   return name === 'mcp-remote' ? behindRemote(rest) : behindGateway(rest);
+}
+
+/** `fastmcp run URL` is a proxy for a remote server. */
+function servedUrl(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => /^(?:.*[\\/])?fastmcp(?:@[\w.]+)?$/.test(word));
+  const isProxy =
+    at !== -1 && words[at + 1] === 'run' && words.slice(0, at).every((word) => before.test(word));
+  return isProxy ? words.slice(at + 2).find(isUrl) : undefined;
 }
 
 const remoteNote = (bridge: string): string =>

@@ -94,6 +94,14 @@ describe('a command that adds a server to a client', () => {
     expect(request).toMatchObject({ name: 'one', image: 'npx://server', env_vars: { KEY: 'a' } });
   });
 
+  test('of Gemini CLI can have its flags behind the command', async () => {
+    const words = 'gemini mcp add one npx -y server --own --trust --timeout 500 --description=x'.split(' ');
+
+    const { request } = await read(words);
+
+    expect(request).toMatchObject({ image: 'npx://server', cmd_arguments: ['--own'] });
+  });
+
   test('gives docker the variables of the entry', async () => {
     const words = 'claude mcp add one -e KEY=a -- docker run -i -e KEY example/server'.split(' ');
 

@@ -114,7 +114,10 @@ function divide(program: string, all: readonly string[]): Divided {
     const [, command] = words;
     if (word === '--') return { given, words: words.concat(all.slice(index + 1)) };
     if (command !== undefined && !isUrl(command) && !/\s/.test(command)) {
-      const own = withoutScope(all.slice(index), given, isContainerProgram(command));
+      const own = withoutScope(all.slice(index), given, {
+        isContainer: isContainerProgram(command),
+        takesAll: /^(?:gemini|qwen)$/.test(program),
+      });
       return { given, words: words.concat(own) };
     }
     const [, flag = word, attached] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
@@ -135,21 +138,28 @@ function isAnother(flag: string, next: string | undefined): boolean {
   return headers.includes(flag) && /^[\w-]+:\s*\S/.test(next);
 }
 
+const ofGemini = /^--(?:timeout|description|include-tools|exclude-tools)(?:=|$)/;
+
 /**
  * Clients also read their own flags behind the command of a server: `npx one --scope user --env A=1`. Without a `--`,
- * only these two cannot mean the server, or the container that the command starts.
+ * only these two cannot mean the server, or the container that the command starts. Gemini CLI takes all of its flags.
  */
-function withoutScope(rest: readonly string[], given: Divided['given'], isContainer: boolean): string[] {
+function withoutScope(
+  rest: readonly string[],
+  given: Divided['given'],
+  { isContainer, takesAll }: { isContainer: boolean; takesAll: boolean },
+): string[] {
   const words: string[] = [];
   for (let index = 0; index < rest.length; index += 1) {
     const [word, next] = [rest[index] ?? '', rest[index + 1] ?? ''];
     if (word === '--') return words.concat(rest.slice(index + (isContainer ? 0 : 1)));
     const isScope = scopes.includes(word) && /^(?:user|project|local|global)$/.test(next);
     const isVariable = !isContainer && variables.includes(word) && /^[A-Za-z_]\w*=/.test(next);
-    if (isScope || isVariable) {
+    const isOther = takesAll && ofGemini.test(word);
+    if (isScope || isVariable || (isOther && !word.includes('='))) {
       given.push([word, next]);
       index += 1;
-    } else words.push(word);
+    } else if (!isOther && !(takesAll && word === '--trust')) words.push(word);
   }
   return words;
 }

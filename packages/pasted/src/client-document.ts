@@ -137,9 +137,20 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   return Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
     const here = [...path, key];
-    const own = isSection(key, path) ? inner : key === 'tools' ? remoteTools(inner) : undefined;
+    const own = isSection(key, path) ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
     return [...(own === undefined ? [] : toEntries(own, here)), ...sectionsIn(inner, here)];
   });
+}
+
+/** Some settings contain the section as a text: `"mcpServers": "[{\"name\": …}]"`. */
+function unquoted(section: unknown): unknown {
+  if (typeof section !== 'string' || !/^\s*[{[]/.test(section)) return section;
+  try {
+    const inner = JSON.parse(section) as unknown;
+    return isDeeper(inner, maxDepth) ? section : inner;
+  } catch {
+    return section; // the name of a file can begin like that
+  }
 }
 
 /** The servers among the tools of a request to a model. */

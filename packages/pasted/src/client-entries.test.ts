@@ -117,6 +117,7 @@ describe('an entry', () => {
       { type: 'sse', url: 'https://example.com/x' },
       { url: 'https://example.com/x', transport: 'sse' },
     ],
+    [{ url: ['https://example.com/mcp'] }, { url: 'https://example.com/mcp' }],
     [{ serverUrl: 'https://example.com/sse' }, { url: 'https://example.com/sse', transport: 'sse' }],
     [{ type: 'streamable_http', uri: 'https://example.com/sse' }, { url: 'https://example.com/sse' }],
   ])('of a remote server: %s', async (raw, expected) => {
@@ -447,6 +448,7 @@ test.each<[object, string]>([
 
 test.each<[object]>([
   [{ disabled: true }],
+  [{ disable: true }],
   [{ enabled: false }],
   [{ enabled: 'false' }],
   [{ isActive: false }],
@@ -464,4 +466,44 @@ test.each(['baseUrl', 'endpoint', 'server_url', 'sse_url'])('a URL can have the 
   const [read] = await previewOf({ mcpServers: { server: { [key]: 'https://mcp.example.com/sse' } } });
 
   expect(read?.request).toMatchObject({ url: 'https://mcp.example.com/sse', transport: 'sse' });
+});
+
+test.each([
+  [['uv', '--directory', String.raw`C:\Users\me\Scripts`, 'run', 'one'], 'is a Windows path'],
+  [['ssh', 'me@host', 'npx', '-y', 'one'], '"ssh" starts a server on another machine'],
+  [['kubectl', 'exec', '-i', 'pod', '--', 'one'], '"kubectl" starts a server on another machine'],
+  [['docker-compose', 'run', 'one'], 'cannot be run in isolation'],
+])('a command for another machine says so: %j', async ([command, ...args], problem) => {
+  const servers = await previewOf({ mcpServers: { one: { command, args } } });
+
+  expect(servers).toMatchObject([{ problem: expect.stringContaining(problem) }]);
+});
+
+test.each(['/Users/me/.nvm/versions/node/v22.1.0/bin:/usr/bin', '/opt/bin:${PATH}', '${env:PATH}'])(
+  'the PATH of an entry names directories that its server does not have: %s',
+  async (path) => {
+    const [read] = await previewOf({
+      mcpServers: { one: { command: 'npx', args: ['-y', 'one'], env: { PATH: path, KEY: 'a' } } },
+    });
+
+    expect(read?.request?.env_vars).toEqual({ KEY: 'a' });
+    expect(read?.needs).toEqual([]);
+  },
+);
+
+test('a container gets the PATH that its command sets', async () => {
+  const args = ['run', '-i', '-e', 'PATH=/app/bin:/usr/bin', 'example/one'];
+
+  const [read] = await previewOf({ mcpServers: { one: { command: 'docker', args } } });
+
+  expect(read?.request?.env_vars).toEqual({ PATH: '/app/bin:/usr/bin' });
+});
+
+test.each([
+  [JSON.stringify([{ name: 'one', url: 'https://example.com/mcp' }])],
+  [JSON.stringify({ one: { url: 'https://example.com/mcp' } })],
+])('a section in a text is read: %s', async (mcpServers) => {
+  const servers = await previewOf({ settings: { mcpServers } });
+
+  expect(servers).toMatchObject([{ name: 'one', request: { url: 'https://example.com/mcp' } }]);
 });

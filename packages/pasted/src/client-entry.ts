@@ -132,13 +132,17 @@ async function readStarted(entry: EntryFields, from: EntryFrom): Promise<ClientS
   const variables = splitValues('variable', request.env_vars ?? {}, inner);
   // Docker has all variables, but its container only the ones that -e names.
   const env_vars = isDocker ? variables.values : { ...own.values, ...variables.values };
+  const { PATH: path, ...others } = env_vars;
+  const hasPath = !isDocker && path !== undefined;
+  if (hasPath) notes.push('PATH is not set, because it names directories of this machine');
   const needed = isDocker
     ? own.needs.filter(({ name }) => variables.needs.some((need) => need.name === name))
     : own.needs;
-  const needs = unique([...needed, ...variables.needs]);
+  const needs = unique([...needed, ...variables.needs]).filter(({ name }) => isDocker || name !== 'PATH');
   const placeholders = placeholderNeeds(found, request);
   const doubts = isDocker ? own.doubts.filter(({ name }) => Object.hasOwn(env_vars, name)) : own.doubts;
-  return { request: { ...request, env_vars }, notes, needs: [...needs, ...placeholders], doubts };
+  const kept = hasPath ? others : env_vars;
+  return { request: { ...request, env_vars: kept }, notes, needs: [...needs, ...placeholders], doubts };
 }
 
 /** Divides the variables of an entry, whose values can contain its other variables. */

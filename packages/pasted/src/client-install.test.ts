@@ -52,6 +52,61 @@ describe('a command with the JSON of a server', () => {
   });
 });
 
+describe('a command with the servers of one session', () => {
+  const section = JSON.stringify({ mcpServers: { one: entry } });
+
+  test.each([
+    ['claude', ['claude', '--mcp-config', section]],
+    ['a prompt', ['claude', '-p', 'list my files', `--mcp-config=${section}`, '--strict-mcp-config']],
+    ['copilot', ['copilot', '--additional-mcp-config', section]],
+    [
+      'codex',
+      [
+        'codex',
+        '-c',
+        'mcp_servers.one.command=npx',
+        '-c',
+        'mcp_servers.one.args=["-y", "server", "--flag"]',
+        '--config=mcp_servers.one.env={KEY="a"}',
+        '-c',
+        'model=x',
+        'exec',
+        'hello',
+      ],
+    ],
+  ])('is read: %s', async (_, words) => {
+    expect(await requestOf(words)).toMatchObject({
+      name: 'one',
+      image: 'npx://server',
+      cmd_arguments: ['--flag'],
+      env_vars: { KEY: 'a' },
+    });
+  });
+
+  test('can have several servers', async () => {
+    const two = JSON.stringify({ mcpServers: { two: { url: 'https://example.com/mcp' } } });
+
+    const { servers } = await previewImport(`claude --mcp-config '${section}' '${two}' -p hello`);
+
+    expect(servers.map(({ name }) => name)).toEqual(['one', 'two']);
+  });
+
+  test.each([
+    [['claude', '--mcp-config', './mcp.json'], 'import the file: thv import ./mcp.json'],
+    [['copilot', '--additional-mcp-config', '@/x/mcp.json'], 'import the file: thv import /x/mcp.json'],
+    [['claude', '--mcp-config', 'a b; rm x'], 'import the file: thv import FILE'],
+  ])('names the file with its servers: %j', (words, hint) => {
+    expect(() => readInstallation(words)).toThrow(expect.objectContaining({ hint }));
+  });
+
+  test.each([[['claude', '-p', 'hello']], [['codex', '-c', 'model=x']], [['npx', '--mcp-config', section]]])(
+    'is nothing else: %j',
+    (words) => {
+      expect(readInstallation(words)).toBeUndefined();
+    },
+  );
+});
+
 describe('an installation link', () => {
   test.each([
     `vscode:mcp/install?${named}`,

@@ -1,9 +1,10 @@
 import { invalid } from '@toolhive/contract/failure';
 import { readClientDocument } from './client-document.ts';
 import type { ClientDocument } from './client-document.ts';
+import { readSession } from './client-session.ts';
 import { isObject, parseDocuments } from './parse-document.ts';
 
-/** What an installation command or link contains: one server. */
+/** What an installation command or link contains: one server. Only a command with several servers for a session has more. */
 export interface Installation extends ClientDocument {
   /** Whether the content is encoded, so that its reader did not see what runs. */
   isHidden: boolean;
@@ -18,6 +19,8 @@ export function readInstallation(words: readonly string[]): Installation | undef
   const [first = '', ...rest] = words;
   const link = rest.length === 0 ? linkIn(first) : undefined;
   if (link !== undefined) return { ...entryFrom(link, 'the link'), isHidden: true };
+  const session = readSession(words);
+  if (session !== undefined) return { ...session, isHidden: false };
   const command = commandIn(first, rest);
   return command && { ...entryFrom(command, command.what), isHidden: false };
 }

@@ -6,6 +6,7 @@ import { addedEntry, addingPrograms } from './client-add.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isCommandLine } from './launchers.ts';
 import { commandOfPage } from './package-pages.ts';
+import { isOfOtherLanguage } from './other-languages.ts';
 import { programOf } from './wrappers.ts';
 import { readAssignments } from './shell-command.ts';
 import { wordsIn } from './words.ts';
@@ -125,13 +126,19 @@ function entriesIn(line: string, env: Readonly<Record<string, string>>): readonl
 
 /** Programs that people paste, and that start no server here, as the reader of the command says. */
 const others =
-  /^(?:java|dotnet|dnx|cargo|nix|brew|docker|podman|npm|pnpm|yarn|pip3?|pipx|uv|claude|codex|gemini|goose|fastmcp|mcpm|mcphost|mcpo|mcp-hub|mcp-proxy|nix-shell|devbox|devenv|flox|guix|git|make|php|ruby)$/;
+  /^(?:nix|brew|docker|podman|npm|pnpm|yarn|pip3?|pipx|uv|claude|codex|gemini|goose|fastmcp|mcpm|mcphost|mcpo|mcp-hub|mcp-proxy|nix-shell|devbox|devenv|flox|guix|git|make)$/;
+
+/** A program of this machine, which others cannot be confused with: `~/.venv/bin/server`, `mcp-server-git`. */
+const namedProgram =
+  /^(?:(?:~|\$HOME|[A-Za-z]:|%\w{1,40}%)?[\\/][^\\/:*?<>|]+[\\/][^:*?<>|]+|(?=[\w.-]*mcp)[A-Za-z]\w*(?:-\w+)+)$/;
 
 function refused(line: string, lines: number): RawEntry[] | undefined {
   const [command = '', ...args] = wordsIn(line) ?? [];
-  return lines === 1 && others.test(programOf([command])) && args.length > 0
-    ? [unnamed({ command, args })]
-    : undefined;
+  if (lines !== 1) return undefined;
+  const isMeant =
+    ((others.test(programOf([command])) || isOfOtherLanguage([command])) && args.length > 0) ||
+    namedProgram.test(command);
+  return isMeant ? [unnamed({ command, args })] : undefined;
 }
 
 /** The server of `claude mcp add` and similar commands. Undefined for others, and for one with a mistake. */

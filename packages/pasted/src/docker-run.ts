@@ -3,9 +3,8 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerEnv } from './env-file.ts';
 import { readOtherFlags } from './other-flags.ts';
 import type { KnownFlags } from './other-flags.ts';
-import { refuseWindowsPath } from './local-path.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
-import { absolutePath, withPlaces } from './paths.ts';
+import { absolutePath, withPlaces, refuseWindowsPath } from './paths.ts';
 import { hasPlaceholder } from './placeholders.ts';
 
 interface Part {

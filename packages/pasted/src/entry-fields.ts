@@ -7,7 +7,7 @@ import type { OAuthSettings } from './entry-oauth.ts';
 import { unreadFields } from './entry-rest.ts';
 import { toolFields, toolLimits } from './entry-tools.ts';
 import type { ToolLimits } from './entry-tools.ts';
-import { Command, Text, Texts, Words } from './entry-values.ts';
+import { Command, OnlyText, Text, Texts, Words } from './entry-values.ts';
 import { isObject } from './parse-document.ts';
 
 /** An entry's fields, under the names that this product uses. */
@@ -46,14 +46,14 @@ const Fields = z.object({
   cwd: Text,
   workingDirectory: Text,
   working_directory: Text,
-  url: Text,
-  serverUrl: Text,
-  httpUrl: Text,
-  uri: Text,
-  baseUrl: Text,
-  endpoint: Text,
-  server_url: Text,
-  sse_url: Text,
+  url: OnlyText,
+  serverUrl: OnlyText,
+  httpUrl: OnlyText,
+  uri: OnlyText,
+  baseUrl: OnlyText,
+  endpoint: OnlyText,
+  server_url: OnlyText,
+  sse_url: OnlyText,
   spec_path: Text,
   uses: Text.catch(undefined),
   type: Text,

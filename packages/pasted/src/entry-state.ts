@@ -11,7 +11,7 @@ export function isDisabled(entry: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-const off = ['disabled', 'isDisabled', 'is_disabled'];
+const off = ['disabled', 'disable', 'isDisabled', 'is_disabled'];
 const on = ['enabled', 'enable', 'isActive', 'is_active', 'active', 'isEnabled', 'is_enabled'];
 
 /** YAML and templates can turn `false` into a text. */

@@ -4,6 +4,10 @@ import { wordsIn } from './words.ts';
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.bigint()]).transform(String);
 /** Null is absent, in lists and maps too. */
 export const Text = Scalar.nullish().transform((value) => value ?? undefined);
+/** A text that some clients have in a list. */
+export const OnlyText = z
+  .union([Text, z.tuple([Scalar]).transform(([text]): string | undefined => text)])
+  .transform((text) => text);
 /** Some clients have all arguments in one text. */
 export const Words = z
   .union([

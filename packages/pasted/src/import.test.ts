@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { previewImport } from './import.ts';
+import { previewImport, readPasted, withNames } from './import.ts';
 
 test.each([
   ['npx://@acme/server@1.2.0', { image: 'npx://@acme/server@1.2.0' }],
@@ -39,3 +39,26 @@ test.each(['\n', ' ', '\t', '[ ', 'a.', '--'])('reads a long text of %j at once'
 
   await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
 });
+
+test('commands are named after what they run, beside the names that others have', async () => {
+  const from = { env: {}, directory: '/', readFile: () => Promise.reject(new Error('no file is read')) };
+  const text = 'claude mcp add one -- npx -y a\nnpx -y one\nnpx -y @scope/two --flag\nnpx -y @scope/two';
+
+  const { entries } = readPasted(text, 'standard input');
+
+  expect((await withNames(entries, from)).map(({ workload }) => workload)).toEqual([
+    'one',
+    'one-2',
+    'scope-two',
+    'scope-two-2',
+  ]);
+});
+
+test.each(['mcp-server-git --repository .', '/opt/no-such-place/bin/server'])(
+  'a program that does not exist here is named: %s',
+  async (text) => {
+    const { servers } = await previewImport(text, '/usr/bin');
+
+    expect(servers).toMatchObject([{ problem: expect.stringMatching(/not found$/) }]);
+  },
+);

@@ -5,6 +5,7 @@ import { readClientDocument } from './client-document.ts';
 import type { ClientDocument, RawEntry } from './client-document.ts';
 import { readInstallation, withoutMarkup } from './client-install.ts';
 import { readClientEntry } from './client-entry.ts';
+import type { EntryFrom } from './client-entry.ts';
 import { readCommandText } from './command-text.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isDisabled } from './entry-state.ts';
@@ -29,14 +30,52 @@ const outside = (searchPath: string): PastedFrom => ({
  * others. Installed programs are looked for in the directories of `searchPath`.
  */
 export async function previewImport(pasted: string, searchPath = ''): Promise<ImportPreview> {
-  const document = withoutMargin(pasted);
-  const { entries, inputs } =
-    readInstallation([withoutMarkup(document.trim())]) ??
-    commandsIn(document) ??
-    sourceIn(document) ??
-    configurationIn(document);
+  const { entries, inputs } = readPasted(pasted, 'the text');
   const previews = await Promise.all(entries.map((entry) => previewOf(entry, inputs, searchPath)));
   return { servers: named(previews) };
+}
+
+/** The servers in a text that users paste. Those of commands have no names. */
+export interface PastedText extends ClientDocument {
+  /** Whether the text is an installation link, whose content is encoded, so that its reader did not see what runs. */
+  isHidden: boolean;
+}
+
+/**
+ * Finds the servers in a client's configuration, an installation link, or commands. `what` names the text in errors. Throws
+ * `invalid` if it is something else.
+ */
+export function readPasted(pasted: string, what: string): PastedText {
+  const document = withoutMargin(pasted);
+  const installation = readInstallation([withoutMarkup(document.trim())]);
+  if (installation !== undefined) return installation;
+  const found = commandsIn(document) ?? sourceIn(document) ?? configurationIn(document, what);
+  return { ...found, isHidden: false };
+}
+
+/** Names the servers of commands after what they run. Other entries keep their names. */
+export async function withNames(entries: readonly RawEntry[], from: EntryFrom): Promise<RawEntry[]> {
+  const unnamed = entries.filter(({ workload }) => workload === '');
+  const found = await Promise.all(
+    unnamed.map(async (entry) => ({ name: await nameOfEntry(entry, from), path: [], entry: entry.entry })),
+  );
+  const names = uniqueNames(
+    found,
+    entries.map(({ workload }) => workload).filter((name) => name !== ''),
+  );
+  return entries.map((entry) => {
+    const { name, workload } = names[unnamed.indexOf(entry)] ?? entry;
+    return { ...entry, name, workload };
+  });
+}
+
+async function nameOfEntry(entry: RawEntry, from: EntryFrom): Promise<string> {
+  try {
+    return nameOf((await readClientEntry(entry, from)).request);
+  } catch (thrown) {
+    if (!(thrown instanceof ThvError)) throw thrown;
+    return 'server'; // the next reader reports the error
+  }
 }
 
 /** The tools that run the packages of a source. */
@@ -67,9 +106,9 @@ function sourceIn(document: string): ClientDocument | undefined {
 const isConfiguration = (text: string): boolean =>
   /^[ \t]*[{["'`]|[{[]\s*["']|^[ \t]*[\w."-]+[ \t]*[:=](?:\s|$)/m.test(text);
 
-function configurationIn(document: string): ClientDocument {
-  if (isConfiguration(document)) return readClientDocument(document, 'the text');
-  throw invalid('the text is neither the configuration nor the command of an MCP server', {
+function configurationIn(document: string, what: string): ClientDocument {
+  if (isConfiguration(document)) return readClientDocument(document, what);
+  throw invalid(`${what} is neither the configuration nor the command of an MCP server`, {
     hint: 'paste a block with mcpServers, a command such as npx -y PACKAGE, or the URL of a remote server',
   });
 }

@@ -134,6 +134,8 @@ beforeAll(async () => {
   await writeFile(join(root, 'go/bin/devel'), compiled('(devel)'));
   await put('other/bin/native', '\x7fELF and nothing else');
   await put('other/bin/script', '#!/bin/bash\nexec something\n');
+  await put('other/bin/uv-script', '#!/usr/bin/env -S uv run --script\n');
+  await put('other/bin/node-script', '#!/usr/bin/env node\n');
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -183,6 +185,12 @@ describe('a program that is installed on this machine', () => {
     expect(request).toMatchObject({ image: image.replace('ROOT', root), cmd_arguments: ['x'] });
   });
 
+  test('is found behind node', async () => {
+    const words = ['node', join(root, 'project/node_modules/.bin/tasks'), 'x'];
+
+    expect((await read(words)).request).toMatchObject({ image: 'npx://tasks@2.0.0', cmd_arguments: ['x'] });
+  });
+
   test('is found by its name, as a shell finds it', async () => {
     expect((await read(['files-mcp', 'x'], ['other/bin', 'npm/bin'])).request).toMatchObject({
       image: 'npx://@scope/files@1.2.3#program=files-mcp',
@@ -215,6 +223,8 @@ describe('a program that is installed on this machine', () => {
     ['go/bin/devel', 'was built from the source of example.com/tool/cmd/tool'],
     ['other/bin/native', 'cannot be run in isolation'],
     ['other/bin/script', 'cannot be run in isolation'],
+    ['other/bin/uv-script', 'is a script without the file extension'],
+    ['other/bin/node-script', 'is a script without the file extension'],
   ])('is refused if no registry has it: %s', async (path, reason) => {
     await expect(read([join(root, path)])).rejects.toThrow(reason);
   });

@@ -21,7 +21,11 @@ export async function readInstalled(
   from: Pick<PastedFrom, 'directory' | 'env' | 'searchPath'>,
 ): Promise<Pasted | undefined> {
   const path = programAt(word, from);
-  return path === undefined ? undefined : readInstalledAt([path, ...args]);
+  if (path !== undefined) return readInstalledAt([path, ...args]);
+  if (!isName(word) || foldersOf(from).length === 0) return undefined;
+  throw notFound(`the program ${JSON.stringify(word)} was not found`, {
+    hint: 'specify its path or its package, for example with npx or uvx',
+  });
 }
 
 /** The same for an absolute path. */
@@ -55,6 +59,8 @@ export async function readInstalledModule(
 /** Whether a word is a path or a name, and not one that only a shell understands. */
 const isPath = (word: string): boolean => /^(?:\.{0,2}|~)\//.test(word);
 
+const isName = (word: string): boolean => /^\w[\w.+-]*$/.test(word);
+
 /** Finds the file that a shell would run. */
 function programAt(
   word: string,
@@ -67,11 +73,17 @@ function programAt(
       throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
     return isProgram(path) ? path : undefined;
   }
-  if (!/^[\w][\w.+-]*$/.test(word)) return undefined;
-  const folders = (from.searchPath ?? from.env['PATH'] ?? '')
-    .split(':')
+  if (!isName(word)) return undefined;
+  return foldersOf(from)
+    .map((folder) => join(folder, word))
+    .find(isProgram);
+}
+
+/** The directories in which a name is looked for. An entry can have a `PATH` of its own, in which its client looks first. */
+function foldersOf({ env, searchPath }: Pick<PastedFrom, 'env' | 'searchPath'>): string[] {
+  return [env['PATH'], searchPath]
+    .flatMap((path) => path?.split(':') ?? [])
     .filter((folder) => folder.startsWith('/'));
-  return folders.map((folder) => join(folder, word)).find(isProgram);
 }
 
 function isProgram(path: string): boolean {

@@ -1,6 +1,8 @@
 import { invalid } from '@toolhive/contract/failure';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
+import type { OtherFlags } from './other-flags.ts';
 import { wordsIn } from './words.ts';
+import { programOf } from './wrappers.ts';
 
 /** A server that a command adds to clients or to a session of one, in the terms of the bridges. */
 export type Installed =
@@ -25,10 +27,10 @@ export function behindInstaller(words: readonly string[]): Installed | undefined
   const [name = '', ...rest] = at < 1 ? [] : words.slice(at);
   if (lookingUp.test(name) && rest[0] === 'install') throw ofCatalog(name);
   if (adding.test(name)) return added(name, rest);
-  const [program = '', verb = '', ...others] = words;
-  return program.replace(/^.*[\\/]/, '') === 'goose' && /^(?:session|run|web)$/.test(verb)
-    ? inSession(others)
-    : undefined;
+  if (/^@modelcontextprotocol\/inspector(?:@[\w.^~-]+)?$/.test(name)) return inspected(rest);
+  const [, verb = '', ...others] = words;
+  if (programOf(words) === 'mcp-inspector') return inspected(words.slice(1));
+  return programOf(words) === 'goose' && /^(?:session|run|web)$/.test(verb) ? inSession(others) : undefined;
 }
 
 /** `add-mcp URL`, `add-mcp PACKAGE`, and `add-mcp "COMMAND"`, with flags before and after. */
@@ -63,6 +65,61 @@ function inSession(words: readonly string[]): Installed | undefined {
   if (flag === '--with-extension') return { words: wordsIn(value) ?? [value], note };
   if (flag === undefined || !/^https?:\/\//i.test(value)) return undefined;
   return { url: value, headers: {}, type: flag === '--with-remote-extension' ? 'sse' : 'http', note };
+}
+
+const calling = [
+  '--method',
+  '--tool-name',
+  '--tool-arg',
+  '--prompt-name',
+  '--prompt-args',
+  '--uri',
+  '--log-level',
+];
+const inspecting = {
+  ...withValues('-e', '--header', '--transport', '--server-url', '--config', '--server', ...calling),
+  ...switches('--cli'),
+};
+
+/** `mcp-inspector [FLAGS] COMMAND` and `mcp-inspector --cli URL --method tools/list`, which calls the server once. */
+function inspected(all: readonly string[]): Installed {
+  const name = 'the MCP Inspector';
+  const note = `${name} is not started. Use thv inspector for that`;
+  const front = readOtherFlags(name, all, inspecting, /^-/);
+  const isCall = front.given.some(([flag]) => flag === '--cli');
+  const behind = isCall ? withoutCall(front.words) : { given: [], words: front.words };
+  const given = [...front.given, ...behind.given];
+  const [file] = valuesOf(given, '--config');
+  if (file !== undefined) {
+    throw invalid(`${name} reads its servers from a file`, {
+      hint: `import the file: thv import ${/^[\w./~-]+$/.test(file) ? file : 'FILE'}`,
+    });
+  }
+  const [first = ''] = behind.words;
+  const url = valuesOf(given, '--server-url').at(-1) ?? first;
+  if (/^https?:\/\//i.test(url)) {
+    const headers = valuesOf(given, '--header').map((text) => {
+      const [key = ''] = text.split(':', 1);
+      return [key.trim(), text.slice(key.length + 1).trim()] as const;
+    });
+    const isSse = valuesOf(given, '--transport').at(-1) === 'sse';
+    return { url, headers: Object.fromEntries(headers), ...(isSse ? { type: 'sse' as const } : {}), note };
+  }
+  const variables = valuesOf(given, '-e').filter((text) => /^[A-Za-z_]\w*=/.test(text));
+  return { words: [...(variables.length > 0 ? ['env', ...variables] : []), ...behind.words], note };
+}
+
+/** Divides the words of a server from the flags behind them, which say what to call. */
+function withoutCall(words: readonly string[]): Pick<OtherFlags, 'given' | 'words'> {
+  const own: string[] = [];
+  const given: (readonly [string, string])[] = [];
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? '';
+    if (calling.includes(word) || /^--(?:transport|header)$/.test(word))
+      given.push([word, words[(index += 1)] ?? '']);
+    else own.push(word);
+  }
+  return { given, words: own };
 }
 
 function ofCatalog(name: string): Error {

@@ -158,7 +158,7 @@ describe('a pasted command', () => {
     String.raw`python C:\server\main.py`,
   ])('with a path of Windows is refused elsewhere: %s', async (text) => {
     await expect(read(text)).rejects.toThrow(
-      `${text.split(' ')[1]} is a path of Windows, and this machine has none`,
+      `${text.split(' ')[1]} is a Windows path, and this machine has none`,
     );
   });
 
@@ -242,6 +242,18 @@ describe('a pasted command', () => {
 
   test.each([
     ['uvx fastmcp run python/tools/other.py', 'fastmcp', 'run FILE', ['mcp>=1,<2']],
+    [
+      'fastmcp run python/tools/other.py --with pandas --no-banner',
+      'fastmcp',
+      'run FILE',
+      ['mcp>=1,<2', 'pandas'],
+    ],
+    [
+      'fastmcp dev inspector --with=pandas python/tools/other.py',
+      'fastmcp',
+      'run FILE',
+      ['mcp>=1,<2', 'pandas'],
+    ],
     ['uvx fastmcp@2.3.4 run python/tools/other.py', 'fastmcp@2.3.4', 'run FILE', ['mcp>=1,<2']],
     [
       'uvx --from fastmcp<3 fastmcp run python/tools/other.py:app',
@@ -473,8 +485,8 @@ describe('a pasted docker run', () => {
     ['$DATA/x:/data', 'begins with $DATA'],
     ['$env:DATA/x:/data', 'begins with $env:DATA'],
     ['%DATA%:/data', 'begins with %DATA%'],
-    [String.raw`C:\Users\me\data:/data`, 'is a path of Windows'],
-    ['c:/Users/me:/data:ro', 'is a path of Windows'],
+    [String.raw`C:\Users\me\data:/data`, 'is a Windows path'],
+    ['c:/Users/me:/data:ro', 'is a Windows path'],
   ])('mounts no directory with the name of %s', async (volume, message) => {
     await expect(read(`docker run -v ${volume} example/server`)).rejects.toThrow(message);
   });

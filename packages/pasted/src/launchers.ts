@@ -2,7 +2,8 @@ import { ThvError, invalid } from '@toolhive/contract/failure';
 import { containerPrograms, isContainerProgram, readDockerRun, withClientFlagsBehind } from './docker-run.ts';
 import { readGoRun } from './go-run.ts';
 import { readInstalled, readInstalledModule } from './installed-program.ts';
-import { scriptIn } from './local-path.ts';
+import { scriptIn, unnamedScript } from './local-path.ts';
+import { otherLanguage, windowsProgram } from './other-languages.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
 import { absolutePath } from './paths.ts';
@@ -71,7 +72,7 @@ const launchers: readonly Launcher[] = [
     /^npm:|\.[cm]?[jt]sx?$/.test(words.find((word) => !word.startsWith('-')) ?? ''),
   )('deno'),
   ...(['mcp', 'fastmcp'] as const).flatMap((program) =>
-    [`${program} run`, `${program} dev`].map(
+    [`${program} run`, `${program} dev`, `${program} dev inspector`].map(
       launcher((words, from) => readMcpRun(program, words, from), servedFile),
     ),
   ),
@@ -131,8 +132,10 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
       });
     }
     if (words.length === 0) throw missing(all);
+    const other = otherLanguage(words) ?? windowsProgram(words);
+    if (other !== undefined) throw other;
     const installed = isStarter(words) ? undefined : await readInstalled(words, { ...from, directory });
-    if (installed === undefined) throw notStarted(words);
+    if (installed === undefined) throw withoutExtension(words, { directory }) ?? notStarted(words);
     return withOuter(installed, await variablesOf(outer.env, files, { ...from, directory }), notes);
   }
   const env = await variablesOf(outer.env, files, { ...from, directory });
@@ -160,15 +163,28 @@ function withOuter(
   return { request: { ...request, env_vars: { ...env, ...request.env_vars } }, notes: [...outer, ...notes] };
 }
 
+/** The error for a script whose name does not tell its language. */
+function withoutExtension(
+  [word = '']: readonly string[],
+  from: Pick<PastedFrom, 'directory'>,
+): Error | undefined {
+  const isPath = /^(?:~?\/|\.{1,2}\/)/.test(word) && (from.directory !== undefined || !word.startsWith('.'));
+  return isPath ? unnamedScript(absolutePath(word, from)) : undefined;
+}
+
 /** Programs that install packages or run the files of a project. */
 const general =
-  /^(?:pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+  /^(?:nix|brew|git|make|curl|socat|nc|ncat|(?:docker|podman)-compose|pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+
+/** Programs that start others on another machine or in a cluster. */
+const remoteShells = /^(?:ssh|mosh|kubectl|oc)$/;
 
 /** Whether a program starts others, and is never a server itself. */
 function isStarter(words: readonly string[]): boolean {
   const program = programOf(words);
   return (
     general.test(program) ||
+    remoteShells.test(program) ||
     Object.hasOwn(starting, program) ||
     launchers.some(({ words: [first] }) => first === program)
   );
@@ -206,6 +222,8 @@ const starting: Readonly<Record<string, string>> = {
   yarn: 'yarn dlx NAME',
   bun: 'bunx NAME',
   deno: 'deno run npm:NAME',
+  fastmcp: 'fastmcp run FILE.py or fastmcp run URL',
+  mcp: 'mcp run FILE.py',
 };
 
 /** Only dotenvx can read these values. */
@@ -249,6 +267,14 @@ function missing(words: readonly string[]): Error {
 function notStarted(words: readonly string[]): Error {
   const program = programOf(words);
   const form = Object.hasOwn(starting, program) ? starting[program] : undefined;
+  if (remoteShells.test(program)) {
+    return invalid(
+      `${JSON.stringify(program)} starts a server on another machine, where ToolHive cannot isolate it`,
+      {
+        hint: 'run thv there, and add the URL of its proxy here',
+      },
+    );
+  }
   if (form === undefined)
     return invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
       hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',

@@ -27,7 +27,6 @@ export async function readLocalPath(
   from: Pick<PastedFrom, 'directory' | 'program'>,
   scheme?: LocalScheme,
 ): Promise<Pasted> {
-  refuseWindowsPath(word);
   const path = absolutePath(word, from);
   if (!existsSync(path))
     throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
@@ -42,14 +41,6 @@ export async function readLocalPath(
     ...settings
   } = isDirectory ? readDirectory(path, scheme) : await readFile(path, from, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
-}
-
-/** Throws `not-found` for a path of Windows on another system, which would read it as a name in a directory. */
-export function refuseWindowsPath(path: string): void {
-  if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
-  throw notFound(`${path} is a path of Windows, and this machine has none`, {
-    hint: 'name the path on this machine, or use a published package',
-  });
 }
 
 type LocalScheme = 'npx' | 'uvx' | 'go';
@@ -93,9 +84,38 @@ async function readFile(
   if (path.endsWith('.py')) return readPythonScript(path, from);
   if (/\.(?:tgz|tar\.gz)$/.test(path)) return { image: `npx://${path}` };
   if (path.endsWith('.whl')) return { image: `uvx://${path}` };
+  const unnamed = unnamedScript(path);
+  if (unnamed !== undefined) throw unnamed;
   throw invalid(`${path} is not a server that ToolHive can run`, {
     hint: 'use a directory with a package.json, pyproject.toml, or go.mod, a script (.js, .py), a wheel, or a .tgz archive',
   });
+}
+
+/** The error for a script without the file extension that names its language. Undefined for other files. */
+export function unnamedScript(path: string): Error | undefined {
+  const extension = extensionOf(path);
+  if (extension === undefined) return undefined;
+  return invalid(`${path} is a script without the file extension that names its language`, {
+    hint: `rename the file to ${basename(path)}${extension}`,
+  });
+}
+
+/** The file extension for a script whose first line names its language: `#!/usr/bin/env -S uv run --script`. */
+function extensionOf(path: string): string | undefined {
+  const [line = ''] = beginningOf(path).split('\n', 1);
+  // Others are programs of an installation: #!/home/me/.venv/bin/python
+  if (!/^#!\s*(?:\/usr(?:\/local)?|\/opt\/homebrew)?\/bin\//.test(line)) return undefined;
+  if (/\b(?:python[\d.]*|uv|pipx)\b/.test(line)) return '.py';
+  if (/\b(?:tsx|ts-node|deno|bun)\b/.test(line)) return '.ts';
+  return /\b(?:node|nodejs)\b/.test(line) ? '.mjs' : undefined;
+}
+
+function beginningOf(path: string): string {
+  try {
+    return readProjectFile(path).slice(0, 300);
+  } catch {
+    return ''; // too large for a script
+  }
 }
 
 const Dependencies = z.record(z.string(), z.string()).optional().catch(undefined);

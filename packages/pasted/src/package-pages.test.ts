@@ -68,3 +68,25 @@ test('an entry with the page of a repository as its URL has the same problem', a
 
   expect(servers).toMatchObject([{ name: 'time', hint: advice }]);
 });
+
+test.each([
+  'https://smithery.ai/server/@org/one',
+  'https://glama.ai/mcp/servers/@org/one',
+  'https://mcp.so/server/one/org',
+  'https://www.pulsemcp.com/servers/one',
+  'https://hub.docker.com/mcp/server/one/overview',
+  'https://registry.modelcontextprotocol.io/v0/servers/io.github.org%2Fone',
+])('the page of a directory is not a remote server: %s', async (text) => {
+  const { servers } = await previewImport(text);
+
+  expect(servers).toMatchObject([{ problem: expect.stringMatching(/^this is a page about a server on /) }]);
+});
+
+test.each(['https://server.smithery.ai/@org/one/mcp', 'https://glama.ai/endpoints/one/mcp'])(
+  'a server of the company of a directory is a remote server: %s',
+  async (url) => {
+    const { servers } = await previewImport(url);
+
+    expect(servers).toMatchObject([{ request: { url } }]);
+  },
+);

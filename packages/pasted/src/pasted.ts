@@ -14,7 +14,7 @@ export interface PastedFrom {
   directory: string | undefined;
   /** Reads a file that the user's own command or configuration names. Throws if that is not possible here. */
   readFile: (path: string) => Promise<string>;
-  /** Where programs are looked for by their names. By default, the `PATH` of `env`. */
+  /** Where programs are looked for by their names, after the `PATH` of `env`. */
   searchPath?: string | undefined;
   /** The program of the command line, as written. */
   program?: string | undefined;

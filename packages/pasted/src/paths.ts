@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, notFound } from '@toolhive/contract/failure';
 import type { PastedFrom } from './pasted.ts';
 import { hasPlaceholder } from './placeholders.ts';
 
@@ -23,6 +23,14 @@ function isExamplePath(path: string): boolean {
   return isWritten && !existsSync(path);
 }
 
+/** Throws `not-found` for a Windows path on another system, which would read it as a name in a directory. */
+export function refuseWindowsPath(path: string): void {
+  if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
+  throw notFound(`${path} is a Windows path, and this machine has none`, {
+    hint: 'name the path on this machine, or use a published package',
+  });
+}
+
 /** A path as a shell would read it, because no shell has read the configuration of a client. Throws without a directory. */
 export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'directory'>): string {
   const expanded = withPlaces(path, { directory }).replace(here, '.');
@@ -38,6 +46,7 @@ export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'dire
     });
   }
   if (expanded.startsWith('/')) return resolve(expanded);
+  refuseWindowsPath(expanded);
   if (directory === undefined) {
     throw invalid(`the path ${path} is relative, and the directory of the configuration is not known`, {
       hint: 'use an absolute path, or run thv import FILE with the file that contains the configuration',

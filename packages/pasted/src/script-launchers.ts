@@ -18,7 +18,7 @@ export function beforeScript(pattern: RegExp): (words: readonly string[]) => boo
 
 /** A file with an MCP server, maybe with the name of the object in it. */
 export const servedFile = beforeScript(/\.py(?::\w+)?$/);
-export const javaScript = beforeScript(/\.[cm]?[jt]sx?$/);
+export const javaScript = beforeScript(/\.[cm]?[jt]sx?$|[\\/]node_modules[\\/]\.bin[\\/][\w.-]+$/);
 /** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];

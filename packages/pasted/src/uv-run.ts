@@ -235,9 +235,25 @@ export function isMcpRun([program = '', verb = '', ...words]: readonly string[])
   return mcpProgram.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
 }
 
+/** Divides the words from the packages that uv would install for them, and from the flags for a terminal. */
+function withoutPackages(all: readonly string[]): { words: string[]; packages: string[] } {
+  const words: string[] = [];
+  const packages: string[] = [];
+  for (let index = 0; index < all.length; index += 1) {
+    const word = all[index] ?? '';
+    if (word === '--') return { words: words.concat(all.slice(index)), packages };
+    const [, attached] = /^--with=(.+)$/.exec(word) ?? [];
+    if (attached !== undefined) packages.push(attached);
+    else if (word === '--with') packages.push(all[(index += 1)] ?? '');
+    else if (!/^--(?:no-banner|reload|inspector)$/.test(word)) words.push(word);
+  }
+  return { words, packages: packages.filter((each) => each !== '') };
+}
+
 /** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
 export async function readMcpRun(program: string, all: readonly string[], from: PastedFrom): Promise<Pasted> {
-  const { given, words } = readOtherFlags(`${program} run`, all, withValues('-t', '--transport'));
+  const { words: taken, packages } = withoutPackages(all);
+  const { given, words } = readOtherFlags(`${program} run`, taken, withValues('-t', '--transport'));
   const [target = '', ...args] = words;
   const [file = ''] = target.split(/:(?=\w+$)/);
   const path = absolutePath(file, from);
@@ -248,7 +264,11 @@ export async function readMcpRun(program: string, all: readonly string[], from: 
     request: {
       image: `uvx://${program}`,
       cmd_arguments: ['run', ...given.flat(), path + target.slice(file.length), ...args],
-      python_with: [...(/^mcp(?:@|$)/.test(program) ? ['mcp[cli]'] : []), ...(python_with ?? [])],
+      python_with: [
+        ...(/^mcp(?:@|$)/.test(program) ? ['mcp[cli]'] : []),
+        ...(python_with ?? []),
+        ...packages,
+      ],
       volumes: [`${path}:${path}:ro`],
     },
   };

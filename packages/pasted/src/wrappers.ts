@@ -2,6 +2,7 @@ import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { readOtherFlags, valuesOf, withValues } from './other-flags.ts';
 import type { KnownFlags, OtherFlags } from './other-flags.ts';
+import { withoutNode } from './scripts-elsewhere.ts';
 import { isForShell } from './shell-command.ts';
 import { wordsIn } from './words.ts';
 
@@ -146,11 +147,6 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     files: (given) => filesOr('.env', valuesOf(given, '-f', '--env-file')),
     env: (given) => valuesOf(given, '-e', '--env'),
   },
-  'mcp-inspector': {
-    flags: withValues('-e'),
-    env: (given) => valuesOf(given, '-e'),
-    note: 'the MCP Inspector is not started. Use thv inspector for that',
-  },
 
   ...rows(secretPrograms, {
     text: ['--command'],
@@ -174,7 +170,6 @@ const maxRounds = 20;
 /** The npm packages whose program is one of them, where it has another name. */
 const packages: Readonly<Record<string, string>> = {
   '@dotenvx/dotenvx': 'dotenvx',
-  '@modelcontextprotocol/inspector': 'mcp-inspector',
 };
 
 /** The words of a program that an npm package contains and that starts another command, undefined for other commands. */
@@ -183,9 +178,7 @@ function packagedWrapper(words: readonly string[]): readonly string[] | undefine
   const at = words.findIndex((word, index) => index > 0 && !/^(?:-y|--yes|-q|--quiet|--)$/.test(word));
   const [, name = ''] = /^(@?[^@]+)/.exec(words[at] ?? '') ?? [];
   const program = Object.hasOwn(packages, name) ? packages[name] : name;
-  const isKnown = /^(?:cross-env(?:-shell)?|dotenv(?:-cli)?|env-cmd|dotenvx|mcp-inspector)$/.test(
-    program ?? '',
-  );
+  const isKnown = /^(?:cross-env(?:-shell)?|dotenv(?:-cli)?|env-cmd|dotenvx)$/.test(program ?? '');
   return program !== undefined && isKnown ? [program, ...words.slice(at + 1)] : undefined;
 }
 
@@ -202,7 +195,8 @@ export function unwrap(all: readonly string[]): Unwrapped {
     else if (found !== undefined) peel(unwrapped, found);
     else break;
   }
-  return { ...unwrapped, words: withoutPythonLauncher(unwrapped.words) };
+  const words = withoutPythonLauncher(unwrapped.words);
+  return { ...unwrapped, words: /^(?:node|nodejs|bun)$/.test(programOf(words)) ? withoutNode(words) : words };
 }
 
 function takeAssignments(unwrapped: Unwrapped): void {

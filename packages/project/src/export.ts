@@ -61,7 +61,7 @@ function groupsOf(
     .filter(({ name, endpoint }) => named.has(name) && endpoint !== undefined)
     .map(({ name, description, endpoint, tools }): [string, ProjectGroup] => [
       name,
-      withoutAbsent({ description, endpoint, tools: tools.length === 0 ? undefined : [...tools] }),
+      withoutAbsent({ description, endpoint, tools: tools?.length ? [...tools] : undefined }),
     ]);
   return groups.length === 0 ? undefined : Object.fromEntries(groups);
 }

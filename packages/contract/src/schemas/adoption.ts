@@ -27,6 +27,10 @@ export const AdoptionScope = z
       .max(100)
       .optional()
       .meta({ description: 'The directories of projects whose files are searched too. Absolute paths.' }),
+    search_path: z.string().max(131_072).optional().meta({
+      description:
+        "The caller's `PATH`. ToolHive looks there for installed programs that an entry names without a path, then in the daemon's `PATH` and in the directories that package managers usually use.",
+    }),
   })
   .meta({
     id: 'AdoptionScope',

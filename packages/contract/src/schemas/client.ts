@@ -42,6 +42,35 @@ export function clientPath(paths: SystemPaths, moves: readonly Move[], place: Cl
   return `${home}/${path}`;
 }
 
+/** All places where a client's file can be on a machine, the preferred ones first. */
+export function clientPaths(
+  { config, otherConfigs, moves }: Pick<ClientApplication, 'config' | 'otherConfigs' | 'moves'>,
+  place: ClientPlace,
+): string[] {
+  const { preferred = [], others = [] } = otherConfigs;
+  return [...preferred, config, ...others]
+    .map((paths) => clientPath(paths, moves, place))
+    .filter((path) => !path.includes(nowhere));
+}
+
+/**
+ * The client's file: in the first directory that exists, or in the usual one, with the usual name unless only the other one
+ * exists.
+ */
+export function chosenClientPath(
+  application: ClientApplication,
+  place: ClientPlace,
+  exists: (path: string) => boolean,
+): string {
+  const { config, moves, otherFile } = application;
+  const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+  const path =
+    clientPaths(application, place).find((each) => exists(folderOf(each))) ??
+    clientPath(config, moves, place);
+  const other = otherFile === undefined ? path : `${folderOf(path)}/${otherFile}`;
+  return !exists(path) && exists(other) ? other : path;
+}
+
 /** The transport between a client and a workload. */
 export type ClientTransport = 'sse' | 'streamable-http';
 
@@ -52,6 +81,8 @@ export interface ClientApplication {
   /** The first version that supports streamable HTTP, if known. */
   since: string | undefined;
   config: SystemPaths;
+  /** The file in other installations of the client, which count before the usual one or only without it. */
+  otherConfigs: OtherPlaces;
   /** A second name of the file, which counts if only that one exists. */
   otherFile: string | undefined;
   format: 'json' | 'yaml' | 'toml';
@@ -89,6 +120,12 @@ export interface ClientApplication {
   guide: ClientGuide | undefined;
 }
 
+/** Paths beside the usual one. */
+export interface OtherPlaces {
+  preferred?: readonly SystemPaths[];
+  others?: readonly SystemPaths[];
+}
+
 /** A section with servers in another file of a client. */
 export interface ProjectFile {
   /**
@@ -118,6 +155,7 @@ interface Row {
   product: string;
   since?: string;
   directory: SystemPaths;
+  otherDirectories?: OtherPlaces;
   file: string;
   otherFile?: string;
   pointer?: readonly string[];
@@ -156,6 +194,7 @@ const nowhere = '\u0000';
 const systemMoves: readonly Move[] = [
   { variable: 'XDG_CONFIG_HOME', replaces: { linux: '.config', darwin: '.config', windows: nowhere } },
   { variable: 'APPDATA', replaces: { linux: nowhere, darwin: nowhere, windows: 'AppData/Roaming' } },
+  { variable: 'LOCALAPPDATA', replaces: { linux: nowhere, darwin: nowhere, windows: 'AppData/Local' } },
 ];
 
 /** Moves the settings in editors based on Visual Studio Code. */
@@ -190,6 +229,26 @@ const userFolder = (editor: string, below = ''): SystemPaths => ({
   darwin: `Library/Application Support/${editor}/User${below}`,
   windows: `AppData/Roaming/${editor}/User${below}`,
 });
+
+const onLinux = (path: string): SystemPaths => ({ linux: path, darwin: nowhere, windows: nowhere });
+
+/** A Flathub program's configuration directory. */
+const flatpak = (id: string, below: string): SystemPaths => onLinux(`.var/app/${id}/config/${below}`);
+
+/** The user settings in Visual Studio Code builds from other publishers. */
+const otherBuilds = (below = ''): readonly SystemPaths[] => [
+  userFolder('VSCodium', below),
+  userFolder('Code - OSS', below),
+  flatpak('com.visualstudio.code', `Code/User${below}`),
+  flatpak('com.vscodium.codium', `VSCodium/User${below}`),
+  flatpak('com.visualstudio.code-oss', `Code - OSS/User${below}`),
+];
+
+/** An extension can be in other editors that are based on Visual Studio Code. */
+const otherEditors = (extension: string): OtherPlaces => {
+  const below = `/globalStorage/${extension}/settings`;
+  return { others: [...otherBuilds(below), userFolder('Cursor', below), userFolder('Windsurf', below)] };
+};
 
 const extensionSettings = (extension: string): SystemPaths =>
   userFolder('Code', `/globalStorage/${extension}/settings`);
@@ -228,6 +287,7 @@ const rows = [
     projectFiles: ['.roo/mcp.json'],
     since: '3.19.2',
     directory: extensionSettings('rooveterinaryinc.roo-cline'),
+    otherDirectories: otherEditors('rooveterinaryinc.roo-cline'),
     file: 'mcp_settings.json',
     moves: movedCode('Code'),
     streamableHttp: 'streamable-http',
@@ -237,6 +297,7 @@ const rows = [
     product: 'VS Code Cline extension',
     since: '3.17.10',
     directory: extensionSettings('saoudrizwan.claude-dev'),
+    otherDirectories: otherEditors('saoudrizwan.claude-dev'),
     file: 'cline_mcp_settings.json',
     moves: movedCode('Code'),
     streamableHttp: 'streamableHttp',
@@ -257,6 +318,7 @@ const rows = [
     otherSections: codeSections,
     since: '1.102',
     directory: userFolder('Code'),
+    otherDirectories: { others: otherBuilds() },
     file: 'mcp.json',
     moves: movedCode('Code'),
     pointer: ['servers'],
@@ -326,6 +388,7 @@ const rows = [
     product: 'Sourcegraph Amp for VS Code',
     projectFiles: settingsFiles('amp.mcpServers'),
     directory: userFolder('Code'),
+    otherDirectories: { others: otherBuilds() },
     ...amp,
     moves: movedCode('Code'),
   },
@@ -420,6 +483,16 @@ const rows = [
       darwin: 'Library/Application Support/Claude',
       windows: 'AppData/Roaming/Claude',
     },
+    // Windows redirects these files for Microsoft Store programs.
+    otherDirectories: {
+      preferred: [
+        {
+          linux: nowhere,
+          darwin: nowhere,
+          windows: 'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude',
+        },
+      ],
+    },
     file: 'claude_desktop_config.json',
     urlKey: {},
     streamableHttp: false,
@@ -458,6 +531,7 @@ const rows = [
     product: 'Zed editor',
     projectFiles: ['.zed/settings.json'],
     directory: dotConfig('zed', 'AppData/Roaming/Zed'),
+    otherDirectories: { others: [flatpak('dev.zed.Zed', 'zed')] },
     file: 'settings.json',
     pointer: ['context_servers'],
     urlKey: { 'streamable-http': 'url' },
@@ -632,7 +706,10 @@ export const clientVariables: readonly string[] = [
 export const clientApplications: readonly ClientApplication[] = rows.map((row) => application(row.id, row));
 
 function application(id: ClientName, row: Row): ClientApplication {
-  const config = mapPaths(row.directory, (directory) => [directory, row.file].filter(Boolean).join('/'));
+  const fileIn = (directory: string): string => [directory, row.file].filter(Boolean).join('/');
+  const filesIn = (directories: readonly SystemPaths[] = []): SystemPaths[] =>
+    directories.map((paths) => mapPaths(paths, fileIn));
+  const config = mapPaths(row.directory, fileIn);
   const pointer = row.pointer ?? ['mcpServers'];
   const { streamableHttp = 'http', sse = 'sse', stdio, urlKey = 'url' } = row;
   return {
@@ -640,6 +717,10 @@ function application(id: ClientName, row: Row): ClientApplication {
     product: row.product,
     since: row.since,
     config,
+    otherConfigs: {
+      preferred: filesIn(row.otherDirectories?.preferred),
+      others: filesIn(row.otherDirectories?.others),
+    },
     otherFile: row.otherFile,
     format: formatOf(row.file) ?? 'json',
     pointer,

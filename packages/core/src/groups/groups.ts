@@ -19,7 +19,7 @@ const StoredGroup = z.looseObject({
   meta: z.boolean().optional(),
   /** Clients get only the combined endpoint of the group. */
   endpoint: z.literal('combined').optional().catch(undefined),
-  /** The tools of the combined endpoint. */
+  /** The tools of the combined endpoint. By default, all. None if the file with the choice was damaged. */
   tools: z.array(z.string()).optional(),
   /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
@@ -38,8 +38,8 @@ export interface KnownGroup {
   clients: readonly string[];
   /** The only endpoint that clients get, if they do not get each workload. */
   endpoint: GroupEndpoint | undefined;
-  /** The tools of the combined endpoint. Empty for all. */
-  tools: readonly string[];
+  /** The tools of the combined endpoint. Undefined for all. */
+  tools: readonly string[] | undefined;
 }
 
 /** A file is the copy of another group's file. */
@@ -64,7 +64,7 @@ export class Groups {
 
   /**
    * Reads all groups. Sets invalid files aside. The default group always exists, and so does a group whose file is damaged,
-   * without its clients: its workloads still belong to it.
+   * without its clients and tools: its workloads still belong to it.
    */
   static async open(
     directory: string,
@@ -74,9 +74,8 @@ export class Groups {
     const groups = new Groups(directory, log, onChange);
     const damaged = await groups.#load();
     await groups.#createSuccessors();
-    for (const name of [defaultGroup, ...damaged]) {
-      if (!groups.#groups.has(name)) await groups.#createEmpty(name);
-    }
+    for (const name of damaged) await groups.#createEmpty({ name, tools: [] });
+    if (!groups.#groups.has(defaultGroup)) await groups.#createEmpty({ name: defaultGroup });
     return groups;
   }
 
@@ -257,11 +256,11 @@ export class Groups {
   }
 
   /** The group exists even if it cannot be saved. */
-  async #createEmpty(name: string): Promise<void> {
-    const group = { name, registered_clients: [] };
+  async #createEmpty(given: Pick<StoredGroup, 'name' | 'tools'>): Promise<void> {
+    const group = { ...given, registered_clients: [] };
     await this.#save(group).catch((error: unknown) => {
-      this.#log.error({ group: name, why: messageOf(error) }, 'group could not be saved');
-      this.#groups.set(name, group);
+      this.#log.error({ group: group.name, why: messageOf(error) }, 'group could not be saved');
+      this.#groups.set(group.name, group);
     });
   }
 
@@ -284,14 +283,8 @@ export class Groups {
   }
 }
 
-function known({
-  name,
-  description,
-  registered_clients: clients,
-  meta,
-  endpoint,
-  tools = [],
-}: StoredGroup): KnownGroup {
+function known(group: StoredGroup): KnownGroup {
+  const { name, description, registered_clients: clients, meta, endpoint, tools } = group;
   return {
     name,
     description,

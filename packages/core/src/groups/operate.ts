@@ -133,7 +133,7 @@ function describe({ name, description, clients, endpoint, tools }: KnownGroup): 
     registered_clients: [...clients],
     ...(endpoint === 'meta' ? { meta: true } : {}),
     ...(endpoint === undefined ? {} : { endpoint }),
-    ...(tools.length === 0 ? {} : { tools: [...tools] }),
+    ...(tools === undefined ? {} : { tools: [...tools] }),
   };
 }
 

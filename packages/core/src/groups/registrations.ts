@@ -69,6 +69,11 @@ export class Registrations implements AsyncDisposable {
     return this.#options.files.pathOf(client);
   }
 
+  /** A client's existing files, one for each installation, and `pathOf`. */
+  pathsOf(client: ClientName): string[] {
+    return this.#options.files.pathsOf(client);
+  }
+
   /** The problem with one workload's entry in a client's file. Other entries do not matter. */
   problemWith(client: ClientName, workload: string): string | undefined {
     return this.#options.files.problemOf(client, workload);

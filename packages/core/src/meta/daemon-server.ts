@@ -35,8 +35,8 @@ async function openDaemonCombinedServer(
   return openCombinedServer({
     members: membersOf(core, () => [group()]),
     chosen: () => {
-      const { tools = [] } = core.groups.all().find((one) => one.name === group()) ?? {};
-      return tools.length === 0 ? undefined : new Set(tools);
+      const found = core.groups.all().find((one) => one.name === group());
+      return found === undefined ? new Set() : found.tools && new Set(found.tools);
     },
     version: core.version,
     note,

@@ -137,6 +137,12 @@ describe('the process runtime itself', () => {
     expect(await processesWith(marker)).toEqual([]);
   });
 
+  test('ends a server that closes its output and lives on', async () => {
+    await using server = await talkTo(rig, { args: ['closes-output'] });
+
+    expect(describeExit(await server.instance.exited)).toBe('closed its standard output');
+  });
+
   test('insists after the grace time, and not before', async () => {
     await using server = await talkTo(rig, { args: ['stubborn'] });
     await server.request('ping');

@@ -12,6 +12,7 @@ import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
+import { OutputWatch } from './closed-output.ts';
 import { PublishedSocket, type SocketPlace } from '../published-socket.ts';
 import { embeddedProgram } from '../embedded-program.ts';
 import { frugalNode } from '../frugal-node.ts';
@@ -94,6 +95,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   await door?.passTo(sandbox.bwrap, environmentOf(launch, templateOf(given.installed, launch).env));
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
+  const output = speaks ? undo.use(new OutputWatch(sandbox)) : undefined;
   const resources = undo.move();
   const watched = watchLimits(sandbox, machine, launch.limits);
   const lost =
@@ -105,7 +107,7 @@ export async function startInstance(given: Start): Promise<Instance> {
     const exceeded = watched.exceeded() ?? ((await diedOfMemory(exit, cgroup)) ? 'memory' : undefined);
     const reason =
       exceeded === undefined
-        ? (connection?.reason() ?? (await processReason(exit, cgroup, launch.limits)))
+        ? (connection?.reason() ?? output?.reason ?? (await processReason(exit, cgroup, launch.limits)))
         : excessReason(exceeded, launch.limits);
     await resources.disposeAsync();
     return reason === undefined ? exit : { ...exit, reason };

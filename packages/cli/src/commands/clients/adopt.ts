@@ -25,6 +25,7 @@ export async function run(call: CommandCall): Promise<void> {
   const scope = {
     ...(clients === undefined ? {} : { clients }),
     projects: projectsOf(flags.list('project')),
+    search_path: process.env['PATH'] ?? '',
   };
   out.progress('looking for servers in the configuration of all clients');
   const plan = await daemon.planAdoption({ body: scope }, { signal });

@@ -8,7 +8,8 @@ export function showPermissions(page: Page, permissions: Permissions): void {
   page.line(`Network: ${printable(describeNetwork(network))}`);
   if (inboundHosts !== undefined) page.line(`Requests: only for ${printable(inboundHosts.join(', '))}`);
   for (const { source, target, read_only: isReadOnly } of mounts) {
-    page.line(`${isReadOnly ? 'Reads' : 'Reads and writes'} ${printable(source)} as ${printable(target)}`);
+    const [from, to] = [source, target].map((path) => printable(path.replaceAll(/[\t\n]/g, '\ufffd'))); // in one line
+    page.line(`${isReadOnly ? 'Reads' : 'Reads and writes'} ${from} as ${to}`);
   }
   if (mounts.length === 0) page.line('Files: none of this machine');
   if (privileged) page.line('Privileged: nothing of its container is hardened');

@@ -114,6 +114,10 @@ async function installed({ entries, inputs, isHidden }: Installation, from: Past
   const { readClientEntry } = await import('@toolhive/pasted/client-entry');
   const [entry] = entries;
   if (entry === undefined) throw invalid('there is no server to run');
+  if (entries.length > 1)
+    throw invalid(`the command has ${entries.length} servers`, {
+      hint: 'use thv import for several servers',
+    });
   if (!isHidden) return readClientEntry(entry, { ...from, inputs });
   // A web page writes a link, so the link can use neither the user's variables and secrets nor files.
   const { request, notes, needs } = await readClientEntry(entry, { ...outside, inputs });

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, normalize } from 'node:path';
+import { normalize } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
-import { clientApplications, clientPath } from '@toolhive/contract/client-application';
+import { chosenClientPath, clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName } from '@toolhive/contract/client-application';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
@@ -33,13 +33,14 @@ export async function run(call: CommandCall): Promise<void> {
     signal,
   } = call;
   const { document, directory } = await readSource(source, signal);
-  const entries = chosen(document.entries, names, source);
   const from: EntryFrom = {
     env: process.env,
     directory,
     inputs: document.inputs,
     readFile: (path) => readText(path, 'envFile'),
   };
+  const { withNames } = await import('@toolhive/pasted/import');
+  const entries = chosen(await withNames(document.entries, from), names, source);
   const daemon = await call.client();
   const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
   const isDry = flags.has('dry-run');
@@ -155,7 +156,7 @@ async function decided(
   };
 }
 
-/** Reads a client's configuration: of a client by its name, of a file, or of standard input. */
+/** Reads a client's file, another file, or a configuration or commands in standard input. */
 async function readSource(
   source: string,
   signal: AbortSignal,
@@ -165,7 +166,14 @@ async function readSource(
     if (process.stdin.isTTY) {
       throw invalid('SOURCE is missing', { hint: `specify a file or a client: ${clientNames().join(', ')}` });
     }
-    return { document: readClientDocument(await readStandardInput(signal), 'standard input'), directory };
+    const { readPasted } = await import('@toolhive/pasted/import');
+    const document = readPasted(await readStandardInput(signal), 'standard input');
+    if (document.isHidden) {
+      throw invalid('standard input is an installation link, whose content you have not seen', {
+        hint: "run the link, which shows its content: thv run 'LINK'",
+      });
+    }
+    return { document, directory };
   }
   const path = clientFile(source) ?? source;
   if (path === source && !existsSync(source) && /^[\w-]+$/.test(source)) {
@@ -188,9 +196,7 @@ function clientFile(name: string): string | undefined {
   const client = clientApplications.find(({ id }) => id === meant);
   if (client === undefined) return undefined;
   const place = { platform: process.platform, home: homedir(), env: process.env };
-  const path = normalize(clientPath(client.config, client.moves, place));
-  const other = client.otherFile && join(dirname(path), client.otherFile);
-  return other && !existsSync(path) && existsSync(other) ? other : path;
+  return normalize(chosenClientPath(client, place, existsSync));
 }
 
 /** The name in the configuration, unless others have the same. */

@@ -93,7 +93,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'import',
     summary: 'Import servers from a client configuration',
     description:
-      'Runs the MCP servers that a client starts without isolation as workloads. SOURCE is a client (cursor, claude-desktop), a configuration file in JSON, YAML, or TOML, or - for standard input. The client configuration is not changed.',
+      'Runs the MCP servers that a client starts without isolation as workloads. SOURCE is a client (cursor, claude-desktop), a configuration file in JSON, YAML, or TOML, or - for a configuration or commands in standard input. The client configuration is not changed.',
     arguments: [
       { name: 'source', description: 'A client, a file, or - for standard input', completes: 'client' },
       { name: 'names', description: 'The entries to import. By default, all', variadic: true },
