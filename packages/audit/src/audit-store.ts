@@ -29,6 +29,10 @@ const anchorMs = 1_000;
 /** How many records one statement inserts. A statement for each record takes half as long again. */
 const insertedAtOnce = 40;
 const columns = 8;
+/** The size of a page of the database. */
+const pageBytes = 16 * 1024;
+/** How much is copied at once from SQLite's log to the database. Four megabytes would take 8 ms. */
+const checkpointBytes = 800 * 1024;
 
 /** The place of a record in a chain. */
 interface Link {
@@ -79,10 +83,12 @@ export class AuditStore {
     this.#anchorPath = anchorPath;
     this.#log = log;
     this.#limits = limits;
+    // Only a new file gets this size. In larger pages, records take a third less time to be written and half to be removed.
+    database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL;`);
+    const { page_size: bytes } = database.prepare('PRAGMA page_size').get() ?? {};
     database.exec(`
-      PRAGMA journal_mode = WAL;
       PRAGMA synchronous = OFF;
-      PRAGMA wal_autocheckpoint = 200; -- pages, of which a thousand take 8 ms
+      PRAGMA wal_autocheckpoint = ${Math.ceil(checkpointBytes / Number(bytes ?? pageBytes))};
       CREATE TABLE IF NOT EXISTS records (
         id INTEGER PRIMARY KEY, at INTEGER NOT NULL, workload TEXT, type TEXT NOT NULL, outcome TEXT NOT NULL,
         user TEXT NOT NULL, user_id TEXT NOT NULL, line TEXT NOT NULL
