@@ -103,3 +103,28 @@ describe('an installed program that an entry names without a path', () => {
     expect(await imageOf({ env: { PATH: bin }, search_path: bin }, { isShared: true })).toBeUndefined();
   });
 });
+
+test('a note names each file that the server would create, because only existing files are granted', async () => {
+  await mkdir(join(home, 'notes'));
+  await writeFile(join(home, 'notes/known.db'), '');
+  const [known, created] = [join(home, 'notes/known.db'), join(home, 'notes/new.json')];
+  const files = {
+    command: 'npx',
+    args: ['-y', 'server', `--db=${known}`],
+    env: { STORE: created, MODE: '/none' },
+  };
+  await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { files } }));
+
+  const { servers } = await scan({
+    clients: ['gemini-cli'],
+    home,
+    env: {},
+    userFiles: (client) => [join(home, client, 'settings.json')],
+    isOwn: () => false,
+  });
+
+  expect(servers[0]?.request?.volumes).toEqual([`${known}:${known}`]);
+  expect(servers[0]?.notes).toEqual([
+    `the server cannot create ${created} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+  ]);
+});

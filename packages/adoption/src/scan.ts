@@ -11,6 +11,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
+import { outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
@@ -132,7 +133,14 @@ async function readServer(
         directory: place.directory,
         isShared: place.isShared,
       });
-      return { ...shown, notes, request: unnamed, failure: undefined, content: canonicalize(unnamed) ?? own };
+      const unreachable = newFilesOf(unnamed, { home, directory: place.directory });
+      return {
+        ...shown,
+        notes: [...notes, ...unreachable],
+        request: unnamed,
+        failure: undefined,
+        content: canonicalize(unnamed) ?? own,
+      };
     } catch (thrown) {
       if (!(thrown instanceof ThvError)) throw thrown;
       return { ...shown, failure: thrown };
@@ -141,6 +149,18 @@ async function readServer(
     if (!(thrown instanceof ThvError)) throw thrown;
     return { ...base, failure: thrown };
   }
+}
+
+/** Notes about files that a server would create. Only the files that exist are granted. */
+function newFilesOf(
+  request: CreateWorkload,
+  base: { home: string; directory: string | undefined },
+): string[] {
+  const files = [...outsidePaths(request, base).values()].filter(({ isNew }) => isNew);
+  return files.map(
+    ({ path }) =>
+      `the server cannot create ${path} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+  );
 }
 
 function refuseToRead(path: string): Promise<never> {

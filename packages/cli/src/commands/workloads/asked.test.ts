@@ -48,6 +48,28 @@ test.each([
   expect(noteFor(arg)).toBe('');
 });
 
+test.each([
+  ['a file', 'FOLDER/notes/known.db', 'FOLDER/notes/known.db'],
+  ['a file that the server would create', 'FOLDER/notes/new.db', 'FOLDER/notes'],
+])('there is a note about %s in a variable', (_what, value, granted) => {
+  const path = value.replace('FOLDER', folder);
+
+  const [note = ''] = unreachablePaths({ image: 'npx://server', env_vars: { STORE: path, MODE: '/none' } });
+
+  expect(note.replaceAll(folder, 'FOLDER')).toContain(`the server has no access to ${granted}.`);
+  expect(note).toContain(`--env STORE=${path}`);
+});
+
+test.each([
+  ['HOME', homedir()],
+  ['TMPDIR', tmpdir()],
+  ['CACHE', '/tmp'],
+  ['PYTHON', '/usr/bin/env'],
+  ['OUTPUT', '/dev/null'],
+])('there is no note about %s=%s, which every sandbox has', (name, value) => {
+  expect(unreachablePaths({ image: 'npx://server', env_vars: { [name]: value } })).toEqual([]);
+});
+
 test('there is no note about a path in a mount', () => {
   const request = { image: 'npx://server', volumes: [`${folder}:${folder}`] };
 

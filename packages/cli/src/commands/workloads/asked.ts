@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { ThvError, conflict, invalid, notFound } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
@@ -11,6 +11,7 @@ import { readText } from '../../read-text.ts';
 import { withReferences } from '../pasted/credentials.ts';
 import type { Installation } from '@toolhive/pasted/client-install';
 import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
+import { outsidePaths } from '@toolhive/pasted/outside-paths';
 import type { splitValues } from '@toolhive/pasted/values';
 import { commandText } from '../pasted/run-command.ts';
 import { bundleSource, localPackage, sourceOf } from './source.ts';
@@ -172,55 +173,27 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
   };
 }
 
-/** A note about arguments that are paths of this machine outside all mounts, with the command that grants access. */
+/** A note about paths of this machine outside all mounts that the server is told, with the command that grants access. */
 export function unreachablePaths(request: CreateWorkload): string[] {
-  const { cmd_arguments: args, volumes } = request;
-  const targets = (volumes ?? []).map((volume) => volume.split(':')[1] ?? '');
-  const isMounted = (path: string) =>
-    targets.some((target) => path === target || path.startsWith(`${target}/`));
-  const found = (args ?? []).flatMap((arg) => {
-    const [, flag = '', text = ''] = /^(--?[\w-]+=)?((?:~?\/.|\.{1,2}(?:\/|$)).*)$/s.exec(arg) ?? [];
-    if (text === '' || isMounted(text)) return [];
-    const path = expanded(text);
-    const granted = existsSync(path) ? path : folderOfNewFile(path);
-    return granted === undefined || isMounted(path) ? [] : [{ arg, inner: flag + path, granted }];
-  });
-  if (found.length === 0) return [];
-  const inner = new Map(found.map((one) => [one.arg, one.inner]));
-  const places = [...new Set(found.map(({ granted }) => granted))];
+  const { cmd_arguments: args, env_vars: variables, volumes } = request;
+  const found = outsidePaths(request, { directory: process.cwd() });
+  if (found.size === 0) return [];
+  const inner = (text: string): string => found.get(text)?.path ?? text;
+  const places = [...new Set([...found.values()].map(({ place }) => place))];
   const granted = withReferences({
     ...request,
-    cmd_arguments: (args ?? []).map((arg) => inner.get(arg) ?? arg),
+    cmd_arguments: args?.map((arg) => {
+      const [, flag = '', value = arg] = /^(--?[\w-]+=)(.*)$/s.exec(arg) ?? [];
+      return flag + inner(value);
+    }),
+    env_vars:
+      variables &&
+      Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, inner(value)] as const)),
     volumes: [...(volumes ?? []), ...places.map((place) => `${place}:${place}`)],
   });
-  const paths = places.join(', ');
   return [
-    `the server has no access to ${paths}. To grant access (with :ro after a path for read-only access), run: ${commandText(granted)}`,
+    `the server has no access to ${places.join(', ')}. To grant access (with :ro after a path for read-only access), run: ${commandText(granted)}`,
   ];
-}
-
-/**
- * The directory in which a server would create a file, such as a database. Not one that holds everything of the user or
- * that every sandbox has of its own.
- */
-function folderOfNewFile(path: string): string | undefined {
-  const folder = dirname(path);
-  const isShared = [
-    '/',
-    '/home',
-    '/etc',
-    '/usr',
-    '/var',
-    '/root',
-    '/Users',
-    homedir(),
-    tmpdir(),
-    '/tmp',
-    '/data',
-    '/dev',
-    '/opt',
-  ].includes(folder);
-  return !isShared && /\.[A-Za-z]\w{0,9}$/.test(path) && existsSync(folder) ? folder : undefined;
 }
 
 /** The failure to find a bare name, with the commands for packages of that name. */
