@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -127,4 +130,44 @@ test('a note names each file that the server would create, because only existing
   expect(servers[0]?.notes).toEqual([
     `the server cannot create ${created} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
   ]);
+});
+
+describe('a server that names a service of this machine', () => {
+  const scanned = async (address: string) => {
+    const database = { command: 'npx', args: ['-y', 'server', `postgresql://me@${address}/db`] };
+    await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { database } }));
+    const { servers } = await scan({
+      clients: ['gemini-cli'],
+      home,
+      env: {},
+      userFiles: (client) => [join(home, client, 'settings.json')],
+      isOwn: () => false,
+    });
+    return servers[0];
+  };
+
+  test('stays with its client while the service runs, because it would not work in isolation', async () => {
+    await using service = createServer().listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+
+    const found = await scanned(`127.0.0.1:${port}`);
+
+    expect(found?.failure).toMatchObject({
+      kind: 'unsupported',
+      message: `it uses 127.0.0.1:${port} of this machine, which an isolated server cannot reach`,
+    });
+  });
+
+  test('can move with a note while nothing listens there', async () => {
+    await using service = createServer().listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+    await service[Symbol.asyncDispose]();
+
+    const found = await scanned(`localhost:${port}`);
+
+    expect(found?.failure).toBeUndefined();
+    expect(found?.notes.join()).toContain(`the server cannot reach localhost:${port} of this machine`);
+  });
 });

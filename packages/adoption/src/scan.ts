@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
 import { replaceCredentials, urlWithoutCredentials } from '@toolhive/contract/credential';
 import { ThvError, invalid } from '@toolhive/contract/failure';
@@ -11,6 +12,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
+import { localServices, otherAddress, unreachableServices } from '@toolhive/pasted/local-services';
 import { outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
@@ -133,7 +135,11 @@ async function readServer(
         directory: place.directory,
         isShared: place.isShared,
       });
-      const unreachable = newFilesOf(unnamed, { home, directory: place.directory });
+      if (!place.isShared) await refuseLocalServices(unnamed);
+      const unreachable = [
+        ...newFilesOf(unnamed, { home, directory: place.directory }),
+        ...unreachableServices(unnamed),
+      ];
       return {
         ...shown,
         notes: [...notes, ...unreachable],
@@ -149,6 +155,32 @@ async function readServer(
     if (!(thrown instanceof ThvError)) throw thrown;
     return { ...base, failure: thrown };
   }
+}
+
+/** Throws `unsupported` if a server uses a service that runs on this machine now, which works only without isolation. */
+async function refuseLocalServices(request: CreateWorkload): Promise<void> {
+  for (const { address, port } of localServices(request)) {
+    if (port === undefined || !(await isListening(port))) continue;
+    throw new ThvError(
+      'unsupported',
+      `it uses ${address} of this machine, which an isolated server cannot reach`,
+      { hint: otherAddress },
+    );
+  }
+}
+
+/** How long a service of this machine gets to accept a connection. */
+const connectMs = 1_000;
+
+async function isListening(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: '127.0.0.1', port, timeout: connectMs });
+  socket.once('connect', () => resolve(true));
+  socket.once('timeout', () => resolve(false));
+  socket.on('error', () => resolve(false));
+  const isThere = await promise;
+  socket.destroy();
+  return isThere;
 }
 
 /** Notes about files that a server would create. Only the files that exist are granted. */

@@ -18,6 +18,7 @@ import { isDisabled } from '@toolhive/pasted/entry-state';
 import type { Need } from '@toolhive/pasted/pasted';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
+import { unreachableServices } from '@toolhive/pasted/local-services';
 import { unreachablePaths } from './asked.ts';
 import { forEach } from './many.ts';
 import { projectOf } from './project-of.ts';
@@ -60,7 +61,8 @@ export async function run(call: CommandCall): Promise<void> {
     if (found === undefined) throw notFound(`entry ${entryName} not found`); // the names are its keys
     if ('failure' in found) throw explained(found.failure, ready.size);
     const { request, notes, secrets } = found;
-    for (const note of [...notes, ...unreachablePaths(request)]) out.note(`${entryName}: ${note}`);
+    for (const note of [...notes, ...unreachablePaths(request), ...unreachableServices(request)])
+      out.note(`${entryName}: ${note}`);
     if (isDry) {
       const command = commandText(withReferences(request));
       if (request.headers?.length) out.note(`${entryName}: only thv import sets its headers`);

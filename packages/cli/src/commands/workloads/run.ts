@@ -11,6 +11,7 @@ import { showPermissions } from '../network/permissions.ts';
 import { credentialWarning, withStoredCredentials } from '../pasted/credentials.ts';
 import { provenanceText } from '../provenance.ts';
 import { readJsonObject } from './assignments.ts';
+import { unreachableServices } from '@toolhive/pasted/local-services';
 import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
 import { withBundleConfig } from './bundle-config.ts';
 import { findCatalogued } from './catalogued.ts';
@@ -100,7 +101,9 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const isBundle = entry?.isBundle === true || needed.image?.startsWith('mcpb://') === true;
   const configured = await withBundleConfig(needed, { isBundle, secrets, flags, ...asking });
   const request = await withClientSecrets(configured, flags, secrets);
-  for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
+  for (const note of [...unreachablePaths(request), ...unreachableServices(request)]) {
+    out.note(`note: ${note}`);
+  }
   try {
     // Awaited here, because stored secrets may be removed at the end.
     const name = await withChosenProfile(request, signal, (complete) =>
