@@ -415,7 +415,7 @@ describeOperator(
       expect(await field(namespace, 'mcptoolconfig/filter', '{.status.referencingServers[*]}')).toBe('tools');
       await world.cluster.kubectl(['delete', '-n', namespace, 'mcpserver/tools', '--wait=false']);
 
-      await waitFor(namespace, 'mcptoolconfig/filter', 'delete');
+      await expect.poll(() => field(namespace, 'mcptoolconfig/filter', '{.metadata.name}')).toBe('');
     });
 
     test('a token exchange needs its secret, which never appears in another object', async () => {
