@@ -1,12 +1,18 @@
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { AuditedWrite, ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { typeNamed } from './object-kinds.ts';
 import { grantPermissions, operatorAccount } from './operator-account.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
 import { sampleServers } from './sample-server.ts';
 import type { SampleServers } from './sample-server.ts';
+
+interface Server extends KubernetesObject {
+  status?: { conditions?: { type: string; status: string; observedGeneration: number }[] };
+}
 
 interface Replica extends RunningOperator {
   name: string;
@@ -93,14 +99,7 @@ describeCluster('leadership', () => {
   };
   /** The servers whose status is older than their spec. */
   const unsettled = async (): Promise<string[]> => {
-    const { items } = JSON.parse(
-      await cluster.kubectl(['get', 'mcpservers', '--all-namespaces', '--output', 'json']),
-    ) as {
-      items: {
-        metadata: { name: string; generation: number };
-        status?: { conditions?: { type: string; status: string; observedGeneration: number }[] };
-      }[];
-    };
+    const { items } = await cluster.client.list<Server>(typeNamed('mcpservers')!);
     return items
       .filter(
         ({ metadata, status }) =>

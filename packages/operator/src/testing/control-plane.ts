@@ -27,7 +27,7 @@ export interface ControlPlane extends AsyncDisposable {
   /** Runs kubectl as an administrator and returns its output. Throws with its messages. */
   kubectl: (args: readonly string[], input?: string) => Promise<string>;
   /** The environment for kubectl, with a memory of definitions that no other control plane at the same port has left. */
-  env: { KUBECONFIG: string; KUBECACHEDIR: string; GOGC: string };
+  env: Instance['env'];
   /** Creates or replaces the custom resource definitions. */
   define: () => Promise<void>;
   /** Creates a namespace that enforces the restricted Pod Security Standard, and returns its name. */

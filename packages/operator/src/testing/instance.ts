@@ -71,7 +71,7 @@ export class Instance {
   /** The first two bytes of the addresses of Services. */
   readonly network: string;
   readonly kubeconfig: string;
-  readonly env: { KUBECONFIG: string; KUBECACHEDIR: string; GOGC: string };
+  readonly env: { KUBECONFIG: string; KUBECACHEDIR: string; GOGC: string; GOMAXPROCS: string };
   /** Returns all writes so far, oldest first. */
   readonly writes: () => Promise<AuditedWrite[]>;
   readonly #programs: string;
@@ -88,8 +88,13 @@ export class Instance {
     this.#holder = parts.holder;
     this.#etcd = new Etcd(this.state);
     this.kubeconfig = join(this.state, 'admin.kubeconfig');
-    // A command ends before it needs a collection of garbage: a fifth of its processor time.
-    this.env = { KUBECONFIG: this.kubeconfig, KUBECACHEDIR: join(this.state, 'kubectl'), GOGC: '400' };
+    this.env = {
+      KUBECONFIG: this.kubeconfig,
+      KUBECACHEDIR: join(this.state, 'kubectl'),
+      // A command ends before it needs a collection of garbage: a fifth of its processor time.
+      GOGC: '400',
+      GOMAXPROCS: '1',
+    };
     this.writes = auditLog(join(this.state, 'audit.jsonl'));
   }
 
