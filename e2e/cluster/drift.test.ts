@@ -292,7 +292,7 @@ describeOperator(
           if (!(await change())) continue;
           changed += 1;
           const isBack = await expect
-            .poll(async () => JSON.stringify(contentOf(await read())), { interval: 50, timeout: 60_000 })
+            .poll(async () => JSON.stringify(contentOf(await read())), { interval: 100, timeout: 60_000 })
             .toBe(wanted)
             .then(
               () => true,
