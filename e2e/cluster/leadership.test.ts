@@ -86,13 +86,13 @@ describeCluster('leadership', () => {
           name.includes('load-'),
       )
       .toSorted((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
-  /** Changes all servers, and waits until a replica is in the middle of the work. */
+  /** Changes all servers, and waits until a replica is in the middle of the work, after its first burst of requests. */
   const load = async (replica: Replica, version: number): Promise<void> => {
     const countOf = async (): Promise<number> =>
       (await childWrites()).filter(({ credential }) => credential === replica.credential).length;
     const count = await countOf();
     for (const name of names) await servers.write(name, `example/server:${version}`);
-    await expect.poll(countOf, { interval: 5 }).toBeGreaterThan(count);
+    await expect.poll(countOf, { interval: 50 }).toBeGreaterThan(count);
   };
   const settles = async (version: number): Promise<void> => {
     for (const name of names) await servers.follows(name, `example/server:${version}`);
