@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { userAgent } from '@toolhive/contract/user-agent';
 import { Agent, Pool, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
@@ -266,11 +267,13 @@ export class UpstreamClient implements AsyncDisposable {
     own: Record<string, string> = {},
   ): Promise<Answer> {
     const credentials = { ...own, ...this.#callerHeaders() };
+    const isNamed = Object.keys(credentials).some((name) => name.toLowerCase() === 'user-agent');
     const request = {
       origin: this.#origin,
       path,
       method,
       headers: {
+        ...(isNamed ? {} : { 'user-agent': userAgent }),
         ...withoutCookie(headers, credentials),
         ...credentials,
         ...(this.#host === undefined ? {} : { host: this.#host }),
