@@ -191,9 +191,13 @@ export class UpstreamClient implements AsyncDisposable {
       if (next === undefined) return answer;
       discard(answer);
       this.input.tolerate('redirect');
-      const isLasting = answer.statusCode === 301 || answer.statusCode === 308 || isSlash(path, next);
+      const isPermanent = answer.statusCode === 301 || answer.statusCode === 308;
+      const isOnlySlash = isSlash(path, next);
       answer = await this.#ask({ ...request, path: next });
-      if (isLasting && path === this.#path && answer.statusCode < 300) this.#path = next;
+      const { statusCode } = answer;
+      // A server may refuse this request and still have its endpoint there.
+      const isThere = statusCode < 300 || (isOnlySlash && statusCode >= 400 && statusCode !== 404);
+      if ((isPermanent || isOnlySlash) && path === this.#path && isThere) this.#path = next;
       path = next;
     }
     return answer;
