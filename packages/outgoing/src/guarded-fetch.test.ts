@@ -40,6 +40,19 @@ const answering =
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     );
 
+test.each([
+  [{}, 'toolhive'],
+  [{ 'User-Agent': 'another' }, 'another'],
+])('a request names its sender, with the headers %j', async (headers, expected) => {
+  await using server = await serve((request, response) =>
+    response.end(request.headersDistinct['user-agent']?.join(', ')),
+  );
+
+  const { text } = await guardedFetch(server.url, privately({ headers }));
+
+  expect(text).toBe(expected);
+});
+
 describe('an address', () => {
   const inside = specialAddresses.map(
     ([subnet, kind, what]) => [subnet.split('/')[0] ?? '', kind, what] as const,

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { forbidden, unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
+import { userAgent } from '@toolhive/contract/user-agent';
 import { isMetadataName, refusalOf } from '@toolhive/runtime/addresses';
 import type { PrivateReach } from '@toolhive/runtime/addresses';
 import { corporateProxyFor } from '@toolhive/runtime/corporate-proxy';
@@ -48,9 +49,23 @@ export function proxyFor({ protocol, hostname, port }: URL, env = process.env): 
 /**
  * Opens connections to the host of a URL: directly to allowed addresses only, or through the corporate proxy. Behind a proxy,
  * a name that this machine can resolve, and a numeric address, are checked in the same way before each connection. The
- * rest is the proxy's decision.
+ * rest is the proxy's decision. Requests without `User-Agent` get that of ToolHive.
  */
 export function openWay(url: URL, options: WayOptions = {}): Dispatcher {
+  return openConnections(url, options).compose(
+    (dispatch) => (request, handler) => dispatch({ ...request, headers: named(request.headers) }, handler),
+  );
+}
+
+/** The headers of a request with the name of their sender. */
+function named(headers: Dispatcher.DispatchOptions['headers']): Dispatcher.DispatchOptions['headers'] {
+  if (headers === undefined || headers === null) return { 'user-agent': userAgent };
+  if (Array.isArray(headers) || Symbol.iterator in headers) return headers;
+  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent');
+  return isNamed ? headers : { ...headers, 'user-agent': userAgent };
+}
+
+function openConnections(url: URL, options: WayOptions): Dispatcher {
   const { wrap = (connect) => connect, env, maxHeaderSize, headersTimeout, bodyTimeout } = options;
   const limits = defined({ maxHeaderSize, headersTimeout, bodyTimeout });
   const proxy = proxyFor(url, env);

@@ -311,6 +311,14 @@ describe('an answer is understood', () => {
       withType('text/event-stream', (answer) => `data: ${answer}\n`),
     ],
     ['in an event without any line end', withType('text/event-stream', (answer) => `data: ${answer}`)],
+    [
+      'in an event with null as its ID',
+      withType('text/event-stream', (answer) => event(answer.replace(/"id":\d+/, '"id":null'))),
+    ],
+    [
+      'in an event without an ID',
+      withType('text/event-stream', (answer) => event(answer.replace(/"id":\d+,/, ''))),
+    ],
     ['with parameters', withType('application/json;charset=UTF-8')],
     ['of another kind of JSON', withType('application/vnd.api+json')],
     ['called text', withType('text/plain')],
@@ -375,6 +383,28 @@ describe('an answer is understood', () => {
     const failure = await (await RawSession.open(proxy.url)).call('any').catch((error: unknown) => error);
 
     expect(String(failure)).toMatch(/returned status 200 with text\/html: <h1>Sign in\\u001b\[2J<\/h1>x+…$/);
+  });
+});
+
+describe('the error of a call in an event stream', () => {
+  const failed = { code: -32603, message: 'the tool broke' };
+
+  test.each<[string, object, string]>([
+    ['with null as its ID', { jsonrpc: '2.0', id: null, error: failed }, 'the tool broke'],
+    ['without an ID', { error: failed }, 'the tool broke'],
+    ['with another ID', { jsonrpc: '2.0', id: 'server-error', error: failed }, 'the tool broke'],
+    ['in another form', { failure: 'the tool broke' }, 'before the answer: {"failure":"the tool broke"}'],
+  ])('reaches the client %s', async (_what, failure, shown) => {
+    await using server = await openServer(({ message, response }) => {
+      if (message.method !== 'tools/call') return false;
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: ${JSON.stringify(failure)}\n\n`);
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    await expect((await RawSession.open(proxy.url)).call('any')).rejects.toThrow(shown);
   });
 });
 

@@ -200,6 +200,23 @@ describe('a client with bad manners', () => {
   });
 
   test.each([
+    ['a notification', '{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}', 202],
+    [
+      'a notification without parameters',
+      '{"id": null,"params":null,"jsonrpc":"2.0","method":"notifications/a"}',
+      202,
+    ],
+    ['a notification twice', '{"jsonrpc":"2.0","id":null,"id":null,"method":"notifications/a"}', 400],
+    ['a request', '{"jsonrpc":"2.0","id":null,"method":"ping"}', 400],
+  ])('that sends null as the ID of %s is answered with its meaning', async (_title, body, status) => {
+    await using test = await openTestProxy();
+    await test.connect();
+    const session = await RawSession.open(test.url);
+
+    expect((await session.postText(body)).status).toBe(status);
+  });
+
+  test.each([
     [
       'two parameters',
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"},"params":null}',

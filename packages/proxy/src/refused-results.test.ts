@@ -6,9 +6,9 @@ import { StreamableHTTPClientTransport as TransportOf2 } from '@modelcontextprot
 import { Client as ClientOf1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportOf1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ScriptedServer } from './testing/scripted-server.ts';
-import { RawSession, openTestProxy } from './testing/test-proxy.ts';
-import type { TestProxy } from './testing/test-proxy.ts';
+import { ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
+import { RawSession, openTestProxy, readEvents } from './testing/test-proxy.ts';
+import type { Received, TestProxy } from './testing/test-proxy.ts';
 
 type Json = Record<string, unknown>;
 
@@ -292,6 +292,11 @@ const oddResults: [method: string, result: unknown, part: unknown][] = [
   ['tools/call', { content: [said], structuredContent: null }, { content: [said] }],
   ['tools/call', { content: [], structuredContent: [1] }, {}],
   ['tools/call', { content: [said], _meta: null }, { content: [said] }],
+  [
+    'tools/call',
+    { content: [said], _meta: { progressToken: null, a: 1 } },
+    { _meta: expect.objectContaining({ a: 1 }) },
+  ],
   ['tools/call', { content: [said], isError: 'true' }, { isError: true }],
   ['tools/call', { content: [said], isError: 1 }, { isError: true }],
   ...[null, 0, 'false'].map((isError): [string, unknown, unknown] => [
@@ -594,4 +599,112 @@ test('a page that names itself as the next one ends the list', async () => {
   expect(await client.listTools()).toMatchObject({ tools: [goodTool, goodTool] });
   expect(proxy.deviations).toEqual([expect.stringContaining('names the same page of a list again')]);
   await client.close();
+});
+
+describe('a message that a server sends on its own', () => {
+  const progress = 'notifications/progress';
+  const ask = 'elicitation/create';
+  const message = 'a';
+  const sample = 'sampling/createMessage';
+  const messages = [{ role: 'user', content: said }];
+  const formOf = (properties: object): Json => ({ type: 'object', properties });
+
+  test.each<[string, string, Json, Json]>([
+    ['null beside progress', progress, { progress: 1, total: null, message: null }, { progress: 1 }],
+    ['progress as text', progress, { progress: '50', total: ' 1e2' }, { progress: 50, total: 100 }],
+    ['something else as progress', progress, { progress: 1, total: 'many', message: {} }, { progress: 1 }],
+    [
+      'null beside the messages for a model',
+      sample,
+      {
+        messages,
+        maxTokens: 1,
+        systemPrompt: null,
+        temperature: null,
+        stopSequences: null,
+        modelPreferences: { hints: null },
+      },
+      { messages, maxTokens: 1, modelPreferences: {} },
+    ],
+    [
+      'text as a message for a model',
+      sample,
+      { messages: [{ role: 'user', content: 'said' }], maxTokens: 1 },
+      { messages, maxTokens: 1 },
+    ],
+    [
+      'null in a form',
+      ask,
+      {
+        message,
+        mode: null,
+        requestedSchema: { ...formOf({ a: { type: 'string', title: null, default: null } }), required: null },
+      },
+      { message, requestedSchema: formOf({ a: { type: 'string' } }) },
+    ],
+    [
+      'a choice of null in a form',
+      ask,
+      {
+        message,
+        requestedSchema: formOf({
+          a: { anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }], default: null, title: 'A' },
+        }),
+      },
+      { message, requestedSchema: formOf({ a: { type: 'integer', minimum: 1, title: 'A' } }) },
+    ],
+    [
+      'a form that is correct',
+      ask,
+      {
+        message,
+        requestedSchema: formOf({ a: { type: 'string', default: '' }, b: { anyOf: [{ const: 'x' }] } }),
+      },
+      {
+        message,
+        requestedSchema: formOf({ a: { type: 'string', default: '' }, b: { anyOf: [{ const: 'x' }] } }),
+      },
+    ],
+  ])('is readable with %s', async (_what, method, params, readable) => {
+    const isReport = method === progress;
+    await using proxy = await openScriptedProxy(
+      { repairsResults: true },
+      {
+        'tools/call': (server, { params: asked }) => {
+          const { progressToken } = asked?._meta ?? {};
+          server.send(
+            isReport ? { method, params: { progressToken, ...params } } : { id: 'q', method, params },
+          );
+          return isReport ? { content: [] } : undefined;
+        },
+      },
+    );
+    const session = await RawSession.open(proxy.url, { capabilities: { elicitation: {}, sampling: {} } });
+    const token = { progressToken: 'p' };
+
+    const call = await session.postCall(1, 'any', {}, { _meta: token });
+    const { value } = await readEvents(call).next();
+
+    expect(value).toMatchObject({ method });
+    expect((value as Received).params).toEqual(isReport ? { ...token, ...readable } : readable);
+  });
+});
+
+test('a response with other members is readable, and keeps its numbers', async () => {
+  await using proxy = await openScriptedProxy(
+    { repairsResults: true },
+    {
+      'tools/call': (server, { id }) =>
+        server.write(
+          `{"type":"x","jsonrpc":"2.0","id":${id},"time":1,"result":{"content":[],"n":12345678901234567890}}\n`,
+        ),
+    },
+  );
+  const session = await RawSession.open(proxy.url);
+
+  const response = await session.postCall(7, 'any');
+
+  expect(await response.text()).toBe(
+    '{"jsonrpc":"2.0","id":7,"result":{"content":[],"n":12345678901234567890}}',
+  );
 });

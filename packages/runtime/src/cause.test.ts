@@ -331,6 +331,16 @@ test('a package that came with version 1 of the Python SDK comes with it again',
   expect(causeOf(output, { pythonWith: ['mcp<2'] })?.fix).toContain('--with httpx');
 });
 
+test('a module that was not found is no name that could not be resolved', () => {
+  const output = [
+    'node:internal/modules/esm/resolve:272',
+    '    throw new ERR_MODULE_NOT_FOUND(',
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/app/other.mjs' imported from /app/main.mjs",
+  ].join('\n');
+
+  expect(causeOf(output)?.fix ?? '').not.toContain('network');
+});
+
 test('a denied address is no name that could not be resolved', () => {
   const cause = complaintIn(
     '[toolhive] denied pypi.org:443: the name resolves to 203.0.113.80, which is a documentation address',

@@ -196,7 +196,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`\b(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
+      String.raw`(?<![\w/])(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
       'i',
     ),
     fix: ([name = '']) => reaching(name),

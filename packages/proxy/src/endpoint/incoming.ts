@@ -71,14 +71,19 @@ function messagesIn(text: string): Incoming {
 const maxNothingChars = 1024 * 1024;
 
 /**
- * The text without `params` and `_meta` that are null or an empty list, as serializers of clients write missing values. Every
- * other byte stays the same. A member that appears twice stays, too, and is refused later.
+ * The text without `params` and `_meta` that are null or an empty list, and without the null ID of a notification, as serializers
+ * of clients write missing values. Every other byte stays the same. A member that appears twice stays, too, and is refused later.
  */
 function withoutNothing(text: string): string {
-  if (text.length > maxNothingChars || !/"(?:params|_meta)"\s{0,9}:\s{0,9}(?:null|\[\s{0,9}\])/.test(text))
+  if (text.length > maxNothingChars || !/"(?:params|_meta|id)"\s{0,9}:\s{0,9}(?:null|\[\s{0,9}\])/.test(text))
     return text;
   const value = readValue(text);
   if (!isObject(value) || typeof value['method'] !== 'string') return text;
+  // A request with a null ID is refused, because its response could not name it.
+  if (value['id'] === null && value['method'].startsWith('notifications/')) {
+    const bare = withoutMember(text, 'id');
+    return bare === text ? text : withoutNothing(bare);
+  }
   if (isNothing(value['params'])) return withoutMember(text, 'params');
   const { params } = value;
   const span = isObject(params) && isNothing(params['_meta']) ? spanOf(text, ['params']) : undefined;

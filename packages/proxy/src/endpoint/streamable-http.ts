@@ -11,6 +11,7 @@ import { EventStream } from '../http/event-stream.ts';
 import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { takesEvents } from '../http/accept.ts';
+import { isJson } from '../transport/media-type.ts';
 import { errorCodes, ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusal, refusedResponse } from '../middleware/message-pipeline.ts';
@@ -67,10 +68,6 @@ function receive(bridge: Bridge, exchange: Exchange): void {
     if (message === undefined) return deliverBatch(bridge, session, incoming, exchange);
     deliver(bridge, session, message, exchange);
   });
-}
-
-function isJson(mediaType = ''): boolean {
-  return mediaType === 'application/json' || /^application\/json\s*(;|$)/i.test(mediaType);
 }
 
 /** Returns the session that a message belongs to, or answers the request if there is none. */

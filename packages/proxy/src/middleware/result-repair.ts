@@ -5,6 +5,9 @@ import {
   errorMessage,
   idText,
   isObject,
+  membersOf,
+  readMessage,
+  replaceAt,
   resultMessage,
   spanOf,
   withResult,
@@ -12,6 +15,7 @@ import {
 import type { Message, Span } from '../jsonrpc/message.ts';
 import { oncePerAnswer } from '../jsonrpc/repeated-answers.ts';
 import { cacheableMethods, isModern } from '../protocol/protocol.ts';
+import { readableParams } from '../repair/params.ts';
 import { listedThings, readableResult } from '../repair/results.ts';
 import type { ListedThings } from '../repair/results.ts';
 import { Unreadable, kindOf, repaired, withChanges } from '../repair/shapes.ts';
@@ -25,7 +29,10 @@ export interface ResultRepairOptions {
   input: Pick<WorkloadInput, 'tolerate'>;
 }
 
-/** Makes the results of a server readable for clients, which otherwise refuse a whole list because of one thing in it. */
+/**
+ * Makes the results of a server readable for clients, which otherwise refuse a whole list because of one thing in it. Does the same for the
+ * requests and notifications of a server.
+ */
 export function resultRepair({ repairsResults, input }: ResultRepairOptions): Middleware | undefined {
   return repairsResults === true ? new ResultRepair(input) : undefined;
 }
@@ -46,9 +53,17 @@ class ResultRepair implements Middleware {
       );
   }
 
-  readonly message = ({ direction, message, request, client }: CallContext): Message => {
+  readonly message = (context: CallContext): Message => {
+    const { direction, message, request } = context;
     const method = request?.value.method;
-    if (direction === 'to server' || message.kind !== 'response' || method === undefined) return message;
+    if (direction === 'to server') return message;
+    if (message.kind !== 'response') return this.#readableParams(message);
+    return method === undefined
+      ? message
+      : this.#readableResponse(context, this.#withoutOthers(message), method);
+  };
+
+  #readableResponse({ request, client }: CallContext, message: Message, method: string): Message {
     const { error, result } = message.value;
     if (error !== undefined) return this.#readableError(message, error);
     if (!isObject(result) && isModern(client.protocolVersion))
@@ -56,7 +71,20 @@ class ResultRepair implements Middleware {
     const list = this.#lists.get(method);
     if (list === undefined) return this.#readable(message, method, request?.value.params);
     return this.#endingList(list(message), request?.value.params?.['cursor']);
-  };
+  }
+
+  /** Clients refuse a response with other members. */
+  #withoutOthers(response: Message): Message {
+    const others = Object.keys(response.value).filter((name) => !responseMembers.has(name));
+    if (others.length === 0) return response;
+    this.#input.tolerate(
+      'wrongValue',
+      `the member ${JSON.stringify(printable(others.join().slice(0, maxShown)))} of a response`,
+    );
+    const kept = membersOf(response.text).filter(([name]) => responseMembers.has(name));
+    const text = `{${kept.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+    return { ...readMessage(text), ...(response.http === undefined ? {} : { http: response.http }) };
+  }
 
   /** A page that names itself as the next one would be read without end. */
   #endingList(answer: Message, cursor: unknown): Message {
@@ -78,6 +106,20 @@ class ResultRepair implements Middleware {
     const whole = { ...after, ...added };
     this.#report(method, result, after);
     return withReadable(answer, result, whole);
+  }
+
+  /** The request or notification of a server. */
+  #readableParams(message: Message): Message {
+    const { method = '', params } = message.value;
+    if (!isObject(params)) return message;
+    const after = readableParams(method, params);
+    const span = after === params ? undefined : spanOf(message.text, ['params']);
+    if (span === undefined) return message;
+    for (const name of changedIn(params, after))
+      this.#input.tolerate('wrongValue', `${wrongIn(name, params[name])} of ${method}`);
+    return readMessage(
+      replaceAt(message.text, span, writeRepaired(after, params, message.text.slice(...span))),
+    );
   }
 
   #readableError(
@@ -126,6 +168,7 @@ class ResultRepair implements Middleware {
 }
 
 const maxShown = 100;
+const responseMembers: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'result', 'error']);
 
 function nameOf(thing: unknown, key: string): string {
   const name = isObject(thing) ? thing[key] : undefined;

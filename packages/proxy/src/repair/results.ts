@@ -8,7 +8,7 @@ import {
   object,
   optional,
   optionalObject,
-  record,
+  metadata,
   repaired,
   text,
   withChanges,
@@ -73,7 +73,7 @@ const toolResult = object({
     return [{ type: 'text', text: JSON.stringify(structuredContent) }];
   },
   isError,
-  _meta: record,
+  _meta: metadata,
 });
 
 /** The message has one content, so a list of contents is a message for each. */
@@ -111,7 +111,7 @@ const results: Readonly<Record<string, (params: Record<string, unknown>) => Repa
   ...Object.fromEntries(
     Object.entries(listedThings).map(([method, { member, item }]) => {
       const result = (): Repair =>
-        object({ [member]: orEmpty(list(item())), nextCursor: cursor, _meta: record });
+        object({ [member]: orEmpty(list(item())), nextCursor: cursor, _meta: metadata });
       return [method, result];
     }),
   ),
@@ -120,20 +120,20 @@ const results: Readonly<Record<string, (params: Record<string, unknown>) => Repa
       capabilities: readableCapabilities,
       serverInfo: readableServerInfo,
       instructions: text,
-      _meta: record,
+      _meta: metadata,
     }),
   'tools/call': () => toolResult,
   'tasks/result': () => toolResult,
-  'prompts/get': () => object({ messages: messagesIn, description: text, _meta: record }),
+  'prompts/get': () => object({ messages: messagesIn, description: text, _meta: metadata }),
   'resources/read': ({ uri }) => {
     const one = list(resourceContents(uri));
     return object({
       contents: (value, parent) =>
         isObject(value) || typeof value === 'string' ? one([value], parent) : orEmpty(one)(value, parent),
-      _meta: record,
+      _meta: metadata,
     });
   },
-  'completion/complete': () => object({ completion, _meta: record }),
+  'completion/complete': () => object({ completion, _meta: metadata }),
 };
 
 /** The results that are the list itself, without an object around it. */
@@ -159,7 +159,7 @@ export function readableResult(
   return after instanceof Unreadable ? found : after;
 }
 
-const anything = object({ _meta: record });
+const anything = object({ _meta: metadata });
 
 /** Results of these methods may ask the client for something first, or tell where the result will be. */
 const mayBeIncomplete: ReadonlySet<string> = new Set([

@@ -91,6 +91,11 @@ export function optionalObject(members: Readonly<Record<string, Repair>>): Repai
 export const text: Repair = optional((value) => typeof value === 'string');
 export const record: Repair = optional(isObject);
 
+/** The metadata of a result. Clients refuse all of it because of a wrong progress token. */
+export const metadata: Repair = optionalObject({
+  progressToken: optional((token) => typeof token === 'string' || typeof token === 'number'),
+});
+
 export const requiredText: Repair = (value) =>
   typeof value === 'string' ? value : new Unreadable(`is ${kindOf(value)} instead of a string`);
 

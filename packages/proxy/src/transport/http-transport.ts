@@ -18,7 +18,7 @@ import { Cookies } from './cookies.ts';
 import { HttpSession, firstRetryMs, maxRetryMs } from './http-session.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { askedPauseMs } from './pause.ts';
-import { describeAnswer, isAnswer, readAll, readBody, requestIdOf } from './received.ts';
+import { asAnswer, describeAnswer, isAnswer, readAll, readBody, requestIdOf, shown } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { EarlierSession, Transport, TransportListener } from './transport.ts';
@@ -193,18 +193,21 @@ export class HttpTransport implements Transport {
     let body = first;
     let lastId: string | undefined;
     let retryMs = firstRetryMs;
+    let other = '';
     for (let attempt = 0; attempt <= maxResumptions; attempt++) {
       try {
         for await (const event of readEvents(body, this.#options.endpoint.input)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
-          for (const said of readAll(event.data, this.#tolerate)) {
+          for (const part of readAll(event.data, this.#tolerate)) {
+            const said = id === undefined ? part : asAnswer(part, id);
             const isOver = id !== undefined && isAnswer(said, id);
             const isRefused = isOver && said.value.error !== undefined;
             const whole = { statusCode: 200, text: event.data };
             if (isRefused && (await this.#session.hasEnded(message, whole, said))) return 'session ended';
             this.#hear(this.#admissible(said, message), id);
             if (isOver) return undefined;
+            if (typeof said === 'string') other = said;
           }
         }
       } catch (error) {
@@ -220,7 +223,7 @@ export class HttpTransport implements Transport {
       body = response.body;
     }
     if (id === undefined) return undefined;
-    const why = 'its stream ended before the answer';
+    const why = `its stream ended before the answer${other === '' ? '' : `: ${shown(other)}`}`;
     const fail = (): void => this.#failed(message, why);
     if (this.#isModern || !this.#session.expect(id, { isAccepted: false, fail })) fail();
     return undefined;

@@ -9,3 +9,8 @@ export function mediaTypeOf(headers: AnswerHeaders): string {
 }
 
 export const eventStreamType = 'text/event-stream';
+
+/** Whether a body is JSON according to its media type. */
+export function isJson(type: string | readonly string[] | undefined): boolean {
+  return typeof type === 'string' && /^application\/json\s*(;|$)/i.test(type);
+}

@@ -65,7 +65,10 @@ function eventsIn(text: string): string[] {
   return events;
 }
 
-/** A response without the ID of the request. A server that refuses a request may not repeat its ID. */
+/**
+ * Reads a response without the ID of the request as the answer, in a reply to this request only. A server that refuses a request may not
+ * repeat its ID.
+ */
 function anonymous(text: string, id: RequestId): string | undefined {
   let value: unknown;
   try {
@@ -77,7 +80,23 @@ function anonymous(text: string, id: RequestId): string | undefined {
   const { error, result } = value;
   if (isObject(error) && typeof error['message'] !== 'string') return undefined;
   if (!isObject(error) && (result === undefined || result === null)) return undefined;
-  return JSON.stringify({ ...value, jsonrpc: '2.0', id });
+  // Clients refuse other members.
+  return JSON.stringify({ jsonrpc: '2.0', id, ...(isObject(error) ? { error } : { result }) });
+}
+
+/**
+ * Takes a response in the stream of a request as its answer if the response names no request, or refuses one under another ID. Everything else
+ * stays the same.
+ */
+export function asAnswer(said: string | Message, id: RequestId): string | Message {
+  const text = typeof said === 'string' ? said : said.text;
+  if (typeof said !== 'string') {
+    const isForeignRefusal =
+      said.kind === 'response' && said.value.error !== undefined && !isAnswer(said, id);
+    if (!isForeignRefusal) return said;
+  }
+  const answer = anonymous(text, id);
+  return answer === undefined ? said : readMessage(answer);
 }
 
 const maxShown = 200;
@@ -91,11 +110,16 @@ export function describeAnswer(answer: Answer, text: string, reach: Reach): stri
     return `the server returned status ${statusCode}, which leads to ${escaped(location.slice(0, maxShown))}${fixFor(location, reach)}`;
   const mediaType = mediaTypeOf(headers);
   const type = mediaType === '' || mediaType === 'application/json' ? '' : ` with ${escaped(mediaType)}`;
-  const said = text.trim();
-  const shown = said.length > maxShown ? `${said.slice(0, maxShown)}…` : said;
+  const said = shown(text);
   const pauseMs = askedPauseMs(answer);
   const pause = pauseMs === undefined ? '' : `, and asks to wait ${Math.ceil(pauseMs / 1000)} s`;
-  return `the server returned status ${statusCode}${type}${pause}${shown === '' ? '' : `: ${escaped(shown)}`}`;
+  return `the server returned status ${statusCode}${type}${pause}${said === '' ? '' : `: ${said}`}`;
+}
+
+/** The start of a text that is no message, for an error. */
+export function shown(text: string): string {
+  const said = text.trim();
+  return escaped(said.length > maxShown ? `${said.slice(0, maxShown)}…` : said);
 }
 
 /** What the user can do about a redirect that is not followed, because another server would get messages and tokens. */

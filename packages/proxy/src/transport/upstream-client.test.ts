@@ -55,6 +55,35 @@ test.each([
   expect(refusals).toBe(1);
 });
 
+test.each([
+  [{}, 'toolhive'],
+  [{ 'User-Agent': 'chosen' }, 'chosen'],
+])('requests name their sender, with the headers %j', async (headers, expected) => {
+  const agents: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    agents.push(request.headersDistinct['user-agent']?.join(', '));
+    request.resume();
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  await using client = new UpstreamClient(
+    {
+      kind: 'remote',
+      url: `http://127.0.0.1:${port}/mcp`,
+      headers: async () => headers,
+      refused: async () => false,
+    },
+    '/mcp',
+  );
+  const { signal } = new AbortController();
+
+  await client.request({ method: 'POST', headers: {}, body: '{}', signal });
+
+  expect(agents).toEqual([expected]);
+  server.close();
+});
+
 test('a message that was accepted is accepted, though the words that say so are cut off', async () => {
   const server = createServer((request, response) => {
     request.resume();

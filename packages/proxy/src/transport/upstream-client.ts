@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionCount } from '@toolhive/runtime/open-files';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { userAgent } from '@toolhive/contract/user-agent';
 import { Agent, Pool, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
@@ -190,9 +191,13 @@ export class UpstreamClient implements AsyncDisposable {
       if (next === undefined) return answer;
       discard(answer);
       this.input.tolerate('redirect');
-      const isLasting = answer.statusCode === 301 || answer.statusCode === 308 || isSlash(path, next);
+      const isPermanent = answer.statusCode === 301 || answer.statusCode === 308;
+      const isOnlySlash = isSlash(path, next);
       answer = await this.#ask({ ...request, path: next });
-      if (isLasting && path === this.#path && answer.statusCode < 300) this.#path = next;
+      const { statusCode } = answer;
+      // A server may refuse this request and still have its endpoint there.
+      const isThere = statusCode < 300 || (isOnlySlash && statusCode >= 400 && statusCode !== 404);
+      if ((isPermanent || isOnlySlash) && path === this.#path && isThere) this.#path = next;
       path = next;
     }
     return answer;
@@ -266,11 +271,13 @@ export class UpstreamClient implements AsyncDisposable {
     own: Record<string, string> = {},
   ): Promise<Answer> {
     const credentials = { ...own, ...this.#callerHeaders() };
+    const isNamed = Object.keys(credentials).some((name) => name.toLowerCase() === 'user-agent');
     const request = {
       origin: this.#origin,
       path,
       method,
       headers: {
+        ...(isNamed ? {} : { 'user-agent': userAgent }),
         ...withoutCookie(headers, credentials),
         ...credentials,
         ...(this.#host === undefined ? {} : { host: this.#host }),

@@ -35,11 +35,3 @@ export function nameOf({ value: { method = '', params } }: Message): string | un
   const name = params?.[nameParameter(method) ?? ''];
   return typeof name === 'string' ? encoded(name) : undefined;
 }
-
-export function isJson(type: string | readonly string[] | undefined): boolean {
-  return typeof type === 'string' && /^application\/json\s*(;|$)/i.test(type);
-}
-
-export function isEventStream(type: string | readonly string[] | undefined): boolean {
-  return typeof type === 'string' && type.startsWith('text/event-stream');
-}

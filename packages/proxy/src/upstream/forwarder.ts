@@ -35,7 +35,7 @@ const maxGatheredBytes = 64 * 1024;
 export class HttpForwarder implements AsyncDisposable {
   readonly #input: WorkloadInput;
   readonly #count: ConnectionCount;
-  #state: ({ kind: 'up' } & Target) | { kind: 'down'; reason: string } = {
+  #state: ({ kind: 'up'; endpointPath: () => string } & Target) | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
@@ -46,9 +46,11 @@ export class HttpForwarder implements AsyncDisposable {
     this.#count = count;
   }
 
-  connect(address: ServerAddress): void {
+  /** `endpointPath` returns the path of `/mcp` at a server on this machine, which may redirect requests to another one. */
+  connect(address: ServerAddress, endpointPath: () => string): void {
     this.#state = {
       kind: 'up',
+      endpointPath,
       ...(address.kind === 'remote' ? targetOf(address, this.#count) : openPool(address, this.#count)),
     };
   }
@@ -66,12 +68,12 @@ export class HttpForwarder implements AsyncDisposable {
     }
     if (Number(request.headers['content-length'] ?? 0) > maxMessageBytes)
       return replyUnacceptable(response, bodyTooLarge());
-    const { pool, host, origin } = this.#state;
+    const { pool, host, origin, endpointPath } = this.#state;
     const dispatch = (body: Dispatcher.DispatchOptions['body']): void => {
       const options: Dispatcher.DispatchOptions = {
         origin,
         method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
-        path: request.url ?? '/',
+        path: pathAt(endpointPath(), request.url),
         headers: forwardedHeaders(request, host),
         body,
         // Calls have no time limit, and an event stream may be quiet for hours.
@@ -117,11 +119,11 @@ export class HttpForwarder implements AsyncDisposable {
   ): void {
     if (this.#state.kind === 'down')
       return listener.failed(new Error(`the server is not running: ${this.#state.reason}`));
-    const { pool, host, origin, remote } = this.#state;
+    const { pool, host, origin, remote, endpointPath } = this.#state;
     const forwarded: Dispatcher.DispatchOptions = {
       origin,
       method: method as Dispatcher.HttpMethod,
-      path: remote?.path ?? request.url ?? '/',
+      path: remote?.path ?? pathAt(endpointPath(), request.url),
       headers: forwardedHeaders(
         request,
         host,
@@ -147,12 +149,12 @@ export class HttpForwarder implements AsyncDisposable {
   /** Asks the server to end a session, and returns the status of its answer. Rejects if there is none. */
   async endSession(id: string, protocolVersion: string): Promise<number> {
     if (this.#state.kind === 'down') throw new Error(`the server is not running: ${this.#state.reason}`);
-    const { pool, host, origin, remote } = this.#state;
+    const { pool, host, origin, remote, endpointPath } = this.#state;
     if (remote !== undefined) return 405; // only the caller has credentials for that
     const headers = { host, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
     const { statusCode, body } = await answerTo(
       pool,
-      { origin, method: 'DELETE', path: '/mcp', headers, headersTimeout: 0, bodyTimeout: 0 },
+      { origin, method: 'DELETE', path: endpointPath(), headers, headersTimeout: 0, bodyTimeout: 0 },
       { aborter: abortedBy(AbortSignal.timeout(endSessionMs)), budget: this.#input.output },
     );
     if (typeof body !== 'string') body.on('error', () => {}).destroy();
@@ -177,6 +179,13 @@ function targetOf(server: RemoteServer, count: ConnectionCount): Target {
   const { origin, host, pathname, search } = new URL(server.url);
   const pool = openAgent(server, count);
   return { pool, origin, host, remote: { server, path: `${pathname}${search}` } };
+}
+
+/** Where the server has what a client asks for. */
+function pathAt(endpointPath: string, url = '/'): string {
+  const [path = '', query] = url.split('?', 2);
+  if (path !== '/mcp' || endpointPath === path) return url;
+  return query === undefined ? endpointPath : `${endpointPath}?${query}`;
 }
 
 /** A client cannot get tokens for the server, so the client must not look for the authorization server of the server. */

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { unauthorized } from '@toolhive/contract/failure';
 import type { Instance } from '@toolhive/runtime/runtime';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { refusal } from '../middleware/message-pipeline.ts';
 import type { CallContext, Outcome } from '../middleware/middleware.ts';
 import { recorder } from '../testing/recorder.ts';
 import type { Recorded } from '../testing/recorder.ts';
-import { RawSession, openTestProxy, postModern, readRawEvents } from '../testing/test-proxy.ts';
+import { RawSession, answerOf, openTestProxy, postModern, readRawEvents } from '../testing/test-proxy.ts';
 import type { Received, TestProxy } from '../testing/test-proxy.ts';
 import type { ProxyOptions } from '../proxy.ts';
 
@@ -32,12 +32,16 @@ interface HttpTest extends AsyncDisposable {
 async function open(
   options: Partial<ProxyOptions>,
   behave: Behavior,
-  { hasSessions = true }: { hasSessions?: boolean } = {},
+  { hasSessions = true, movedTo }: { hasSessions?: boolean; movedTo?: string } = {},
 ): Promise<HttpTest> {
   await using opened = new AsyncDisposableStack();
   const got: Got[] = [];
   let sessions = 0;
   const server = createServer((request, response) => {
+    if (movedTo !== undefined && request.url !== movedTo) {
+      response.writeHead(308, { location: movedTo }).end();
+      return;
+    }
     void text(request).then((body) => {
       const message = (body === '' ? {} : JSON.parse(body)) as Received;
       const one = { request, response, message };
@@ -292,9 +296,126 @@ test('a body that is almost a message is passed on, and the reason against anoth
     '{"jsonrpc":"2.0","id":1,"result":{"n":null}}',
     '{"jsonrpc":"2.0","id":2,"result":{"t":"\u00e9"}}',
     '{"jsonrpc":"2.0","id":3,"result":{"t":"\u4e2d"}}',
-    'the server did not answer: the response does not answer the request: the body is not JSON\n',
+    'the server did not answer: the response does not answer the request: the body is not JSON: {"jsonrpc":"2.0","id":4,"result":{]}\n',
   ]);
 });
+
+describe('the answer to a request is found', () => {
+  const list = { tools: [{ name: 'shown' }, { name: 'hidden' }] };
+  const answer = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result: list });
+  const whole =
+    (write: (id: unknown) => string, type?: string, status = 200): Behavior =>
+    ({ message: { id }, response }) =>
+      void response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end(write(id));
+
+  test.each<[string, Behavior]>([
+    ['without a media type', whole(answer)],
+    ['in a text', whole(answer, 'text/plain')],
+    ['in another kind of JSON', whole(answer, 'application/json-rpc')],
+    [
+      'in an event that is called JSON',
+      whole((id) => `event: message\ndata: ${answer(id)}\n\n`, 'application/json'),
+    ],
+    ['in an event stream in capitals', whole((id) => `data: ${answer(id)}\n\n`, 'Text/Event-Stream')],
+    ['with status 202', whole(answer, 'application/json', 202)],
+    ['without an ID', whole(() => answer(undefined), 'application/json')],
+    ['with null as its ID', whole(() => answer(null), 'application/json')],
+    ['in an event without an ID', whole(() => `data: ${answer(undefined)}\n\n`, 'text/event-stream')],
+    ['in an event with null as its ID', whole(() => `data: ${answer(null)}\n\n`, 'text/event-stream')],
+  ])('%s, and filtered', async (_what, behave) => {
+    await using opened = await open(rules, behave);
+    const session = await RawSession.open(opened.url);
+
+    const response = await session.post({ id: 5, method: 'tools/list' });
+
+    expect(response.status).toBe(200);
+    expect(await answerOf(response)).toEqual({
+      jsonrpc: '2.0',
+      id: 5,
+      result: { tools: [{ name: 'shown' }] },
+    });
+  });
+
+  const failed = { code: -32603, message: 'broken' };
+
+  test.each<[string, object]>([
+    ['null', { jsonrpc: '2.0', id: null, error: failed }],
+    ['no', { error: failed }],
+    ['another', { jsonrpc: '2.0', id: 'server-error', error: failed }],
+  ])('in an event with %s ID if the request failed', async (_what, failure) => {
+    await using opened = await open(rules, (got) => {
+      stream(got)(failure);
+      got.response.end();
+    });
+    const session = await RawSession.open(opened.url);
+
+    const answer = await answerOf(await session.post({ id: 5, method: 'ping' }));
+
+    expect(answer).toEqual({ jsonrpc: '2.0', id: 5, error: failed });
+  });
+
+  test('on the stream of the session after the request was accepted', async () => {
+    let stream: ServerResponse | undefined;
+    await using opened = await open(rules, ({ request, response, message: { id } }) => {
+      if (request.method === 'GET') {
+        stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+        stream.write(':\n\n');
+      } else {
+        response.writeHead(202).end();
+        stream?.write(`data: ${answer(id)}\n\n`);
+      }
+    });
+    const session = await RawSession.open(opened.url);
+    await using messages = await session.listen();
+
+    const accepted = await session.post({ id: 5, method: 'tools/list' });
+
+    expect(accepted.status).toBe(202);
+    expect((await messages.next()).value).toMatchObject({ id: 5, result: { tools: [{ name: 'shown' }] } });
+  });
+});
+
+test.each(['{"detail":"the field a is missing"}', '["the field a is missing"]', 'the field a is missing'])(
+  'the reason of a failure reaches the client: %s',
+  async (body) => {
+    await using opened = await open(rules, ({ response }) =>
+      response.writeHead(422, { 'content-type': 'application/json' }).end(body),
+    );
+    const session = await RawSession.open(opened.url);
+
+    const response = await session.post({ id: 1, method: 'ping' });
+
+    expect([response.status, await response.text()]).toEqual([422, body]);
+  },
+);
+
+test('a notification that the server does not know is accepted', async () => {
+  await using opened = await open(rules, ({ response }) =>
+    json(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32601, message: 'Method not found' } }),
+  );
+  const session = await RawSession.open(opened.url);
+
+  const response = await session.post({ method: 'notifications/initialized' });
+
+  expect([response.status, await response.text()]).toEqual([202, '']);
+});
+
+test.each(['/mcp/', '/other/mcp'])(
+  'a server that redirects requests to %s is reached there',
+  async (path) => {
+    await using opened = await open({ ...rules, sessions: 'own' }, (got) => result(got, { tools }), {
+      movedTo: path,
+    });
+    const session = await RawSession.open(opened.url);
+
+    const answer = await answerOf(await session.post({ id: 1, method: 'tools/list' }));
+    const ended = await session.end();
+
+    expect(answer.result).toEqual({ tools: [{ name: 'shown' }] });
+    expect(ended.status).toBe(200);
+    expect(new Set(opened.got.map(({ request }) => request.url))).toEqual(new Set([path]));
+  },
+);
 
 test('a server may write the ID of a request in another way', async () => {
   await using opened = await open(rules, (got) => result(got, { tools }));
@@ -492,8 +613,11 @@ test('statuses of the server reach the client, and what is not a message does no
     await say(await session.post({ method: 'notifications/initialized' })),
   ]).toEqual([
     [405, ''],
-    [404, '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}'],
-    [502, 'the server did not answer: the response does not answer the request\n'],
+    [404, '{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found"}}'],
+    [
+      502,
+      'the server did not answer: the response does not answer the request: the body is not JSON: <p>hello\n',
+    ],
     [500, 'broken'],
     [202, ''],
   ]);

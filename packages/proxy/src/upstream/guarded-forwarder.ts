@@ -11,7 +11,7 @@ import { onceClosed } from '../http/closing.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { errorCodes, errorMessage, idText, isObject, noAnswer, readMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, isObject, noAnswer } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -21,13 +21,14 @@ import type { ClientIdentity } from '../protocol/protocol.ts';
 import { abortedBy } from '../transport/answer.ts';
 import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.ts';
 import { readEvents } from '../transport/events.ts';
-import { sessionState } from '../transport/session-end.ts';
-import { isEventStream, isJson, nameOf, negotiatedHeaders, replacedHeaders } from './forwarded-headers.ts';
+import { eventStreamType, isJson, mediaTypeOf } from '../transport/media-type.ts';
+import { nameOf, negotiatedHeaders, replacedHeaders } from './forwarded-headers.ts';
 import type { ForwardedRequest, HttpForwarder } from './forwarder.ts';
 import { ForwardedReply } from './forwarded-reply.ts';
 import { ServerMessages } from './server-messages.ts';
 import { ServerSessions, unknownClient } from './server-sessions.ts';
 import type { ServerSession } from './server-sessions.ts';
+import { answerIn, asStandard, mustAnswer } from './standard-reply.ts';
 
 export interface GuardedForwarderOptions {
   workload: string;
@@ -127,7 +128,10 @@ export class GuardedForwarder {
       const reply = openReply(exchange, this.#options.pending, messages.length);
       for (const one of messages) {
         const client = isModern && one.kind === 'request' ? modernClient(one) : clientOf(one, session);
-        this.#forward({ exchange, session, caller: this.#caller(exchange, session, client), reply }, one);
+        this.#forward(
+          { exchange, session, caller: callerOf(this.#options, exchange, session, client), reply },
+          one,
+        );
       }
     });
   }
@@ -143,13 +147,6 @@ export class GuardedForwarder {
     // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
     replyText(response, 404, 'session not found. Initialize a new session');
     return 'unknown';
-  }
-
-  #caller({ principal }: Exchange, session: ServerSession | undefined, client: ClientIdentity): Caller {
-    const { workload } = this.#options;
-    return session === undefined
-      ? { workload, principal, client }
-      : { workload, principal, client, session: session.id };
   }
 
   #forward(forwarding: Forwarding, message: Message): void {
@@ -190,7 +187,7 @@ export class GuardedForwarder {
   #forwardEmpty(exchange: Exchange): void {
     const session = this.#sessionOf(exchange);
     if (session === 'unknown') return;
-    const caller = this.#caller(exchange, session, session?.client ?? unknownClient);
+    const caller = callerOf(this.#options, exchange, session, session?.client ?? unknownClient);
     const last = exchange.request.headers['last-event-id'];
     const resumed = typeof last === 'string' ? exchange.sealing?.openedEvent(last) : undefined;
     this.#send({ exchange, session, caller, resumed, reply: openReply(exchange, this.#options.pending, 1) });
@@ -234,11 +231,11 @@ export class GuardedForwarder {
 
   async #passStream(forwarding: Forwarding, headers: AnswerHeaders, body: Readable): Promise<void> {
     const { reply } = forwarding;
-    if (!isEventStream(headers['content-type'])) {
+    if (mediaTypeOf(headers) !== eventStreamType) {
       body.destroy();
       throw new Error('the response is not an event stream');
     }
-    reply.open(headers);
+    reply.open({ ...headers, 'content-type': eventStreamType });
     let canResume = false;
     for await (const { data, id } of readEvents(body, this.#options.input)) {
       canResume ||= id !== undefined;
@@ -257,15 +254,21 @@ export class GuardedForwarder {
     failed: (error: unknown) => void,
   ): boolean {
     const { reply, request } = forwarding;
-    // Replies to notifications are not read by clients, and failures may be text.
-    const isMessage = isJson(headers['content-type']) && body !== '';
-    const mustBe = request !== undefined && statusCode < 400;
+    const mustBe = mustAnswer(forwarding, statusCode, body);
     const complete = (text: string): void => {
       if (text === '' && mustBe) this.#failed(forwarding, new Error(unanswered(forwarding)));
-      else reply.whole(statusCode, headers, text);
+      else reply.whole(mustBe ? 200 : statusCode, mustBe ? asJson(headers) : headers, text);
+    };
+    // Replies to notifications are not read by clients, and failures may be anything.
+    const completeOther = (text: string): void => {
+      if (text !== '' || request === undefined) return complete(text);
+      const answer = answerIn(body, request, this.#options.input);
+      if (answer !== undefined) this.#pass(forwarding, answer, complete);
+      else complete(mustBe ? '' : body);
     };
     try {
-      if (isMessage) this.#pass(forwarding, body, complete);
+      if (body !== '' && (mustBe || isJson(headers['content-type'])))
+        this.#pass(forwarding, body, completeOther);
       else complete(mustBe ? '' : body);
     } catch (error) {
       failed(error); // this code may run in a later turn, without another handler for exceptions
@@ -289,21 +292,19 @@ export class GuardedForwarder {
 
   /** Passes messages of the server through the middleware. Calls back with those for the client. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
-    const respond = (response: Message): void => this.#respond(forwarding, response);
-    this.#serverMessages.pass(answeredOf(forwarding), text, respond, done);
+    this.#serverMessages.pass(answeredOf(forwarding), text, (own) => this.#respond(forwarding, own), done);
   }
 
   /** Sends a response to a request of the server, in the session in which that came. */
   #respond({ exchange }: Forwarding, { text }: Message): void {
     const { forwarder, input } = this.#options;
-    const types = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const forwarded = {
       method: 'POST',
       body: text,
       replaced: {
         ...replacedHeaders(this.#options.isAuthenticated),
         ...exchange.credentials,
-        ...types,
+        ...typesOfResponse,
         'last-event-id': undefined,
       },
       aborter: abortedBy(AbortSignal.timeout(respondMs)),
@@ -314,6 +315,12 @@ export class GuardedForwarder {
       failed: () => {}, // the server may have ended
     });
   }
+}
+
+const typesOfResponse = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+function asJson(headers: AnswerHeaders): AnswerHeaders {
+  return { ...headers, 'content-type': 'application/json' };
 }
 
 /** The request that the messages of the server belong to, which hears of its response. */
@@ -349,31 +356,6 @@ function unanswered({ outcome }: Forwarding): string {
   return `the response does not answer the request${why}`;
 }
 
-/**
- * A reply as clients know it. Many clients begin a new session only after status 404, and end their connection for a
- * reply to a notification other than 202 without a body (MCP 2025-11-25, Transports, Streamable HTTP).
- */
-function asStandard({ exchange, message }: Forwarding, answer: Answer): Answer {
-  const { statusCode, headers, body } = answer;
-  const { method, headers: asked } = exchange.request;
-  if (typeof body !== 'string') return answer;
-  if (message !== undefined && message.kind !== 'request' && statusCode >= 200 && statusCode < 300)
-    return { statusCode: 202, headers: { ...headers, 'content-type': undefined }, body: '' };
-  const isInSession = asked['mcp-session-id'] !== undefined && message?.value.method !== 'initialize';
-  if (!isInSession || method === 'DELETE' || statusCode < 400 || isOwn(body, message)) return answer;
-  const state = sessionState({ statusCode, text: body }, false);
-  return state === 'ended' || state === 'perhaps' ? { ...answer, statusCode: 404 } : answer;
-}
-
-/** Whether a body is a response with the ID of the request, which says nothing about the session. */
-function isOwn(body: string, message: Message | undefined): boolean {
-  try {
-    return message !== undefined && readMessage(body).value.id === message.value.id;
-  } catch {
-    return false;
-  }
-}
-
 /** The request that the messages of a reply belong to, also if the request came over an earlier connection. */
 function requestOf({ request, resumed }: Forwarding): Message | undefined {
   return request ?? resumed?.request;
@@ -405,6 +387,15 @@ function clientOf({ value }: Message, session: ServerSession | undefined): Clien
     capabilities: isObject(capabilities) ? capabilities : {},
     clientInfo,
   };
+}
+
+function callerOf(
+  { workload }: { workload: string },
+  { principal }: Exchange,
+  session: ServerSession | undefined,
+  client: ClientIdentity,
+): Caller {
+  return { workload, principal, client, ...(session === undefined ? {} : { session: session.id }) };
 }
 
 function describeSession({ id, client, isRelayed, startedMs, lastSeenMs }: ServerSession): OpenSession {

@@ -97,7 +97,7 @@ export class HttpUpstream implements Upstream {
       await endpoint[Symbol.asyncDispose]();
       throw error;
     }
-    if (!isRemote || callersAuthenticate) this.#forwarder.connect(address);
+    if (!isRemote || callersAuthenticate) this.#forwarder.connect(address, () => endpoint.path);
   }
 
   async checkSession(signal: AbortSignal): Promise<string | undefined> {

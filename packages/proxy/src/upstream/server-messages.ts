@@ -6,6 +6,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import { asAnswer, requestIdOf, shown } from '../transport/received.ts';
 import type { Caller } from '../middleware/middleware.ts';
 import { isTask, tokenOf } from './server-sessions.ts';
 import type { ServerSession } from './server-sessions.ts';
@@ -57,7 +58,9 @@ export class ServerMessages {
     try {
       messages = this.#messagesIn(text);
     } catch (error) {
-      answered.onInvalid?.(messageOf(error));
+      const nameless = answerOf(text, answered);
+      if (nameless !== undefined) return this.pass(answered, nameless.text, respond, done);
+      answered.onInvalid?.(`${messageOf(error)}: ${shown(text)}`);
       // A failure outside any request has no ID, so it is not a message either (JSON-RPC 2.0, section 5).
       if (isFailure(text)) return done(text);
       this.#reportInvalid(text);
@@ -99,7 +102,12 @@ export class ServerMessages {
     const { messages } = this.#options;
     if (message.kind === 'response') {
       const request = requestOf(message, answered);
-      if (request === undefined) return done(); // the client has not asked this
+      if (request === undefined) {
+        // Some servers refuse every request under the same ID.
+        const own = answerOf(message, answered);
+        if (own === undefined) return done(); // the client has not asked this
+        return this.#deliver(answered, own, respond, done);
+      }
       session?.requests.take(message);
       answered.onAnswer?.();
       return messages.toClient(caller, message, request, (outcome) => {
@@ -126,6 +134,14 @@ export class ServerMessages {
     const excess = this.#options.input.reportInvalid(text);
     if (excess !== undefined) this.#options.onExcess(excess);
   }
+}
+
+/** The answer to the request of this reply in a response that does not name the request. */
+function answerOf(said: string | Message, { request, isAnswered }: Answered): Message | undefined {
+  const id = request === undefined ? undefined : requestIdOf(request);
+  if (id === undefined || isAnswered?.() !== false) return undefined;
+  const answer = asAnswer(said, id);
+  return typeof answer === 'string' || answer === said ? undefined : answer;
 }
 
 /** Returns the request that a response answers: the request of this reply, or another request of the session. */
