@@ -80,14 +80,14 @@ describe('an installed program that an entry names without a path', () => {
     return servers[0]?.request?.image;
   }
 
-  test('is looked for in the PATH of the caller, not only in that of the daemon', async () => {
+  test('is looked for in the caller’s PATH, not only in the daemon’s', async () => {
     const bin = await install(join(home, 'prefix'));
     expect(await imageOf({ env: { PATH: '/usr/bin' } })).toBeUndefined();
     expect(await imageOf({ env: { PATH: '/usr/bin' }, search_path: `/bin:${bin}` })).toBe(image);
     expect(await imageOf({ env: { PATH: bin }, search_path: '/bin' })).toBe(image);
   });
 
-  test('is looked for in the PATH of its entry', async () => {
+  test('is looked for in its entry’s PATH', async () => {
     const bin = await install(join(home, 'prefix'));
     expect(await imageOf({ env: {} }, { own: { PATH: `/usr/bin:${bin}` } })).toBe(image);
   });
@@ -132,7 +132,7 @@ test('a note names each file that the server would create, because only existing
   ]);
 });
 
-describe('a server that names a service of this machine', () => {
+describe('a server that names a local service', () => {
   const scanned = async (address: string) => {
     const database = { command: 'npx', args: ['-y', 'server', `postgresql://me@${address}/db`] };
     await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { database } }));

@@ -169,7 +169,7 @@ async function refuseLocalServices(request: CreateWorkload): Promise<void> {
   }
 }
 
-/** How long a service of this machine gets to accept a connection. */
+/** How long a local service gets to accept a connection. */
 const connectMs = 1_000;
 
 async function isListening(port: number): Promise<boolean> {

@@ -29,7 +29,7 @@ const anchorMs = 1_000;
 /** How many records one statement inserts. A statement for each record takes half as long again. */
 const insertedAtOnce = 40;
 const columns = 8;
-/** The size of a page of the database. */
+/** The database's page size. */
 const pageBytes = 16 * 1024;
 /** How much is copied at once from SQLite's log to the database. Four megabytes would take 8 ms. */
 const checkpointBytes = 800 * 1024;

@@ -57,7 +57,7 @@ export function openWay(url: URL, options: WayOptions = {}): Dispatcher {
   );
 }
 
-/** The headers of a request with the name of their sender. */
+/** A request's headers with the sender's name. */
 function named(headers: Dispatcher.DispatchOptions['headers']): Dispatcher.DispatchOptions['headers'] {
   if (headers === undefined || headers === null) return { 'user-agent': userAgent };
   if (Array.isArray(headers) || Symbol.iterator in headers) return headers;

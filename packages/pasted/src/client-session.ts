@@ -24,12 +24,12 @@ export function readSession(words: readonly string[]): ClientDocument | undefine
       hint: `import the file: thv import ${/^[\w./~-]+$/.test(file) ? file : 'FILE'}`,
     });
   }
-  // Each has a section of its own.
+  // Each has its own section.
   const text = configurations.length === 1 ? first : `[${configurations.join(',')}]`;
   return readClientDocument(text, 'the value of --mcp-config');
 }
 
-/** The values of the flags with servers. `--mcp-config` takes several. */
+/** The values with servers. `--mcp-config` takes several. */
 function flagsIn(words: readonly string[]): { settings: string[]; configurations: string[] } {
   const settings: string[] = [];
   const configurations: string[] = [];

@@ -40,7 +40,7 @@ test.each(['\n', ' ', '\t', '[ ', 'a.', '--'])('reads a long text of %j at once'
   await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
 });
 
-test('commands are named after what they run, beside the names that others have', async () => {
+test('commands get the names of their programs, beside the names that others have', async () => {
   const from = { env: {}, directory: '/', readFile: () => Promise.reject(new Error('no file is read')) };
   const text = 'claude mcp add one -- npx -y a\nnpx -y one\nnpx -y @scope/two --flag\nnpx -y @scope/two';
 

@@ -53,7 +53,7 @@ export function readPasted(pasted: string, what: string): PastedText {
   return { ...found, isHidden: false };
 }
 
-/** Names the servers of commands after what they run. Other entries keep their names. */
+/** Names each server of a command after its program or package. Other entries keep their names. */
 export async function withNames(entries: readonly RawEntry[], from: EntryFrom): Promise<RawEntry[]> {
   const unnamed = entries.filter(({ workload }) => workload === '');
   const found = await Promise.all(

@@ -79,7 +79,7 @@ function programAt(
     .find(isProgram);
 }
 
-/** The directories in which a name is looked for. An entry can have a `PATH` of its own, in which its client looks first. */
+/** The directories in which a name is looked for. An entry can have its own `PATH`, in which its client looks first. */
 function foldersOf({ env, searchPath }: Pick<PastedFrom, 'env' | 'searchPath'>): string[] {
   return [env['PATH'], searchPath]
     .flatMap((path) => path?.split(':') ?? [])

@@ -109,7 +109,7 @@ function inspected(all: readonly string[]): Installed {
   return { words: [...(variables.length > 0 ? ['env', ...variables] : []), ...behind.words], note };
 }
 
-/** Divides the words of a server from the flags behind them, which say what to call. */
+/** Divides the words of a server from the flags behind them, which name the call. */
 function withoutCall(words: readonly string[]): Pick<OtherFlags, 'given' | 'words'> {
   const own: string[] = [];
   const given: (readonly [string, string])[] = [];

@@ -18,7 +18,7 @@ test.each([
   ['localhost:50051', 'localhost:50051 50051'],
   ['--peer=127.0.0.1:7000', '127.0.0.1:7000 7000'],
   ['custom://localhost/x', 'localhost undefined'],
-])('%s names a service of this machine', (text, service) => {
+])('%s names a local service', (text, service) => {
   expect(addressesIn([text])).toEqual([service]);
   expect(addressesIn([], { TARGET: text })).toEqual([service]);
 });
@@ -46,7 +46,7 @@ test.each([
   expect(addressesIn(args, variables)).toEqual([]);
 });
 
-test('a server with the network of this machine, or elsewhere, reaches what it names', () => {
+test('a server with the network of this machine, or on another machine, reaches the services that it names', () => {
   const args = ['redis://localhost'];
 
   expect(localServices({ image, network_mode: 'host', cmd_arguments: args })).toEqual([]);

@@ -1,6 +1,6 @@
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
-/** A service on the loopback address of this machine. The port is unknown if only a host is named. */
+/** A service on this machine's loopback address. The port is unknown if only a host is named. */
 export interface LocalService {
   /** As in the configuration: `localhost:5432`, `127.0.0.1`. */
   address: string;
@@ -45,7 +45,7 @@ const hostOfService =
 /** ToolHive has its own way to a proxy, and servers work without a collector. */
 const withoutNeed = /^OTEL_|_PROXY$/i;
 
-/** The services of this machine that the arguments and variables of an isolated server name. */
+/** The local services that an isolated server's arguments and variables name. */
 export function localServices({
   url: remote,
   network_mode: mode,
@@ -89,6 +89,6 @@ export function unreachableServices(request: CreateWorkload): string[] {
   ];
 }
 
-/** How a server can use a service of this machine. */
+/** How a server can use a local service. */
 export const otherAddress =
   'let the service listen on another address of this machine, give the server that address, and add it to allow_host in a permission profile';

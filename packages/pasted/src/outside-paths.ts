@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
-/** A path of this machine that a server is told and cannot reach. */
+/** A local path that a server is told and cannot reach. */
 export interface OutsidePath {
   /** Absolute. */
   path: string;
@@ -16,9 +16,8 @@ export interface OutsidePath {
 const general = /^(?:PATH|HOME|PWD|SHELL|TMPDIR|TEMP|TMP)$/;
 
 /**
- * The paths of this machine that the arguments and variables of a server contain and no mount covers, by their texts: each
- * whole argument, the value of a flag (`--db=PATH`), or the value of a variable. A relative path is in `directory`, and is
- * left out without one.
+ * The local paths that a server's arguments and variables contain and no mount covers, by their texts: each whole argument,
+ * a flag's value (`--db=PATH`), or a variable's value. A relative path is in `directory`, and is left out without one.
  */
 export function outsidePaths(
   { cmd_arguments: args, env_vars: variables, volumes }: CreateWorkload,
@@ -47,12 +46,12 @@ export function outsidePaths(
   return found;
 }
 
-/** Every sandbox and container has these of its own. */
+/** Every sandbox and container has its own copies of these. */
 const ofSandboxes = /^\/(?:(?:dev|proc|sys|usr|bin|sbin|lib\w*|etc\/ssl)(?:\/|$)|tmp\/?$)/;
 
 /**
  * The directory in which a server would create a file, such as a database. Not one that holds everything of the user or
- * that every sandbox has of its own.
+ * that exists separately in every sandbox.
  */
 function folderOfNewFile(path: string): string | undefined {
   const folder = dirname(path);

@@ -331,7 +331,7 @@ test('a package that came with version 1 of the Python SDK comes with it again',
   expect(causeOf(output, { pythonWith: ['mcp<2'] })?.fix).toContain('--with httpx');
 });
 
-test('a module that was not found is no name that could not be resolved', () => {
+test('a missing module is not taken for a host name that could not be resolved', () => {
   const output = [
     'node:internal/modules/esm/resolve:272',
     '    throw new ERR_MODULE_NOT_FOUND(',

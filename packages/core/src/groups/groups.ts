@@ -19,7 +19,7 @@ const StoredGroup = z.looseObject({
   meta: z.boolean().optional(),
   /** Clients get only the combined endpoint of the group. */
   endpoint: z.literal('combined').optional().catch(undefined),
-  /** The tools of the combined endpoint. By default, all. None if the file with the choice was damaged. */
+  /** The combined endpoint's tools. By default, all. None if the file with the choice was damaged. */
   tools: z.array(z.string()).optional(),
   /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
@@ -38,7 +38,7 @@ export interface KnownGroup {
   clients: readonly string[];
   /** The only endpoint that clients get, if they do not get each workload. */
   endpoint: GroupEndpoint | undefined;
-  /** The tools of the combined endpoint. Undefined for all. */
+  /** The combined endpoint's tools. Undefined for all. */
   tools: readonly string[] | undefined;
 }
 

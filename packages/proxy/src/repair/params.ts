@@ -49,7 +49,7 @@ function withoutNull(value: Record<string, unknown>): Record<string, unknown> {
   return empty.length === 0 ? value : withChanges(value, new Map(empty.map((name) => [name, undefined])));
 }
 
-/** A field of a form. Python writes one that may be left out as a choice between its type and null. */
+/** A form's field. Python writes one that may be left out as a choice between its type and null. */
 const field: Repair = (value) => {
   if (!isObject(value)) return value;
   const { anyOf, ...others } = value;

@@ -116,7 +116,7 @@ export function describeAnswer(answer: Answer, text: string, reach: Reach): stri
   return `the server returned status ${statusCode}${type}${pause}${said === '' ? '' : `: ${said}`}`;
 }
 
-/** The start of a text that is no message, for an error. */
+/** The start of a text that is not a message, for an error. */
 export function shown(text: string): string {
   const said = text.trim();
   return escaped(said.length > maxShown ? `${said.slice(0, maxShown)}…` : said);

@@ -181,7 +181,7 @@ function targetOf(server: RemoteServer, count: ConnectionCount): Target {
   return { pool, origin, host, remote: { server, path: `${pathname}${search}` } };
 }
 
-/** Where the server has what a client asks for. */
+/** A request's path at the server. */
 function pathAt(endpointPath: string, url = '/'): string {
   const [path = '', query] = url.split('?', 2);
   if (path !== '/mcp' || endpointPath === path) return url;

@@ -31,7 +31,7 @@ export function asStandard({ exchange, message }: Forwarded, answer: Answer): An
   return state === 'ended' || state === 'perhaps' ? { ...answer, statusCode: 404 } : answer;
 }
 
-/** Whether a server knows no such notification, which is no reason to end the connection. */
+/** Whether a server refuses an unknown notification, which must not end the connection. */
 function isUnknownMethod(body: string): boolean {
   try {
     const { error } = JSON.parse(body) as { error?: unknown };
@@ -60,7 +60,7 @@ export function mustAnswer(
   return request !== undefined && statusCode < 400 && !isAccepted;
 }
 
-/** Finds the answer to a request in a body that is no message, whatever its media type. */
+/** Finds the answer to a request in a body that is not a message, whatever its media type. */
 export function answerIn(
   body: string,
   request: Message,

@@ -173,7 +173,7 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
   };
 }
 
-/** A note about paths of this machine outside all mounts that the server is told, with the command that grants access. */
+/** A note about local paths outside all mounts that the server is told, with the command that grants access. */
 export function unreachablePaths(request: CreateWorkload): string[] {
   const { cmd_arguments: args, env_vars: variables, volumes } = request;
   const found = outsidePaths(request, { directory: process.cwd() });
