@@ -18,7 +18,7 @@ let opened: Promise<Remote<Searcher>> | undefined;
 
 /**
  * The search of this site, made ready when it is wanted first and kept. After a failure the next call tries again. Fails
- * with a RetryError, which is what Algolia's client calls not reaching anything.
+ * with a RetryError, Algolia's name for not reaching anything.
  */
 export function searcher(baseUrl: string): Promise<Remote<Searcher>> {
   opened ??= openSearcher(`${baseUrl}${indexFile}`).catch((cause: unknown) => {

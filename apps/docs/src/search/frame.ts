@@ -98,7 +98,7 @@ function preferFirstHit(frame: HTMLElement): void {
 /** The query that the first hit was preferred for: once, so that the reader can go back up. */
 const preferred = new WeakMap<HTMLInputElement, string>();
 
-/** Writes only what differs: writing is a change that is watched. */
+/** Writes only differences: writing is a change that is watched. */
 function set(node: Element, attributes: Record<string, string>): void {
   for (const [name, value] of Object.entries(attributes))
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
@@ -143,7 +143,7 @@ export function trapFocus(frame: HTMLElement): () => void {
 export function typeQuery(frame: HTMLElement, text: string): void {
   const input = frame.querySelector<HTMLInputElement>('.DocSearch-Input');
   if (input === null) return;
-  // React notices only what goes past its own setter.
+  // React notices only changes that bypass its own setter.
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, text);
   input.dispatchEvent(new Event('input', { bubbles: true }));
   input.focus();

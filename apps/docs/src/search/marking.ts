@@ -8,7 +8,7 @@ export interface Marks {
   ellipsis: string;
 }
 
-/** Text as HTML: what a page says is never taken for markup. */
+/** Text as HTML: the words of a page are never taken for markup. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }
