@@ -15,7 +15,7 @@ test('a background daemon ends when its state directory is removed, with its ser
   const pid = await user.daemonPid();
   const state = join(user.home, '.local/state/toolhive');
 
-  await rm(state, { recursive: true });
+  await rm(state, { recursive: true, maxRetries: 10 }); // the daemon may write meanwhile
 
   await until(() => hasEnded(pid));
   await expect(access(join(state, 'hive.lock'))).rejects.toThrow('ENOENT');
