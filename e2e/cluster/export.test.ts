@@ -122,7 +122,8 @@ describeOperator('an exported workload', (world) => {
       manifest,
     );
 
-    await world.waitFor(namespace, 'mcpserver/my-weather');
-    expect(await world.condition(namespace, 'mcpserver/my-weather', 'Ready')).toBe('DeploymentReady');
+    expect(await world.waitFor(namespace, 'mcpserver/my-weather')).toBe(
+      'mcpserver.toolhive.stacklok.dev/my-weather condition met',
+    );
   });
 });
