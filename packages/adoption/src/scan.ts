@@ -159,7 +159,7 @@ async function readServer(
 
 /** Throws `unsupported` if a server uses a service that runs on this machine now, which works only without isolation. */
 async function refuseLocalServices(request: CreateWorkload): Promise<void> {
-  for (const { address, port } of localServices(request)) {
+  for (const { address, port } of localServices(request).slice(0, maxAsked)) {
     if (port === undefined || !(await isListening(port))) continue;
     throw new ThvError(
       'unsupported',
@@ -171,6 +171,8 @@ async function refuseLocalServices(request: CreateWorkload): Promise<void> {
 
 /** How long a local service gets to accept a connection. */
 const connectMs = 1_000;
+/** How many services of one entry are looked for. */
+const maxAsked = 20;
 
 async function isListening(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -393,6 +393,7 @@ describe('the error of a call in an event stream', () => {
     ['with null as its ID', { jsonrpc: '2.0', id: null, error: failed }, 'the tool broke'],
     ['without an ID', { error: failed }, 'the tool broke'],
     ['with another ID', { jsonrpc: '2.0', id: 'server-error', error: failed }, 'the tool broke'],
+    ['of another request', { jsonrpc: '2.0', id: 4711, error: failed }, 'before the answer'],
     ['in another form', { failure: 'the tool broke' }, 'before the answer: {"failure":"the tool broke"}'],
   ])('reaches the client %s', async (_what, failure, shown) => {
     await using server = await openServer(({ message, response }) => {

@@ -85,18 +85,20 @@ function anonymous(text: string, id: RequestId): string | undefined {
 }
 
 /**
- * Takes a response in the stream of a request as its answer if the response names no request, or refuses one under another ID. Everything else
- * stays the same.
+ * Takes a response in the stream of a request as its answer if the response names no request, or refuses one under a made-up
+ * ID. Everything else stays the same.
  */
 export function asAnswer(said: string | Message, id: RequestId): string | Message {
   const text = typeof said === 'string' ? said : said.text;
-  if (typeof said !== 'string') {
-    const isForeignRefusal =
-      said.kind === 'response' && said.value.error !== undefined && !isAnswer(said, id);
-    if (!isForeignRefusal) return said;
-  }
+  if (typeof said !== 'string' && !isMadeUpRefusal(said, id)) return said;
   const answer = anonymous(text, id);
   return answer === undefined ? said : readMessage(answer);
+}
+
+/** Whether a response refuses a request under a name that the server made up. A number may belong to another request. */
+function isMadeUpRefusal({ kind, value }: Message, id: RequestId): boolean {
+  const isNumeric = Number.isFinite(Number(value.id));
+  return kind === 'response' && value.error !== undefined && typeof id === 'number' && !isNumeric;
 }
 
 const maxShown = 200;
