@@ -15,7 +15,7 @@ const retry = process.env['CI'] === 'true' ? 1 : 0;
 const files = testFiles(import.meta.dirname, { inDepth: process.env[depthVariable] !== 'no' });
 const guard = new URL('scripts/unit-guard.ts', import.meta.url).pathname;
 const site = new URL('apps/docs/test/setup.ts', import.meta.url).pathname;
-/** Most questions to a cluster are a start of kubectl, which takes a tenth of a second of a processor. */
+/** Each question to a cluster takes a millisecond of a processor, and a start of kubectl takes as long as dozens. */
 const polls: Partial<Record<SuiteName, object>> = {
   kubernetes: { poll: { ...expect.poll, interval: 300 } },
 };

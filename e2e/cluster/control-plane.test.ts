@@ -1,10 +1,25 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtempDisposable, readdir, realpath, stat, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  mkdtempDisposable,
+  readFile,
+  readdir,
+  realpath,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { types } from '@toolhive/kubernetes/object';
+import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import { expect, test, vi } from 'vitest';
+import { grantPermissions } from './operator-account.ts';
+import { objectsOf, server } from './operator-tests.ts';
+import { typeNamed } from './object-kinds.ts';
+import { describeCluster } from './registered.ts';
 
 const run = promisify(execFile);
 const script = new URL('../../packages/operator/control-plane/control-plane.sh', import.meta.url).pathname;
@@ -45,4 +60,69 @@ test('stopping the control plane waits until no thread of a process can write an
 
   expect(await ended).toEqual([null, 'SIGKILL']);
   await expect(stat(state)).rejects.toThrow('ENOENT');
+});
+
+describeCluster('a control plane', () => {
+  test('has the objects of a new one when the next file gets it', async () => {
+    const first = await startControlPlane();
+    const { apply, field } = objectsOf(() => first);
+    const namespace = await first.namespace();
+    await grantPermissions(first);
+    const pinned = { name: 'pinned', finalizers: ['example.com/never'] };
+    await apply(
+      namespace,
+      server('left'),
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: pinned }),
+    );
+    await first.client.delete(types.configMap, { name: 'pinned', namespace });
+    await first.client.patch(
+      typeNamed('clusterrole')!,
+      { name: 'view' },
+      { metadata: { labels: { a: 'b' } } },
+    );
+    await first.client.delete(typeNamed('clusterrole')!, { name: 'edit' });
+    expect(await field(namespace, 'configmap/pinned', '{.metadata.finalizers}')).not.toBe('');
+    await first[Symbol.asyncDispose]();
+
+    await using second = await startControlPlane();
+
+    const { client, state } = second;
+    expect(state).toBe(first.state);
+    expect((await client.list(types.namespace)).items.map(({ metadata }) => metadata.name)).toEqual([
+      'default',
+      'kube-node-lease',
+      'kube-public',
+      'kube-system',
+    ]);
+    for (const kind of ['mcpservers', 'pods', 'secrets'])
+      expect((await client.list(typeNamed(kind)!)).items).toEqual([]);
+    const roles = (await client.list(typeNamed('clusterroles')!)).items.map(({ metadata }) => metadata);
+    expect(roles.map(({ name }) => name)).toContain('edit');
+    expect(roles.map(({ name }) => name)).not.toContain('toolhive-operator');
+    expect(roles.find(({ name }) => name === 'view')?.labels).not.toHaveProperty('a');
+    // Controllers may still write.
+    expect((await second.writes()).filter(({ user }) => user === 'admin')).toEqual([]);
+    expect(await second.namespace()).not.toBe(namespace);
+  });
+
+  test('ends with the process that holds it, also during its start', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-hold-'));
+    const state = join(folder.path, 'state');
+    const holder = spawn(script, ['hold'], {
+      env: { ...process.env, CONTROL_PLANE_STATE: state },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const ended = once(holder, 'exit');
+    const pid = await vi.waitFor(async () => Number(await readFile(join(state, 'etcd.pid'), 'utf8')), {
+      timeout: 30_000,
+    });
+
+    // As when the process at the other end is killed.
+    holder.stdin.destroy();
+    holder.stdout.destroy();
+
+    await ended;
+    await expect(stat(state)).rejects.toThrow('ENOENT');
+    await expect(stat(`/proc/${pid}`)).rejects.toThrow('ENOENT');
+  });
 });

@@ -122,8 +122,7 @@ describeOperator('an exported workload', (world) => {
       manifest,
     );
 
-    expect(await world.waitFor(namespace, 'mcpserver/my-weather')).toBe(
-      'mcpserver.toolhive.stacklok.dev/my-weather condition met',
-    );
+    await world.waitFor(namespace, 'mcpserver/my-weather');
+    expect(await world.condition(namespace, 'mcpserver/my-weather', 'Ready')).toBe('DeploymentReady');
   });
 });

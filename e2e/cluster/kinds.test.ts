@@ -87,7 +87,7 @@ const injection = [
 describeOperator(
   'custom resources',
   (world) => {
-    const { apply, condition, field, waitFor } = world;
+    const { apply, condition, field, remove, waitFor } = world;
     const checksum = (namespace: string, name: string): Promise<string> =>
       field(
         namespace,
@@ -394,7 +394,7 @@ describeOperator(
         .toBe('GroupRefIsValid');
 
       expect((await passesOf(world.operator, 'mcpserver')) - before).toBeLessThan(30);
-      await world.cluster.kubectl(['delete', '-n', namespace, 'mcpgroup/team']);
+      await remove(namespace, 'mcpgroup/team');
       await expect
         .poll(() => condition(namespace, 'mcpserver/member-7', 'GroupRefValidated'))
         .toBe('GroupRefNotFound');
@@ -410,12 +410,12 @@ describeOperator(
 
       await apply(namespace, manifest('MCPToolConfig', 'filter', { toolsFilter: ['two'] }));
       await expect.poll(() => checksum(namespace, 'tools')).not.toBe(before);
-      await world.cluster.kubectl(['delete', '-n', namespace, 'mcptoolconfig/filter', '--wait=false']);
+      await remove(namespace, 'mcptoolconfig/filter');
       await expect.poll(() => condition(namespace, 'mcptoolconfig/filter', 'Ready')).toBe('DeletionBlocked');
       expect(await field(namespace, 'mcptoolconfig/filter', '{.status.referencingServers[*]}')).toBe('tools');
-      await world.cluster.kubectl(['delete', '-n', namespace, 'mcpserver/tools', '--wait=false']);
+      await remove(namespace, 'mcpserver/tools');
 
-      await waitFor(namespace, 'mcptoolconfig/filter', 'delete');
+      await expect.poll(() => field(namespace, 'mcptoolconfig/filter', '{.metadata.name}')).toBe('');
     });
 
     test('a token exchange needs its secret, which never appears in another object', async () => {
@@ -500,7 +500,7 @@ describeOperator(
       await apply(namespace, server('a', { groupRef: 'team' }));
       await expect.poll(() => field(namespace, 'mcpgroup/team', '{.status.servers[*]}')).toBe('a b');
 
-      await world.cluster.kubectl(['delete', '-n', namespace, 'mcpgroup/team']);
+      await remove(namespace, 'mcpgroup/team');
 
       await expect
         .poll(() => condition(namespace, 'mcpserver/a', 'GroupRefValidated'))

@@ -1,12 +1,18 @@
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { AuditedWrite, ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { typeNamed } from './object-kinds.ts';
 import { grantPermissions, operatorAccount } from './operator-account.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
 import { sampleServers } from './sample-server.ts';
 import type { SampleServers } from './sample-server.ts';
+
+interface Server extends KubernetesObject {
+  status?: { conditions?: { type: string; status: string; observedGeneration: number }[] };
+}
 
 interface Replica extends RunningOperator {
   name: string;
@@ -80,27 +86,20 @@ describeCluster('leadership', () => {
           name.includes('load-'),
       )
       .toSorted((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
-  /** Changes all servers, and waits until a replica is in the middle of the work. */
+  /** Changes all servers, and waits until a replica is in the middle of the work, after its first burst of requests. */
   const load = async (replica: Replica, version: number): Promise<void> => {
     const countOf = async (): Promise<number> =>
       (await childWrites()).filter(({ credential }) => credential === replica.credential).length;
     const count = await countOf();
     for (const name of names) await servers.write(name, `example/server:${version}`);
-    await expect.poll(countOf, { interval: 5 }).toBeGreaterThan(count);
+    await expect.poll(countOf, { interval: 50 }).toBeGreaterThan(count);
   };
   const settles = async (version: number): Promise<void> => {
     for (const name of names) await servers.follows(name, `example/server:${version}`);
   };
   /** The servers whose status is older than their spec. */
   const unsettled = async (): Promise<string[]> => {
-    const { items } = JSON.parse(
-      await cluster.kubectl(['get', 'mcpservers', '--all-namespaces', '--output', 'json']),
-    ) as {
-      items: {
-        metadata: { name: string; generation: number };
-        status?: { conditions?: { type: string; status: string; observedGeneration: number }[] };
-      }[];
-    };
+    const { items } = await cluster.client.list<Server>(typeNamed('mcpservers')!);
     return items
       .filter(
         ({ metadata, status }) =>

@@ -1,25 +1,32 @@
+import { types } from '@toolhive/kubernetes/object';
 import { expect, test } from 'vitest';
 import { readFields } from './object-fields.ts';
 import { describeOperator, server } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
 
 const http = { transport: 'streamable-http', targetPort: 9000 };
-const CHILDREN =
-  'deployments,statefulsets,services,networkpolicies,configmaps,serviceaccounts,roles,rolebindings';
+const kinds = [
+  types.configMap,
+  types.deployment,
+  types.networkPolicy,
+  types.role,
+  types.roleBinding,
+  types.service,
+  types.serviceAccount,
+  types.statefulSet,
+];
 
 describeOperator('MCPServer', (world) => {
-  const { apply, field, waitFor } = world;
-  const versions = (namespace: string): Promise<string> =>
-    world.cluster.kubectl([
-      'get',
-      '-n',
-      namespace,
-      CHILDREN,
-      '-l',
-      'app.kubernetes.io/managed-by=toolhive-operator',
-      '-o',
-      'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}',
-    ]);
+  const { apply, field, remove, waitFor } = world;
+  /** The children of all resources, such as `Service/weather`, and their versions. */
+  const versions = async (namespace: string): Promise<Map<string, string | undefined>> => {
+    const labelSelector = 'app.kubernetes.io/managed-by=toolhive-operator';
+    const lists = kinds.map((type) => world.cluster.client.list(type, { namespace, labelSelector }));
+    const children = (await Promise.all(lists)).flatMap(({ items }) => items);
+    return new Map(
+      children.map(({ kind, metadata }) => [`${kind}/${metadata.name}`, metadata.resourceVersion]),
+    );
+  };
 
   test('an HTTP server becomes ready with all of its objects in a restricted namespace', async () => {
     const namespace = await world.cluster.namespace();
@@ -28,7 +35,7 @@ describeOperator('MCPServer', (world) => {
     await apply(namespace, server('weather', { ...http, permissionProfile }));
     await waitFor(namespace, 'mcpserver/weather');
 
-    expect((await versions(namespace)).replaceAll(/ \d+/g, '').split('\n').toSorted()).toEqual([
+    expect([...(await versions(namespace)).keys()].toSorted()).toEqual([
       'ConfigMap/weather-runconfig',
       'Deployment/weather',
       'NetworkPolicy/weather-proxy',
@@ -78,7 +85,7 @@ describeOperator('MCPServer', (world) => {
     await using second = await startOperator(world.cluster);
     await second.says('settled');
 
-    expect(await versions(namespace)).toBe(before);
+    expect(await versions(namespace)).toEqual(before);
     const writes = (await world.cluster.writes()).slice(count);
     expect(writes.filter(({ userAgent }) => userAgent === 'toolhive-operator')).toEqual([]);
   });
@@ -102,11 +109,11 @@ describeOperator('MCPServer', (world) => {
     );
     await waitFor(namespace, 'mcpserver/back');
     await waitFor(namespace, 'mcpserver/talk');
-    const children = (await versions(namespace)).split('\n').map((line) => line.replace(/ \d+$/, ''));
+    const children = [...(await versions(namespace)).keys()];
 
     for (const child of children) {
       const uid = await field(namespace, child, '{.metadata.uid}');
-      await world.cluster.kubectl(['delete', '-n', namespace, child, '--wait=false']);
+      await remove(namespace, child);
       await expect
         .poll(() => field(namespace, child, '{.metadata.uid}'), { message: child })
         .not.toMatch(new RegExp(`^(${uid})?$`));

@@ -15,6 +15,7 @@ import { parse, stringify } from 'yaml';
 import { startRunner } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
 import { root, until } from '../testing/thv.ts';
+import { tokenOf } from './operator-account.ts';
 import { describeOperator, manifest } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
 
@@ -132,7 +133,7 @@ describeOperator('the meta server in a cluster', (world) => {
     );
     await world.apply(namespace, example);
     const { port: _port, env_vars: settings, ...config } = await world.runConfig(namespace, 'meta-mcp');
-    const token = await world.cluster.kubectl(['create', 'token', 'meta-mcp', '-n', namespace]);
+    const token = await tokenOf(world.cluster, namespace, 'meta-mcp');
     const kubeconfig = parse(await readFile(world.cluster.kubeconfig, 'utf8')) as {
       users: { user: object }[];
     };
@@ -305,14 +306,7 @@ describeOperator('the meta server in a cluster', (world) => {
     expect(await can('update', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('no');
     expect(await can('get', 'secrets', '-n', namespace)).toBe('no');
     expect(await can('get', 'configmaps', '-n', namespace)).toBe('no');
-    await world.cluster.kubectl([
-      'wait',
-      '-n',
-      namespace,
-      '--for=condition=Available',
-      'deployment/meta-mcp',
-      '--timeout=60s',
-    ]);
+    await world.waitFor(namespace, 'deployment/meta-mcp', 'Available');
   });
 
   test.each([

@@ -1,19 +1,5 @@
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
-import { types } from '@toolhive/kubernetes/object';
-import type { ResourceType } from '@toolhive/kubernetes/object';
-import { resources } from '@toolhive/operator/crds';
-import { apiGroup, apiVersion } from '@toolhive/operator/resource';
-
-/** The kinds by the names that kubectl knows, without short names. */
-const kinds = new Map<string, ResourceType>(
-  [
-    ...Object.values(types),
-    ...resources.map(({ kind, plural }) => ({ kind, plural, apiVersion: `${apiGroup}/${apiVersion}` })),
-  ].flatMap((type) => [
-    [type.plural, type],
-    [type.kind.toLowerCase(), type],
-  ]),
-);
+import { typeNamed } from './object-kinds.ts';
 
 /**
  * Reads the fields of an object such as `mcpserver/weather`, or of all objects of a kind, without a start of kubectl, and
@@ -26,7 +12,7 @@ export async function readFields(
   expression: string,
 ): Promise<string | undefined> {
   const [kind = '', name] = object.split('/');
-  const type = kinds.get(kind);
+  const type = typeNamed(kind);
   const print = printerOf(expression);
   if (type === undefined || print === undefined) return undefined;
   return print(

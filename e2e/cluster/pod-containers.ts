@@ -8,7 +8,10 @@ import type { LookupFunction } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { tokenOf } from './operator-account.ts';
 
 const run = promisify(execFile);
 
@@ -169,7 +172,8 @@ export class PodContainers implements AsyncDisposable {
 
   /** All pods of the namespace with a label. */
   async pods(label: string): Promise<Pod[]> {
-    return (await this.#read<{ items: Pod[] }>('pods', '-l', label)).items;
+    const options = { namespace: this.#namespace, labelSelector: label };
+    return (await this.#cluster.client.list<Pod & KubernetesObject>(types.pod, options)).items;
   }
 
   /** Runs a pod. With `reachesOutside`, the container also joins the network of the containers outside. */
@@ -235,7 +239,8 @@ export class PodContainers implements AsyncDisposable {
   }
 
   async #servicesOf({ metadata: { labels } }: Pod): Promise<Service[]> {
-    const { items } = await this.#read<{ items: Service[] }>('services');
+    const options = { namespace: this.#namespace };
+    const { items } = await this.#cluster.client.list<Service & KubernetesObject>(types.service, options);
     return items.filter(({ spec: { selector = {} } }) =>
       Object.entries(selector).every(([label, value]) => labels[label] === value),
     );
@@ -325,11 +330,11 @@ export class PodContainers implements AsyncDisposable {
   ): Promise<string> {
     if (fieldRef !== undefined) return fieldOf(metadata, fieldRef.fieldPath);
     if (secretKeyRef !== undefined) {
-      const { data } = await this.#read<{ data: Record<string, string> }>('secret', secretKeyRef.name);
+      const { data } = await this.#read(types.secret, secretKeyRef.name);
       return Buffer.from(data[secretKeyRef.key] ?? '', 'base64').toString();
     }
     if (configMapKeyRef === undefined) throw new Error('a variable has a source without a translation');
-    const { data } = await this.#read<ConfigMap>('configmap', configMapKeyRef.name);
+    const { data } = await this.#read(types.configMap, configMapKeyRef.name);
     return data[configMapKeyRef.key] ?? '';
   }
 
@@ -349,9 +354,9 @@ export class PodContainers implements AsyncDisposable {
     };
     await chmod(path, emptyDir === undefined ? 0o755 : 0o2777);
     await chown(path, 0, fsGroup ?? 0);
-    if (configMap !== undefined) await write((await this.#read<ConfigMap>('configmap', configMap.name)).data);
+    if (configMap !== undefined) await write((await this.#read(types.configMap, configMap.name)).data);
     if (secret !== undefined) {
-      const { data } = await this.#read<ConfigMap>('secret', secret.secretName);
+      const { data } = await this.#read(types.secret, secret.secretName);
       const texts = Object.entries(data).map(([file, text]) => [
         file,
         Buffer.from(text, 'base64').toString(),
@@ -360,9 +365,9 @@ export class PodContainers implements AsyncDisposable {
     }
     for (const { serviceAccountToken: token, configMap: map, downwardAPI } of projected?.sources ?? []) {
       if (token !== undefined)
-        await write({ [token.path]: await this.#kubectl('create', 'token', serviceAccountName) });
+        await write({ [token.path]: await tokenOf(this.#cluster, this.#namespace, serviceAccountName) });
       if (map !== undefined) {
-        const { data } = await this.#read<ConfigMap>('configmap', map.name);
+        const { data } = await this.#read(types.configMap, map.name);
         await write(Object.fromEntries(map.items.map((item) => [item.path, data[item.key] ?? ''])));
       }
       for (const item of downwardAPI?.items ?? [])
@@ -370,17 +375,13 @@ export class PodContainers implements AsyncDisposable {
     }
   }
 
-  #kubectl(...words: readonly string[]): Promise<string> {
-    return this.#cluster.kubectl([...words, '--namespace', this.#namespace]);
-  }
-
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind of the object
-  async #read<T>(...words: readonly string[]): Promise<T> {
-    return JSON.parse(await this.#kubectl('get', ...words, '--output', 'json')) as T;
+  #read(type: ResourceType, name: string): Promise<Stored> {
+    return this.#cluster.client.get<Stored>(type, { name, namespace: this.#namespace });
   }
 }
 
-interface ConfigMap {
+/** A ConfigMap or a Secret. */
+interface Stored extends KubernetesObject {
   data: Record<string, string>;
 }
 

@@ -16,6 +16,7 @@ import { root } from '../testing/thv.ts';
 import { startKubeletApiServer } from './kubelet-api-server.ts';
 import { PodContainers } from './pod-containers.ts';
 import type { RunningPod } from './pod-containers.ts';
+import { objectsOf } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
@@ -59,19 +60,13 @@ if (socket === '' || !hasDocker) {
       await docker('image', 'rm', '--force', runnerImage);
     });
 
+    const objects = objectsOf(() => cluster);
     /** Applies a server with other objects, and returns the URL of the server once the operator has created the pods. */
     const deploy = async (namespace: string, spec: object, ...others: string[]): Promise<string> => {
       const server = manifest('MCPServer', 'echo', { spec: { image: TEST_IMAGE, ...spec } });
-      await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], [...others, server].join('\n---\n'));
-      await cluster.kubectl([
-        'wait',
-        '-n',
-        namespace,
-        '--for=condition=Ready',
-        'mcpserver/echo',
-        '--timeout=60s',
-      ]);
-      return cluster.kubectl(['get', '-n', namespace, 'mcpserver/echo', '-o', 'jsonpath={.status.url}']);
+      await objects.apply(namespace, ...others, server);
+      await objects.waitFor(namespace, 'mcpserver/echo');
+      return objects.field(namespace, 'mcpserver/echo', '{.status.url}');
     };
     const startServer = async (pods: PodContainers): Promise<RunningPod> => {
       const [pod] = await pods.pods('toolhive-backend=echo');
@@ -207,15 +202,8 @@ if (socket === '' || !hasDocker) {
       const example = (await readFile(join(root, 'deploy/examples/meta-mcp.yaml'), 'utf8'))
         .replace('namespace: default', `namespace: ${namespace}`)
         .replace(/image: .*/, `image: ${runnerImage}`);
-      await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], example);
-      await cluster.kubectl([
-        'wait',
-        '-n',
-        namespace,
-        '--for=condition=Available',
-        'deployment/meta-mcp',
-        '--timeout=60s',
-      ]);
+      await objects.apply(namespace, example);
+      await objects.waitFor(namespace, 'deployment/meta-mcp', 'Available');
       await using pods = await PodContainers.open(socket, cluster, namespace);
       await using _api = await startKubeletApiServer(cluster, {
         host: cluster.serviceAddress,

@@ -7,6 +7,7 @@ import type { SourceFolder } from '@toolhive/operator/testing/git-repository';
 import { canMakeNetworks, openStandInHosts } from '@toolhive/runtime/testing/stand-in-hosts';
 import type { StandInHosts } from '@toolhive/runtime/testing/stand-in-hosts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manifest, objectsOf } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
@@ -63,25 +64,12 @@ if (!canMakeNetworks) {
       await sources?.[Symbol.asyncDispose]();
     });
 
-    const apply = async (namespace: string, name: string, spec: object): Promise<void> => {
-      const object = {
-        apiVersion: 'toolhive.stacklok.dev/v1alpha1',
-        kind: 'MCPRegistry',
-        metadata: { name },
-        spec,
-      };
-      await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], JSON.stringify(object));
-    };
+    const objects = objectsOf(() => cluster);
+    const apply = (namespace: string, name: string, spec: object): Promise<void> =>
+      objects.apply(namespace, manifest('MCPRegistry', name, spec));
     const statusOf = async (namespace: string, name: string): Promise<RegistryStatus> =>
       JSON.parse(
-        (await cluster.kubectl([
-          'get',
-          '-n',
-          namespace,
-          `mcpregistry/${name}`,
-          '-o',
-          'jsonpath={.status}',
-        ])) || '{}',
+        (await objects.field(namespace, `mcpregistry/${name}`, '{.status}')) || '{}',
       ) as RegistryStatus;
     const reasonOf = async (namespace: string, name: string, type: string): Promise<string> => {
       const found = (await statusOf(namespace, name)).conditions?.find((each) => each.type === type);
@@ -89,34 +77,21 @@ if (!canMakeNetworks) {
     };
     /** The names of the servers in the stored registry. */
     const storedIn = async (namespace: string, name: string): Promise<string[]> => {
-      const path = 'jsonpath={.data.registry\\.json}';
-      const text = await cluster
-        .kubectl(['get', '-n', namespace, `configmap/${name}-registry-storage`, '-o', path])
-        .catch(() => '{}');
-      return Object.keys((JSON.parse(text) as { servers?: object }).servers ?? {});
-    };
-    const isReady = (namespace: string, name: string): Promise<string> =>
-      cluster.kubectl([
-        'wait',
-        '-n',
+      const text = await objects.field(
         namespace,
-        '--for=condition=Ready',
-        `mcpregistry/${name}`,
-        '--timeout=90s',
-      ]);
+        `configmap/${name}-registry-storage`,
+        '{.data.registry\\.json}',
+      );
+      return Object.keys((JSON.parse(text || '{}') as { servers?: object }).servers ?? {});
+    };
+    const isReady = (namespace: string, name: string): Promise<void> =>
+      objects.waitFor(namespace, `mcpregistry/${name}`);
     const gitSource = (version: object = {}) => ({
       type: 'git',
       git: { repository: `http://${host}/repo/.git`, ...version },
     });
-    const trigger = (namespace: string, name: string, value: string): Promise<string> =>
-      cluster.kubectl([
-        'annotate',
-        '--overwrite',
-        '-n',
-        namespace,
-        `mcpregistry/${name}`,
-        `toolhive.stacklok.dev/sync-trigger=${value}`,
-      ]);
+    const trigger = (namespace: string, name: string, value: string): Promise<void> =>
+      objects.annotate(namespace, `mcpregistry/${name}`, { 'toolhive.stacklok.dev/sync-trigger': value });
 
     test('a registry comes from a branch, a tag, and a commit', async () => {
       const namespace = await cluster.namespace();
@@ -198,16 +173,7 @@ if (!canMakeNetworks) {
       expect([gone.phase, gone.syncStatus?.phase]).toEqual(['Failed', 'Failed']);
       expect(gone.syncStatus?.serverCount).toBe(1);
       expect(await storedIn(namespace, 'failing')).toEqual(['kept']);
-      expect(
-        await cluster.kubectl([
-          'get',
-          '-n',
-          namespace,
-          'deployment/failing-api',
-          '-o',
-          'jsonpath={.status.readyReplicas}',
-        ]),
-      ).toBe('1');
+      expect(await objects.field(namespace, 'deployment/failing-api', '{.status.readyReplicas}')).toBe('1');
       await writeFile(file, registryOf('back'));
       await expect.poll(() => storedIn(namespace, 'failing')).toEqual(['back']);
       await isReady(namespace, 'failing');

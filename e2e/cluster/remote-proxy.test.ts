@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { freePort } from '@toolhive/runtime/free-port';
 import { expect, test } from 'vitest';
 import { startRunner, startServer } from '../testing/proxy-runner.ts';
@@ -9,8 +11,7 @@ import { describeOperator, manifest } from './operator-tests.ts';
 
 const probeMs = 300;
 
-interface Pod {
-  metadata: { name: string; uid: string };
+interface Pod extends KubernetesObject {
   status: {
     containerStatuses?: { name: string; started?: boolean; ready: boolean }[];
     conditions?: { type: string; status: string }[];
@@ -23,10 +24,8 @@ describeOperator('a proxy of a remote server', (world) => {
     return world.field(namespace, 'mcpremoteproxy/far', `{${found}.status} {${found}.reason}`);
   };
   const podOf = async (namespace: string): Promise<Pod> => {
-    const label = 'app.kubernetes.io/instance=far';
-    const { items } = JSON.parse(
-      await world.cluster.kubectl(['get', 'pods', '-n', namespace, '-l', label, '-o', 'json']),
-    ) as { items: Pod[] };
+    const labelSelector = 'app.kubernetes.io/instance=far';
+    const { items } = await world.cluster.client.list<Pod>(types.pod, { namespace, labelSelector });
     const [pod, ...others] = items;
     if (pod === undefined || others.length > 0) throw new Error(`${items.length} pods`);
     return pod;

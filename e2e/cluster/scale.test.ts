@@ -1,16 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { server } from './operator-tests.ts';
+import { typeNamed } from './object-kinds.ts';
+import { objectsOf, server } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
 import { askOperator, startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
 
 const namespaces = 50;
-/** By default, two servers for each namespace. */
-const servers = Number(process.env['SCALE_SERVERS'] ?? 2 * namespaces);
+/** By default, one server for each namespace. */
+const servers = Number(process.env['SCALE_SERVERS'] ?? namespaces);
 /** One server of so many has a secret, which the operator reads again and again. */
 const withSecret = 10;
 const windowMs = servers > 1_000 ? 120_000 : 20_000;
@@ -39,7 +41,7 @@ describeCluster('an operator for many namespaces', () => {
       await using _latest = { [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose]() };
       await operator.says('settled');
       for (const [index, namespace] of names.entries())
-        await cluster.kubectl(['apply', '-n', namespace, '--server-side', '-f', '-'], manifestsOf(index));
+        await objectsOf(() => cluster).apply(namespace, ...manifestsOf(index));
       const ready = async (): Promise<number> => {
         // An overloaded API server answers too late for the lease, and in a cluster the operator starts again.
         if (operator.child.exitCode !== null) operator = await start();
@@ -64,25 +66,30 @@ describeCluster('an operator for many namespaces', () => {
 });
 
 /** The servers of one namespace, of all transports, and their Secret. */
-function manifestsOf(namespace: number): string {
+function manifestsOf(namespace: number): string[] {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'login' }, stringData: { key: 'a' } };
   const numbers = Array.from({ length: servers }, (_, number) => number).filter(
     (number) => number % namespaces === namespace,
   );
   const manifests = numbers.map((number) => {
-    const isStdio = Math.floor(number / namespaces) % 5 === 0;
+    const isStdio = (number + Math.floor(number / namespaces)) % 5 === 0;
     return server(`server-${number}`, {
       ...(isStdio ? {} : { transport: 'streamable-http', targetPort: 8080 }),
       ...(number % withSecret === 1 ? { secrets: [{ name: 'login', key: 'key' }] } : {}),
     });
   });
-  return [JSON.stringify(secret), ...manifests].join('\n---\n');
+  return [JSON.stringify(secret), ...manifests];
 }
 
-async function readyIn({ kubectl }: ControlPlane): Promise<number> {
-  const path = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}';
-  const text = await kubectl(['get', 'mcpservers', '--all-namespaces', '-o', `jsonpath=${path}`]);
-  return text.split('\n').filter((status) => status === 'True').length;
+interface Server extends KubernetesObject {
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+async function readyIn({ client }: ControlPlane): Promise<number> {
+  const { items } = await client.list<Server>(typeNamed('mcpservers')!); // all namespaces
+  return items.filter(({ status }) =>
+    status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True'),
+  ).length;
 }
 
 /** All requests of an operator to the API server so far, also those for its Lease. */

@@ -10,6 +10,7 @@ import { startRunner } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
 import { makeUser, until } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
+import { tokenOf } from './operator-account.ts';
 import { describeOperator, manifest, server } from './operator-tests.ts';
 
 const http = { transport: 'streamable-http', targetPort: 9000 };
@@ -64,7 +65,7 @@ describeOperator('the pins of a custom resource', (world) => {
     await writeFile(file, pins['tool-pins.json'] ?? '');
     const { args } = deployment.spec.template.spec.containers[0] ?? { args: [] };
     const report = args.find((arg) => arg.startsWith('--listed-tools=')) ?? '';
-    const token = await world.cluster.kubectl(['create', 'token', '-n', namespace, `${name}-proxy-runner`]);
+    const token = await tokenOf(world.cluster, namespace, `${name}-proxy-runner`);
     const config = parse(await readFile(world.cluster.kubeconfig, 'utf8')) as { users: { user: object }[] };
     for (const entry of config.users) entry.user = { token };
     const kubeconfig = join(folder.path, 'kubeconfig');

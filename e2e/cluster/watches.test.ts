@@ -68,7 +68,7 @@ async function listening(server: Server): Promise<number> {
 describeCluster('watches', () => {
   let cluster: ControlPlane;
   beforeAll(async () => {
-    cluster = await startControlPlane({ hasDefinitions: false });
+    cluster = await startControlPlane();
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
