@@ -6,6 +6,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { chromiumOptions } from '@toolhive/testing/machine';
+import { steady } from '@toolhive/testing/steady-page';
 import { useRegistry } from '../testing/registry.ts';
 import { makeUser, root, serve, testServer } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
@@ -119,7 +120,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<UiPage> {
   const context = await browser.newContext({ baseURL: base, colorScheme: 'light', ...options });
-  const page = await context.newPage();
+  const page = steady(await context.newPage());
   page.setDefaultTimeout(30_000);
   const [errors, foreign, dialogs]: [string[], string[], string[]] = [[], [], []];
   page.on('console', (message) => {

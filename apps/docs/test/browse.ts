@@ -1,6 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { steady } from '@toolhive/testing/steady-page';
 import { hydrated } from '../bench/hydrated.ts';
 
 /** An open page, which is closed after the test. */
@@ -54,7 +55,7 @@ async function open(
     isCached,
   }: { context: BrowserContext; base: string; before: VisitOptions['before']; isCached: boolean },
 ): Promise<Visit> {
-  const page = await context.newPage();
+  const page = steady(await context.newPage());
   if (isCached) {
     const session = await context.newCDPSession(page);
     await session.send('Storage.clearDataForOrigin', { origin: base, storageTypes: 'local_storage' });
