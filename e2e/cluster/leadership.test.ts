@@ -161,8 +161,8 @@ describeCluster('leadership', () => {
     const since = all.findIndex(({ credential }) => credential === next.credential);
     const isLate = ({ credential }: AuditedWrite, index: number): boolean =>
       index > since && credential === paused.credential;
-    // A process can be paused between the check of its leadership and the first byte of that one request.
-    expect(all.filter(isLate).slice(1)).toEqual([]);
+    // A process can be paused between the check of its leadership and the first bytes of the requests of one pass.
+    expect(new Set(all.filter(isLate).map(({ name }) => name)).size).toBeLessThanOrEqual(1);
     const order = ownersOf(all.filter((write, index) => !isLate(write, index)));
     expect(order).toHaveLength(new Set(order).size);
     expect(all.at(-1)?.credential).not.toBe(paused.credential);

@@ -230,7 +230,7 @@ describeOperator('the pins of a custom resource', (world) => {
     await expect.poll(left).toEqual(['', '', '']);
 
     expect(used.map((text) => JSON.parse(text) as unknown)).toEqual([[entry], [entry]]);
-    expect(await pinned(namespace)).toBe('');
+    await expect.poll(() => pinned(namespace)).toBe('');
   });
 
   test('a ConfigMap of another owner with the name of the lists stays as it is', async () => {

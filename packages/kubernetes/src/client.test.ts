@@ -39,3 +39,22 @@ test('a write is checked after its connection exists, and reads are not', async 
   expect(received).toEqual(['GET', 'POST']);
   server.close();
 });
+
+test.for(['http', 'https'])('a server that cannot be reached over %s is an error', async (scheme) => {
+  const free = createServer();
+  await once(free.listen(0, '127.0.0.1'), 'listening');
+  const { port } = free.address() as AddressInfo;
+  free.close();
+  await once(free, 'close');
+  const server = `${scheme}://127.0.0.1:${port}`;
+  await using client = new KubernetesClient({
+    server,
+    namespace: 'default',
+    tls: {},
+    token: async () => undefined,
+  });
+
+  const reading = client.get({ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }, { name: 'a' });
+
+  await expect(reading).rejects.toThrow(`ECONNREFUSED 127.0.0.1:${port}`);
+});

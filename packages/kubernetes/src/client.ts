@@ -105,8 +105,8 @@ export class KubernetesClient implements AsyncDisposable {
     this.#agent = new Agent({
       connect: (target, done) =>
         connect(target, (...result) => {
-          const [, socket] = result;
-          if (socket !== null) {
+          const [error, socket] = result;
+          if (error === null) {
             this.#noticesDeath = answersPings(socket);
             if (this.#noticesDeath) watchOver(socket);
           }
