@@ -11,6 +11,8 @@ import type { Logger } from 'pino';
 import type { ApiAuthorization, IsVisible } from './authorization.ts';
 import { expectedFailure, parseInput, plainText } from './failures.ts';
 import { fixedHeaders, readJson } from './guards.ts';
+import { refuseMisspelled } from './misspelled.ts';
+import type { ZodType } from 'zod';
 
 /** The context of a handler. */
 export interface Call {
@@ -179,8 +181,14 @@ async function readInput(operation: Operation, context: Context): Promise<Input>
     params: parseInput(operation.params, context.req.param(), 'parameters') as Input['params'], // an object
     query: parseInput(operation.query, context.req.query(), 'parameters'),
     headers: parseInput(operation.headers, context.req.header(), 'parameters'),
-    body: operation.body && parseInput(operation.body, await readJson(context), 'body'),
+    body: operation.body && parseBody(operation.body, await readJson(context)),
   };
+}
+
+function parseBody(schema: ZodType, value: unknown): unknown {
+  const parsed = parseInput(schema, value, 'body');
+  refuseMisspelled(schema, value);
+  return parsed;
 }
 
 function silentCall(context: Context, isVisible: Call['isVisible'], asLines: boolean): Call {

@@ -2,7 +2,7 @@ import { ThvError } from '@toolhive/contract/failure';
 import type { Completion } from './command.ts';
 import { namesOf } from './look-up.ts';
 import type { Invocation } from './program.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from '@toolhive/contract/nearest';
 
 /** The longest acceptable delay for a suggestion. */
 const limitMs = 1_000;

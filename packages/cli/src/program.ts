@@ -175,7 +175,7 @@ function isGlobalFlag(word: string): boolean {
 }
 
 async function unknownFlag(command: Command, typed: string): Promise<Error> {
-  const { nearest } = await import('./suggest.ts');
+  const { nearest } = await import('@toolhive/contract/nearest');
   const known = flagsOf(command)
     .filter(isShown)
     .map(({ name }) => `--${name}`);
@@ -187,7 +187,7 @@ async function unknownFlag(command: Command, typed: string): Promise<Error> {
 }
 
 async function unknownCommand({ commands, groups }: Program, path: string, typed: string): Promise<Error> {
-  const { nearest } = await import('./suggest.ts');
+  const { nearest } = await import('@toolhive/contract/nearest');
   const known = [
     ...commands.flatMap((command) =>
       parentOf(command.path) === path && command.hidden !== true ? namesOf(command) : [],

@@ -103,7 +103,6 @@ describe('a setup', () => {
     expect(done).toEqual({
       provider_type: 'encrypted',
       message: 'secrets are stored in an encrypted file',
-      created: true,
     });
     expect(await readFile(place.paths.settings, 'utf8')).toBe(
       'secrets:\n  provider_type: encrypted\n  setup_completed: true\n',
@@ -127,7 +126,7 @@ describe('a setup', () => {
 
     const done = await secrets.setup({ provider_type: 'encrypted' });
 
-    expect(done.created).toBe(false);
+    expect(done.message).toContain('unlocked');
     expect(await secrets.resolve({ name: 'token', target: 'TOKEN' })).toBe('value');
   });
 

@@ -96,7 +96,6 @@ export class Secrets implements AsyncDisposable {
   setup({ provider_type, password, new_password, generate_password }: SetupSecrets): Promise<SecretsSetup> {
     return this.#changes.run(async () => {
       const { settings, log, onChange } = this.#options;
-      const created = settings.current.secrets?.setup_completed !== true;
       const done = await this.#tryOut(provider_type, {
         password,
         newPassword: new_password,
@@ -113,7 +112,7 @@ export class Secrets implements AsyncDisposable {
         override === undefined || override === provider_type
           ? ''
           : `, but TOOLHIVE_SECRETS_PROVIDER makes the daemon use ${override}`;
-      return { provider_type, message: `${done}${unlessOverridden}`, created };
+      return { provider_type, message: `${done}${unlessOverridden}` };
     });
   }
 
@@ -246,11 +245,10 @@ interface Passwords {
   generate: boolean | undefined;
 }
 
-/** The result of a setup. The first setup creates the provider's storage. */
+/** The result of a setup. */
 export interface SecretsSetup {
   provider_type: SecretsProviderType;
   message: string;
-  created: boolean;
 }
 
 const encryptedMessages: Record<SetupOutcome, string> = {

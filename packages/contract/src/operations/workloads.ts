@@ -135,7 +135,7 @@ export const workloadOperations = {
     body: WorkloadRequest,
     success: { status: 201, description: 'The workload is created and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'unsupported', 'conflict', 'unavailable', 'not-implemented'],
   }),
   getWorkload: operation({
     method: 'GET',
@@ -171,7 +171,14 @@ export const workloadOperations = {
     body: WorkloadRequest,
     success: { status: 200, description: 'The workload is changed and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['not-found', 'conflict', 'precondition-failed', 'unavailable', 'not-implemented'],
+    failures: [
+      'not-found',
+      'unsupported',
+      'conflict',
+      'precondition-failed',
+      'unavailable',
+      'not-implemented',
+    ],
   }),
   checkWorkload: operation({
     method: 'POST',
@@ -190,7 +197,7 @@ export const workloadOperations = {
     }),
     body: WorkloadRequest,
     success: { status: 200, description: 'The workload that the request would create.', body: WorkloadCheck },
-    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'unsupported', 'conflict', 'unavailable', 'not-implemented'],
   }),
   inspectBundle: operation({
     method: 'POST',
@@ -251,7 +258,7 @@ export const workloadOperations = {
     body: UpgradeWorkload,
     success: { status: 200, description: 'The workload is changed and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'unsupported', 'conflict', 'unavailable', 'not-implemented'],
   }),
   exportWorkload: operation({
     method: 'GET',

@@ -17,7 +17,7 @@ export const WorkloadName = z
   .max(100, 'a workload name has at most 100 characters')
   .regex(/^[a-zA-Z0-9._-]+$/, 'a workload name consists of letters, digits, dots, dashes, and underscores')
   .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name cannot contain ..')
-  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit')
+  .regex(/^[a-zA-Z0-9]/, 'a workload name starts with a letter or a digit')
   .meta({ examples: ['filesystem'] });
 
 /** The kinds of endpoints that a group can have, and the server behind each. */

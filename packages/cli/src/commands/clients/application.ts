@@ -3,7 +3,7 @@ import { ClientName } from '@toolhive/contract/client-application';
 import type { RegisteredClient } from '@toolhive/contract/client-application';
 import { invalid } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
-import { nearest } from '../../suggest.ts';
+import { nearest } from '@toolhive/contract/nearest';
 
 /** The client that the user typed. Throws `invalid` with the known clients. */
 export function applicationOf(typed: string | undefined): ClientName {

@@ -1,8 +1,12 @@
-/** The known word that resembles a typed one. Undefined if none is similar. */
-export function nearest(typed: string, known: readonly string[]): string | undefined {
+/** The known word that resembles a typed one, with at most one mistake in so many letters. Undefined if none is similar. */
+export function nearest(
+  typed: string,
+  known: readonly string[],
+  { lettersPerMistake = 3 } = {},
+): string | undefined {
   const [best] = known
     .map((word) => ({ word, distance: distanceBetween(typed, word) }))
-    .filter(({ word, distance }) => distance <= Math.max(1, Math.floor(word.length / 3)))
+    .filter(({ word, distance }) => distance <= Math.max(1, Math.floor(word.length / lettersPerMistake)))
     .toSorted((one, other) => one.distance - other.distance);
   return best?.word;
 }
