@@ -133,7 +133,7 @@ test('a note names each file that the server would create, because only existing
 });
 
 describe('a server that names a local service', () => {
-  const scanned = async (address: string) => {
+  const scanned = async (address: string, localPorts: number[] = []) => {
     const database = { command: 'npx', args: ['-y', 'server', `postgresql://me@${address}/db`] };
     await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { database } }));
     const { servers } = await scan({
@@ -142,6 +142,7 @@ describe('a server that names a local service', () => {
       env: {},
       userFiles: (client) => [join(home, client, 'settings.json')],
       isOwn: () => false,
+      local_ports: localPorts,
     });
     return servers[0];
   };
@@ -156,7 +157,20 @@ describe('a server that names a local service', () => {
     expect(found?.failure).toMatchObject({
       kind: 'unsupported',
       message: `it uses 127.0.0.1:${port} of this machine, which an isolated server cannot reach`,
+      hint: `if the server may use it, repeat the command with --allow-local-port ${port}`,
     });
+  });
+
+  test('gets the ports that the user has allowed, if its configuration names them', async () => {
+    await using service = createServer().listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+
+    const found = await scanned(`127.0.0.1:${port}`, [port, 22]);
+
+    expect(found?.failure).toBeUndefined();
+    expect(found?.request).toMatchObject({ local_ports: [port], accepted_risks: ['local-ports'] });
+    expect(found?.notes).toEqual([]);
   });
 
   test('can move with a note while nothing listens there', async () => {

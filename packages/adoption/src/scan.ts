@@ -12,7 +12,7 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
-import { localServices, otherAddress, unreachableServices } from '@toolhive/pasted/local-services';
+import { grantOf, localServices, unreachableServices } from '@toolhive/pasted/local-services';
 import { outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
@@ -93,7 +93,7 @@ function documentIn(text: string, path: string): Beside {
 async function readServer(
   entry: FoundEntry,
   { inputs, isOff }: Beside,
-  { home, env, search_path: path }: Pick<ScanOptions, 'home' | 'env' | 'search_path'>,
+  { home, env, search_path: path, local_ports: ports = [] }: ScanOptions,
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
   const own = JSON.stringify([place.path, place.application.pointer, name]);
@@ -135,15 +135,16 @@ async function readServer(
         directory: place.directory,
         isShared: place.isShared,
       });
-      if (!place.isShared) await refuseLocalServices(unnamed);
+      const granted = place.isShared ? unnamed : withPorts(unnamed, ports);
+      if (!place.isShared) await refuseLocalServices(granted);
       const unreachable = [
         ...newFilesOf(unnamed, { home, directory: place.directory }),
-        ...unreachableServices(unnamed),
+        ...unreachableServices(granted),
       ];
       return {
         ...shown,
         notes: [...notes, ...unreachable],
-        request: unnamed,
+        request: granted,
         failure: undefined,
         content: canonicalize(unnamed) ?? own,
       };
@@ -157,14 +158,22 @@ async function readServer(
   }
 }
 
+/** The request with the ports of this machine that the user has allowed, if the configuration names them. */
+function withPorts(request: CreateWorkload, allowed: readonly number[]): CreateWorkload {
+  const named = localServices(request).flatMap(({ port }) => port ?? []);
+  const ports = [...new Set(named)].filter((port) => allowed.includes(port));
+  return ports.length === 0 ? request : { ...request, local_ports: ports, accepted_risks: ['local-ports'] };
+}
+
 /** Throws `unsupported` if a server uses a service that runs on this machine now, which works only without isolation. */
 async function refuseLocalServices(request: CreateWorkload): Promise<void> {
-  for (const { address, port } of localServices(request).slice(0, maxAsked)) {
+  for (const service of localServices(request).slice(0, maxAsked)) {
+    const { address, port } = service;
     if (port === undefined || !(await isListening(port))) continue;
     throw new ThvError(
       'unsupported',
       `it uses ${address} of this machine, which an isolated server cannot reach`,
-      { hint: otherAddress },
+      { hint: `if the server may use it, ${grantOf([service])}` },
     );
   }
 }

@@ -191,7 +191,8 @@ const complaints: readonly Complaint[] = [
     ),
     fix: (ports) => {
       const port = ports.find((each) => each !== undefined);
-      return `start the program that the server expects at port ${port}, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself`;
+      // Without the flag for the port, which the server chose: only the user knows whether it should reach a program there.
+      return `start the program that the server expects at port ${port}. localhost is the sandbox itself, and leads to this machine only at ports that you allow (thv permission allow --help)`;
     },
   },
   {

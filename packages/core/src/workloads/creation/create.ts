@@ -28,6 +28,7 @@ import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from '../homes.ts';
 import { chooseAgain, choosePort, keepOrChoosePort } from './port.ts';
+import { checkLocalPorts } from '../../network/local-ports.ts';
 import { withLearningOf } from '../../run-config/learning.ts';
 import { requireRevision } from '../revision.ts';
 import { findSource } from './source.ts';
@@ -175,6 +176,8 @@ async function prepare(
 ): Promise<Prepared> {
   const wanted = consent.narrows ? withoutUnacceptedSettings(asked, consent) : asked;
   checkRunConfig(wanted);
+  const configs = core.workloads.all().map((other) => other.runConfig);
+  await checkLocalPorts(wanted, configs);
   (await core.accessOf(wanted))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
     requireConsent(wanted, [], consent);

@@ -35,6 +35,7 @@ export function localSettings(
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
     permission_profile: profileOf(request, entry, defaultProfile),
+    ...(request.local_ports?.length ? { local_ports: [...new Set(request.local_ports)] } : {}),
     ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
