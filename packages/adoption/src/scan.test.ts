@@ -107,13 +107,14 @@ describe('an installed program that an entry names without a path', () => {
   });
 });
 
-test('a note names each file that the server would create, because only existing files are granted', async () => {
-  await mkdir(join(home, 'notes'));
-  await writeFile(join(home, 'notes/known.db'), '');
-  const [known, created] = [join(home, 'notes/known.db'), join(home, 'notes/new.json')];
+test('a note names each file that the server would create, or could not replace', async () => {
+  for (const folder of ['notes', 'other', 'app/.git']) await mkdir(join(home, folder), { recursive: true });
+  const [known, created] = [join(home, 'notes/known.db'), join(home, 'other/new.json')];
+  const alone = join(home, 'app/alone.db');
+  for (const path of [known, alone]) await writeFile(path, '');
   const files = {
     command: 'npx',
-    args: ['-y', 'server', `--db=${known}`],
+    args: ['-y', 'server', `--db=${known}`, '--more', alone],
     env: { STORE: created, MODE: '/none' },
   };
   await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { files } }));
@@ -126,9 +127,10 @@ test('a note names each file that the server would create, because only existing
     isOwn: () => false,
   });
 
-  expect(servers[0]?.request?.volumes).toEqual([`${known}:${known}`]);
+  expect(servers[0]?.request?.volumes).toEqual([join(home, 'notes'), alone].map((path) => `${path}:${path}`));
   expect(servers[0]?.notes).toEqual([
     `the server cannot create ${created} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+    expect.stringContaining(`a server that replaces ${alone} instead of changing it cannot save`),
   ]);
 });
 

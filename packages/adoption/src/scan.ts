@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
@@ -13,7 +14,7 @@ import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
 import { grantOf, localServices, unreachableServices } from '@toolhive/pasted/local-services';
-import { outsidePaths } from '@toolhive/pasted/outside-paths';
+import { aloneNote, outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
@@ -138,7 +139,7 @@ async function readServer(
       const granted = place.isShared ? unnamed : withPorts(unnamed, ports);
       if (!place.isShared) await refuseLocalServices(granted);
       const unreachable = [
-        ...newFilesOf(unnamed, { home, directory: place.directory }),
+        ...lostFilesOf(unnamed, request, { home, directory: place.directory }),
         ...unreachableServices(granted),
       ];
       return {
@@ -194,17 +195,25 @@ async function isListening(port: number): Promise<boolean> {
   return isThere;
 }
 
-/** Notes about files that a server would create. Only the files that exist are granted. */
-function newFilesOf(
+/** Notes about files that a server would create, or could not replace. Only paths that exist are granted. */
+function lostFilesOf(
   request: CreateWorkload,
+  before: CreateWorkload,
   base: { home: string; directory: string | undefined },
 ): string[] {
-  const files = [...outsidePaths(request, base).values()].filter(({ isNew }) => isNew);
-  return files.map(
-    ({ path }) =>
-      `the server cannot create ${path} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
-  );
+  const created = [...outsidePaths(request, base).values()].filter(({ isNew }) => isNew);
+  const named = new Set([...outsidePaths(before, base).values()].map(({ path }) => path));
+  const alone = [...named].filter((path) => request.volumes?.includes(`${path}:${path}`) && isFile(path));
+  return [
+    ...created.map(
+      ({ path }) =>
+        `the server cannot create ${path} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+    ),
+    ...alone.map(aloneNote),
+  ];
 }
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 function refuseToRead(path: string): Promise<never> {
   const hint = 'to use the file, run thv import with the configuration file';
