@@ -2,7 +2,6 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { invalid } from '@toolhive/contract/failure';
-import { dangersOfMount } from '@toolhive/core/mount-dangers';
 import { isInputFile, ownDirectoryOf } from '@toolhive/pasted/file-places';
 import { namedArguments } from '@toolhive/pasted/outside-paths';
 import { absolutePath } from '@toolhive/pasted/paths';
@@ -38,7 +37,7 @@ export function withMounts(request: CreateWorkload, base: Base): CreateWorkload 
     }
     const isFile = statSync(path).isFile();
     const isInput = isFile && isInputFile(path, name);
-    const own = isFile && !isInput && !base.isShared ? ownDirectory(path) : undefined;
+    const own = isFile && !isInput && !base.isShared ? ownDirectoryOf(path) : undefined;
     const place = own ?? path;
     added.set(place, `${place}:${place}${isInput ? ':ro' : ''}`);
     return path;
@@ -55,14 +54,6 @@ export function withMounts(request: CreateWorkload, base: Base): CreateWorkload 
     ...(variables ? { env_vars: Object.fromEntries(given) as Record<string, string> } : {}),
     ...(added.size > 0 ? { volumes: [...(volumes ?? []), ...added.values()] } : {}),
   };
-}
-
-/** The directory of a file, unless it needs the user's consent, which an entry is not. */
-function ownDirectory(path: string): string | undefined {
-  const source = ownDirectoryOf(path);
-  const isDangerous =
-    source !== undefined && dangersOfMount({ source, target: source, readOnly: false }).length > 0;
-  return isDangerous ? undefined : source;
 }
 
 /** The existing file or directory that a text names. Undefined for other texts. */

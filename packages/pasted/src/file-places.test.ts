@@ -38,6 +38,7 @@ test.each([
   ['Dropbox (Me)/data.db', []],
   ['.config/memory/memory.json', []],
   ['.ssh/known.db', []],
+  ['Library/Application Support/app/data.db', []],
   ['.local/share/data.db', []],
   ['app/data.db', ['app/.git/HEAD']],
   ['app/data.db', ['app/package.json']],

@@ -33,7 +33,9 @@ const system =
   /^\/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|sys|usr|var|private\/(?:etc|var)|System|Library|Applications)(?:\/|$)/;
 /** Directories of a home directory with everything of its user. */
 const ofEverything =
-  /^(?:desktop|documents|downloads|library|pictures|photos|music|movies|videos|public|templates|bin|src|code|dev|git|repos|projects|work|workspace|dropbox.*|onedrive.*|google ?drive.*|icloud.*|snap|go)$/i;
+  /^(?:desktop|documents|downloads|pictures|photos|music|movies|videos|public|templates|bin|src|code|dev|git|repos|projects|work|workspace|dropbox.*|onedrive.*|google ?drive.*|icloud.*|go)$/i;
+/** Directories of a home directory in which programs keep settings and credentials, too. */
+const ofPrograms = /^(?:library|appdata|snap)$/i;
 const homes = /^\/(?:home|Users|export\/home)\/[^/]+(?=\/|$)|^\/(?:var\/)?root(?=\/|$)/;
 
 function isForFiles(directory: string): boolean {
@@ -48,7 +50,7 @@ function isForFiles(directory: string): boolean {
   // Programs keep their data in directories of their own there, and settings or credentials in other hidden places.
   if (parts[0] === '.local' && parts[1] === 'share')
     return parts.length >= 3 && !parts.slice(2).some(isHidden);
-  if (parts.some(isHidden)) return false;
+  if (parts.some(isHidden) || ofPrograms.test(parts[0] ?? '')) return false;
   return parts.length >= 2 || (parts.length === 1 && !ofEverything.test(parts[0] ?? ''));
 }
 

@@ -7,6 +7,12 @@ import { aRunConfig } from '../testing/run-config.ts';
 import { checkLocalPorts, withLocalPorts } from './local-ports.ts';
 import { withChange } from './permissions.ts';
 
+/** The part of the core with the other workloads. */
+const coreWith = (...others: Partial<RunConfig>[]) =>
+  ({ workloads: { all: () => others.map((changes) => ({ runConfig: aRunConfig(changes) })) } }) as Parameters<
+    typeof checkLocalPorts
+  >[0];
+
 const open = { network: { outbound: { insecure_allow_all: true } } };
 
 test.each<[string, Partial<RunConfig>, string]>([
@@ -27,7 +33,7 @@ test.each<[string, Partial<RunConfig>, string]>([
 ])('a server with %s has no local ports', async (_what, changes, message) => {
   const runConfig = aRunConfig({ permission_profile: {}, local_ports: [5432], ...changes });
 
-  await expect(checkLocalPorts(runConfig, [])).rejects.toMatchObject({
+  await expect(checkLocalPorts(coreWith(), runConfig)).rejects.toMatchObject({
     kind: 'invalid',
     message: expect.stringContaining(message),
   });
@@ -38,9 +44,7 @@ test('the ports of other proxies and of the daemon are no local ports', async ()
   await once(own, 'listening');
   const { port } = own.address() as AddressInfo;
   const check = (granted: number) =>
-    checkLocalPorts(aRunConfig({ permission_profile: {}, local_ports: [granted] }), [
-      aRunConfig({ port: 4321 }),
-    ]);
+    checkLocalPorts(coreWith({ port: 4321 }), aRunConfig({ permission_profile: {}, local_ports: [granted] }));
 
   await expect(check(port)).rejects.toThrow(`port ${port} of this machine belongs to ToolHive`);
   await expect(check(4321)).rejects.toThrow('port 4321 of this machine belongs to ToolHive');

@@ -4,15 +4,19 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { OwnPorts } from '@toolhive/runtime/own-ports';
 import { dangersOf, requireConsent } from '../permissions/consent.ts';
 import { grantedNetworkOf } from '../permissions/network.ts';
+import type { WorkloadsWing } from '../wings/workloads.ts';
 import { isLocal } from '../run-config/kinds.ts';
 
 const field = '/local_ports';
 
 /**
- * Throws `invalid` for ports of this machine that a server cannot or must not reach. `all` are the run configs of all
- * workloads. Ports move, so the gateway asks about each connection again.
+ * Throws `invalid` for ports of this machine that a server cannot or must not reach. Ports move, so the gateway asks about
+ * each connection again.
  */
-export async function checkLocalPorts(runConfig: RunConfig, all: readonly RunConfig[]): Promise<void> {
+export async function checkLocalPorts(
+  { workloads }: Pick<WorkloadsWing, 'workloads'>,
+  runConfig: RunConfig,
+): Promise<void> {
   const { local_ports: ports, target_port: own, transport } = runConfig;
   if (!ports?.length) return;
   requireRules(runConfig);
@@ -22,7 +26,7 @@ export async function checkLocalPorts(runConfig: RunConfig, all: readonly RunCon
         hint: 'let the server listen on another port (--target-port), or omit the local port',
       });
     }
-    const isProxy = [runConfig, ...all].some((config) => config.port === port);
+    const isProxy = runConfig.port === port || workloads.all().some((other) => other.runConfig.port === port);
     // Where the system does not tell, the gateway refuses the connections.
     const isOwn = isProxy || (await new OwnPorts().has(port).catch(() => false));
     if (isOwn)

@@ -82,7 +82,7 @@ export async function changePermissions(
 ): Promise<ChangedPermissions> {
   const { id, runConfig: before } = core.workloads.require(name);
   const { allow_local_ports: added } = change;
-  if (added !== undefined) await checkLocalPorts({ ...before, local_ports: added }, configsOf(core));
+  if (added !== undefined) await checkLocalPorts(core, { ...before, local_ports: added });
   const restarted = await changeNetwork(core, name, (runConfig) =>
     withLocalPorts(withChange(runConfig, change, core.decisions.list(id, 'allowed')), change),
   );
@@ -132,9 +132,6 @@ function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
     (grant.rules.localPorts ?? []).every((port) => local.has(port))
   );
 }
-
-const configsOf = ({ workloads }: WorkloadsWing): RunConfig[] =>
-  workloads.all().map(({ runConfig }) => runConfig);
 
 /**
  * Lets a server reach every public host from now on, and records each one, and the mounts that it uses. A workload that

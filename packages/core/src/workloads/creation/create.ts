@@ -176,8 +176,7 @@ async function prepare(
 ): Promise<Prepared> {
   const wanted = consent.narrows ? withoutUnacceptedSettings(asked, consent) : asked;
   checkRunConfig(wanted);
-  const configs = core.workloads.all().map((other) => other.runConfig);
-  await checkLocalPorts(wanted, configs);
+  await checkLocalPorts(core, wanted);
   (await core.accessOf(wanted))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
     requireConsent(wanted, [], consent);

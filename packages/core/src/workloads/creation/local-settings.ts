@@ -11,7 +11,7 @@ import { formatReference } from '@toolhive/secrets/reference';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
 import { bundleConfig } from './bundle.ts';
 import type { LocalSource } from './source.ts';
-import { entryPermissions } from './entry-permissions.ts';
+import { entryPermissions } from '@toolhive/registry/entry-permissions';
 
 /** The port for an HTTP server if neither the request nor the registry names one. */
 const defaultTargetPort = 8080;

@@ -47,8 +47,7 @@ export async function checkWorkload(
     notes.push(note);
   });
   checkRunConfig(runConfig);
-  const configs = core.workloads.all().map((other) => other.runConfig);
-  await checkLocalPorts(runConfig, configs);
+  await checkLocalPorts(core, runConfig);
   if (source.kind !== 'local') {
     const isRemote = source.kind === 'remote';
     const risks = dangersOf(runConfig, []);

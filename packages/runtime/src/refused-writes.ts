@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { PinnedMount } from './mount-source.ts';
 
 /** In the words of the C library and Go, and of Node.js and SQLite. */
 const signs = ['ead-only file system', 'readonly database'];
