@@ -501,3 +501,12 @@ test.each([
 ])('sees no question in %j', (output) => {
   expect(complaintIn(output)).toBeUndefined();
 });
+
+test('explains why a server cannot listen on a port that leads to this machine', () => {
+  const line = 'Error: listen EADDRINUSE: address already in use 127.0.0.1:5432';
+
+  expect(causeOf(line, { localPorts: [5432] })?.fix).toBe(
+    'let the server listen on another port, because port 5432 leads to this machine (--allow-local-port)',
+  );
+  expect(causeOf(line, { localPorts: [6379] })?.fix).toContain('--target-port');
+});
