@@ -202,6 +202,7 @@ describe('a mistake in a flag of thv run', () => {
     prerelease: 'perhaps',
     config: 'none',
     'allow-scripts': '--all',
+    'allow-local-port': '5432/udp',
     'url-variable': 'tenant',
     volume: 'none',
     'permission-profile': '/none.json',

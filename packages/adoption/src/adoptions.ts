@@ -28,7 +28,7 @@ import { adoptEntry, followEntry, restoreFile, settle } from './files.ts';
 import { AdoptionRecord } from './record.ts';
 import { scan } from './scan.ts';
 import type { FoundServer } from './scan.ts';
-import { AdoptedWorkloads, discardInterrupted, refuseRisks } from './run.ts';
+import { AdoptedWorkloads, discardInterrupted, refuseRisks, unacceptedOf } from './run.ts';
 import type { Call, Named, Vault } from './run.ts';
 import { credentialsIn } from './separate.ts';
 
@@ -224,7 +224,7 @@ export class Adoptions {
         { ...request, name: workload },
         { edited: undefined, signal },
       );
-      refuseRisks(check.risks, server);
+      refuseRisks(unacceptedOf(check, request), server);
       return { ...planned, check: { ...check, package: urlWithoutCredentials(check.package) } };
     } catch (thrown) {
       signal.throwIfAborted();

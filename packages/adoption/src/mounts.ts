@@ -2,6 +2,8 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { invalid } from '@toolhive/contract/failure';
+import { isInputFile, ownDirectoryOf } from '@toolhive/pasted/file-places';
+import { namedArguments } from '@toolhive/pasted/outside-paths';
 import { absolutePath } from '@toolhive/pasted/paths';
 
 /** Where relative paths start. */
@@ -15,14 +17,16 @@ export interface Base {
 
 /**
  * The request with a mount for each existing path in its arguments and variables, because the original command could use
- * them. The configuration of a project can come from others, so its paths must be in the project. Throws `invalid`.
+ * them. A file that the server may write is mounted with its directory if that is the place of such files, because servers
+ * replace files. The configuration of a project can come from others, so its paths must be in the project, and only they
+ * are mounted. Throws `invalid`.
  */
 export function withMounts(request: CreateWorkload, base: Base): CreateWorkload {
   const { cmd_arguments: args, env_vars: variables, volumes } = request;
   if (request.url !== undefined) return request;
   const mounted = (volumes ?? []).map((volume) => volume.split(':')[1] ?? '');
   const added = new Map<string, string>();
-  const mountOf = (text: string, access: '' | ':ro'): string => {
+  const mountOf = (name: string, text: string): string => {
     const path = pathIn(text, base);
     if (path === undefined) return text;
     if ([...mounted, ...added.keys()].some((target) => isInside(path, target))) return path;
@@ -31,18 +35,19 @@ export function withMounts(request: CreateWorkload, base: Base): CreateWorkload 
         hint: `to grant the access yourself, use thv run with --volume ${path}:${path}`,
       });
     }
-    added.set(path, `${path}:${path}${access}`);
+    const isFile = statSync(path).isFile();
+    const isInput = isFile && isInputFile(path, name);
+    const own = isFile && !isInput && !base.isShared ? ownDirectoryOf(path) : undefined;
+    const place = own ?? path;
+    added.set(place, `${place}:${place}${isInput ? ':ro' : ''}`);
     return path;
   };
-  const texts = (args ?? []).map((arg) => {
-    const [, start = '', value = arg] = /^(--?[\w-]+=)(.*)$/s.exec(arg) ?? [];
-    return start + mountOf(value, '');
+  const named = namedArguments(args ?? []);
+  const texts = (args ?? []).map((arg, index) => {
+    const [name, value] = named[index] ?? ['', arg];
+    return arg.slice(0, arg.length - value.length) + mountOf(name, value);
   });
-  const given = Object.entries(variables ?? {}).map(([name, value]) => [
-    name,
-    // A file with credentials is for reading.
-    mountOf(value, /CREDENTIAL|CERT|CA_BUNDLE|KUBECONFIG/i.test(name) ? ':ro' : ''),
-  ]);
+  const given = Object.entries(variables ?? {}).map(([name, value]) => [name, mountOf(name, value)]);
   return {
     ...request,
     ...(args ? { cmd_arguments: texts } : {}),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
+import type { WorkloadCheck } from '@toolhive/contract/preview';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { getCapabilities } from '@toolhive/core/capabilities';
 import { checkWorkload } from '@toolhive/core/check';
@@ -55,7 +56,7 @@ export class AdoptedWorkloads {
       { ...request, name: workload },
       { edited: undefined, signal: call.signal },
     );
-    refuseRisks(check.risks, server);
+    refuseRisks(unacceptedOf(check, request), server);
     const at = new Date().toISOString();
     const fingerprint = await this.#record.fingerprint(server.content, this.#vault);
     const created = { at, fingerprint, secrets: [] as string[] };
@@ -141,6 +142,12 @@ async function discard(
   for (const key of secrets) await core.secrets.remove(key).catch(failed);
   await record.setWorkload(workload, undefined);
 }
+
+/** The dangerous access without the ports that the user has allowed. */
+export const unacceptedOf = (
+  { risks }: Pick<WorkloadCheck, 'risks'>,
+  { accepted_risks: accepted }: CreateWorkload,
+): WorkloadCheck['risks'] => risks.filter(({ risk }) => accepted?.includes(risk) !== true);
 
 /** An entry of a configuration is not the consent of the user. */
 export function refuseRisks(risks: readonly { text: string }[], { entries }: FoundServer): void {

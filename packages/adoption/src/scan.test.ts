@@ -107,13 +107,14 @@ describe('an installed program that an entry names without a path', () => {
   });
 });
 
-test('a note names each file that the server would create, because only existing files are granted', async () => {
-  await mkdir(join(home, 'notes'));
-  await writeFile(join(home, 'notes/known.db'), '');
-  const [known, created] = [join(home, 'notes/known.db'), join(home, 'notes/new.json')];
+test('a note names each file that the server would create, or could not replace', async () => {
+  for (const folder of ['notes', 'other', 'app/.git']) await mkdir(join(home, folder), { recursive: true });
+  const [known, created] = [join(home, 'notes/known.db'), join(home, 'other/new.json')];
+  const alone = join(home, 'app/alone.db');
+  for (const path of [known, alone]) await writeFile(path, '');
   const files = {
     command: 'npx',
-    args: ['-y', 'server', `--db=${known}`],
+    args: ['-y', 'server', `--db=${known}`, '--more', alone],
     env: { STORE: created, MODE: '/none' },
   };
   await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { files } }));
@@ -126,14 +127,15 @@ test('a note names each file that the server would create, because only existing
     isOwn: () => false,
   });
 
-  expect(servers[0]?.request?.volumes).toEqual([`${known}:${known}`]);
+  expect(servers[0]?.request?.volumes).toEqual([join(home, 'notes'), alone].map((path) => `${path}:${path}`));
   expect(servers[0]?.notes).toEqual([
     `the server cannot create ${created} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+    expect.stringContaining(`a server that replaces ${alone} instead of changing it cannot save`),
   ]);
 });
 
 describe('a server that names a local service', () => {
-  const scanned = async (address: string) => {
+  const scanned = async (address: string, localPorts: number[] = []) => {
     const database = { command: 'npx', args: ['-y', 'server', `postgresql://me@${address}/db`] };
     await writeFile(join(home, 'gemini-cli/settings.json'), JSON.stringify({ mcpServers: { database } }));
     const { servers } = await scan({
@@ -142,6 +144,7 @@ describe('a server that names a local service', () => {
       env: {},
       userFiles: (client) => [join(home, client, 'settings.json')],
       isOwn: () => false,
+      local_ports: localPorts,
     });
     return servers[0];
   };
@@ -156,7 +159,20 @@ describe('a server that names a local service', () => {
     expect(found?.failure).toMatchObject({
       kind: 'unsupported',
       message: `it uses 127.0.0.1:${port} of this machine, which an isolated server cannot reach`,
+      hint: `if the server may use it, repeat the command with --allow-local-port ${port}`,
     });
+  });
+
+  test('gets the ports that the user has allowed, if its configuration names them', async () => {
+    await using service = createServer().listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+
+    const found = await scanned(`127.0.0.1:${port}`, [port, 22]);
+
+    expect(found?.failure).toBeUndefined();
+    expect(found?.request).toMatchObject({ local_ports: [port], accepted_risks: ['local-ports'] });
+    expect(found?.notes).toEqual([]);
   });
 
   test('can move with a note while nothing listens there', async () => {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
@@ -12,8 +13,8 @@ import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
-import { localServices, otherAddress, unreachableServices } from '@toolhive/pasted/local-services';
-import { outsidePaths } from '@toolhive/pasted/outside-paths';
+import { grantOf, localServices, unreachableServices } from '@toolhive/pasted/local-services';
+import { aloneNote, outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
 import { importCommand } from './hints.ts';
@@ -93,7 +94,7 @@ function documentIn(text: string, path: string): Beside {
 async function readServer(
   entry: FoundEntry,
   { inputs, isOff }: Beside,
-  { home, env, search_path: path }: Pick<ScanOptions, 'home' | 'env' | 'search_path'>,
+  { home, env, search_path: path, local_ports: ports = [] }: ScanOptions,
 ): Promise<FoundServer | undefined> {
   const { place, name, value } = entry;
   const own = JSON.stringify([place.path, place.application.pointer, name]);
@@ -135,15 +136,16 @@ async function readServer(
         directory: place.directory,
         isShared: place.isShared,
       });
-      if (!place.isShared) await refuseLocalServices(unnamed);
+      const granted = place.isShared ? unnamed : withPorts(unnamed, ports);
+      if (!place.isShared) await refuseLocalServices(granted);
       const unreachable = [
-        ...newFilesOf(unnamed, { home, directory: place.directory }),
-        ...unreachableServices(unnamed),
+        ...lostFilesOf(unnamed, request, { home, directory: place.directory }),
+        ...unreachableServices(granted),
       ];
       return {
         ...shown,
         notes: [...notes, ...unreachable],
-        request: unnamed,
+        request: granted,
         failure: undefined,
         content: canonicalize(unnamed) ?? own,
       };
@@ -157,14 +159,22 @@ async function readServer(
   }
 }
 
+/** The request with the ports of this machine that the user has allowed, if the configuration names them. */
+function withPorts(request: CreateWorkload, allowed: readonly number[]): CreateWorkload {
+  const named = localServices(request).flatMap(({ port }) => port ?? []);
+  const ports = [...new Set(named)].filter((port) => allowed.includes(port));
+  return ports.length === 0 ? request : { ...request, local_ports: ports, accepted_risks: ['local-ports'] };
+}
+
 /** Throws `unsupported` if a server uses a service that runs on this machine now, which works only without isolation. */
 async function refuseLocalServices(request: CreateWorkload): Promise<void> {
-  for (const { address, port } of localServices(request).slice(0, maxAsked)) {
+  for (const service of localServices(request).slice(0, maxAsked)) {
+    const { address, port } = service;
     if (port === undefined || !(await isListening(port))) continue;
     throw new ThvError(
       'unsupported',
       `it uses ${address} of this machine, which an isolated server cannot reach`,
-      { hint: otherAddress },
+      { hint: `if the server may use it, ${grantOf([service])}` },
     );
   }
 }
@@ -185,17 +195,25 @@ async function isListening(port: number): Promise<boolean> {
   return isThere;
 }
 
-/** Notes about files that a server would create. Only the files that exist are granted. */
-function newFilesOf(
+/** Notes about files that a server would create, or could not replace. Only paths that exist are granted. */
+function lostFilesOf(
   request: CreateWorkload,
+  before: CreateWorkload,
   base: { home: string; directory: string | undefined },
 ): string[] {
-  const files = [...outsidePaths(request, base).values()].filter(({ isNew }) => isNew);
-  return files.map(
-    ({ path }) =>
-      `the server cannot create ${path} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
-  );
+  const created = [...outsidePaths(request, base).values()].filter(({ isNew }) => isNew);
+  const named = new Set([...outsidePaths(before, base).values()].map(({ path }) => path));
+  const alone = [...named].filter((path) => request.volumes?.includes(`${path}:${path}`) && isFile(path));
+  return [
+    ...created.map(
+      ({ path }) =>
+        `the server cannot create ${path} on this machine, and its changes would be lost. To keep the file there, create it before the adoption`,
+    ),
+    ...alone.map(aloneNote),
+  ];
 }
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 function refuseToRead(path: string): Promise<never> {
   const hint = 'to use the file, run thv import with the configuration file';

@@ -902,6 +902,62 @@ describe('dangerous access', () => {
   });
 });
 
+describe('ports of this machine', () => {
+  const access = async (api: TestApi) => (await api.client.getPermissions(named('echo'))).network;
+
+  test('are granted with consent only, shown with a warning, and kept by an edit', async () => {
+    await using api = await openTestApi();
+    const asked = { permission_profile: {}, local_ports: [5432, 5432] };
+    await expect(run(api, { ...asked, accepted_risks: [] })).rejects.toThrow('must contain local-ports');
+    await run(api, { ...asked, accepted_risks: ['local-ports'] });
+    const details = await api.client.getWorkload(named('echo'));
+
+    await api.client.editWorkload({ ...named('echo'), body: details });
+    await settled(api, 'echo');
+
+    expect(details.local_ports).toEqual([5432]);
+    expect(details.warnings?.join()).toContain('listen on port 5432 of this machine');
+    expect(await access(api)).toEqual({
+      kind: 'rules',
+      hosts: [],
+      ports: [],
+      local_ports: [5432],
+      enforced: true,
+    });
+    const exported = await api.client.exportWorkload(named('echo'));
+    await expect(api.client.createWorkload({ body: { ...exported, name: 'copy' } })).rejects.toThrow(
+      'must contain local-ports',
+    );
+  });
+
+  test('are removed from a running workload at once, and added with consent and a restart', async () => {
+    await using api = await openTestApi();
+    await run(api, { local_ports: [5432], accepted_risks: ['local-ports'] });
+    const change = (body: PermissionChange) => api.client.changePermissions({ ...named('echo'), body });
+
+    await expect(change({ allow_local_ports: [6379] })).rejects.toThrow('must contain local-ports');
+    const more = await change({ allow_local_ports: [6379], accepted_risks: ['local-ports'] });
+    const fewer = await change({ deny_local_ports: [5432] });
+
+    expect([more.restarted, fewer.restarted]).toEqual([true, false]);
+    expect(await access(api)).toMatchObject({ kind: 'rules', local_ports: [6379] });
+    const { port } = await api.client.getWorkload(named('echo'));
+    await expect(change({ allow_local_ports: [port], accepted_risks: ['local-ports'] })).rejects.toThrow(
+      `port ${port} of this machine belongs to ToolHive`,
+    );
+  });
+
+  test.each([[[0]], [[65_536]], [[5432.5]], [Array.from({ length: 17 }, (_, index) => 5000 + index)]])(
+    'are refused if they are none, or too many: %j',
+    async (ports) => {
+      await using api = await openTestApi();
+
+      const asked = { permission_profile: {}, local_ports: ports, accepted_risks: ['local-ports' as const] };
+      await expect(run(api, asked)).rejects.toMatchObject({ kind: 'invalid' });
+    },
+  );
+});
+
 describe('learning mode', () => {
   test('begins with the workload, continues after an edit, and ends without a trace', async () => {
     await using api = await openTestApi();

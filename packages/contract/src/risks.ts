@@ -9,6 +9,7 @@ export const risks = {
   privileged: 'a container without any hardening',
   'host-network': 'the network of this machine',
   'open-network': 'access to every network of this machine, including private networks',
+  'local-ports': 'ports of this machine on which other programs listen',
   'send-secrets': 'stored secrets or environment variables for hosts in a run config',
 } as const;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { localServices } from './local-services.ts';
+import { localServices, unreachableServices } from './local-services.ts';
 
 const image = 'npx://server';
 const addressesIn = (args: string[], variables: Record<string, string> = {}): string[] =>
@@ -51,6 +51,17 @@ test('a server with the network of this machine, or on another machine, reaches 
 
   expect(localServices({ image, network_mode: 'host', cmd_arguments: args })).toEqual([]);
   expect(localServices({ url: 'http://localhost:8000/mcp' })).toEqual([]);
+});
+
+test('a note names the flag for each port that is not granted', () => {
+  const args = ['postgresql://localhost/db', 'redis://127.0.0.1:6380', 'postgresql://[::1]/other'];
+  const noteFor = (localPorts: number[], cmdArguments = args) =>
+    unreachableServices({ image, cmd_arguments: cmdArguments, local_ports: localPorts }).join();
+
+  expect(noteFor([])).toMatch(/repeat the command with --allow-local-port 5432 --allow-local-port 6380$/);
+  expect(noteFor([5432])).toMatch(/reach 127\.0\.0\.1:6380 of .* with --allow-local-port 6380$/);
+  expect(noteFor([5432, 6380])).toBe('');
+  expect(noteFor([], ['custom://localhost/x'])).toMatch(/--allow-local-port and its port$/);
 });
 
 test('long texts take no long time', () => {

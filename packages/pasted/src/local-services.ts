@@ -1,3 +1,4 @@
+import { maxLocalPorts } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
 /** A service on this machine's loopback address. The port is unknown if only a host is named. */
@@ -45,12 +46,13 @@ const hostOfService =
 /** ToolHive has its own way to a proxy, and servers work without a collector. */
 const withoutNeed = /^OTEL_|_PROXY$/i;
 
-/** The local services that an isolated server's arguments and variables name. */
+/** The local services that an isolated server's arguments and variables name, except for granted ports. */
 export function localServices({
   url: remote,
   network_mode: mode,
   cmd_arguments: args,
   env_vars: given,
+  local_ports: granted,
 }: CreateWorkload): LocalService[] {
   if (remote !== undefined || mode === 'host') return [];
   const variables = Object.fromEntries(
@@ -59,7 +61,8 @@ export function localServices({
   const found = new Map<string, LocalService>();
   const add = (host: string, port: number | undefined): void => {
     const address = port === undefined ? host : `${host}:${port}`;
-    if (port === undefined || (port > 0 && port <= 65_535)) found.set(address, { address, port });
+    if (port !== undefined && (port === 0 || port > 65_535 || granted?.includes(port))) return;
+    found.set(address, { address, port });
   };
   for (const text of [...(args ?? []), ...Object.values(variables)]) {
     if (text.length > maxText) continue;
@@ -80,15 +83,21 @@ export function localServices({
 
 const maxText = 10_000;
 
-/** A note about services that the server cannot reach. */
-export function unreachableServices(request: CreateWorkload): string[] {
-  const addresses = localServices(request).map(({ address }) => address);
-  if (addresses.length === 0) return [];
+/** A note about services that the server cannot reach, with the way to grant the access. */
+export function unreachableServices(
+  request: CreateWorkload,
+  howToGrant: (services: readonly LocalService[]) => string = grantOf,
+): string[] {
+  const services = localServices(request);
+  if (services.length === 0) return [];
+  const addresses = services.map(({ address }) => address).join(', ');
   return [
-    `the server cannot reach ${addresses.join(', ')} of this machine, because its network is isolated. If it uses a service there, ${otherAddress}`,
+    `the server cannot reach ${addresses} of this machine, because its network is isolated. If it uses a service there, ${howToGrant(services)}`,
   ];
 }
 
-/** How a server can use a local service. */
-export const otherAddress =
-  'let the service listen on another address of this machine, give the server that address, and add it to allow_host in a permission profile';
+/** How the user lets a server use local services. */
+export function grantOf(services: readonly LocalService[]): string {
+  const ports = [...new Set(services.flatMap(({ port }) => port ?? []))].slice(0, maxLocalPorts);
+  return `repeat the command with ${ports.length === 0 ? '--allow-local-port and its port' : ports.map((port) => `--allow-local-port ${port}`).join(' ')}`;
+}

@@ -189,6 +189,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     ignore_config,
     learning,
     isolate_network,
+    local_ports,
     remote_auth_config,
     token_exchange_config,
     insecure_no_auth,
@@ -209,6 +210,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     token_exchange: Boolean(token_exchange_config),
     oauth_config: Object.values(auth).some((value) => value !== undefined && value !== null && value !== ''),
     learn: learning !== undefined,
+    local_ports: Boolean(local_ports?.length),
     network_isolation: isolate_network === false,
   }).flatMap(([key, isSet]) => (isSet ? [key] : []));
   if (omitted.length > 0) note(`the file does not contain ${omitted.join(', ')}`);

@@ -133,7 +133,7 @@ test.each([
   [
     "2026-11-26 03:09:01 - client - ERROR - Connection error: [Errno 111] Connect call failed ('127.0.0.1', 8022)",
     "2026-11-26 03:09:01 - client - ERROR - Connection error: [Errno 111] Connect call failed ('127.0.0.1', 8022)",
-    'start the program that the server expects at port 8022, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself',
+    'start the program that the server expects at port 8022. localhost is the sandbox itself, and leads to this machine only at ports that you allow (thv permission allow --help)',
   ],
   [
     "pydantic.errors.PydanticUserError: Please use 'typing_extensions.TypedDict' instead of 'typing.TypedDict'.\n\nFor further information visit https://errors.pydantic.dev/2.14/u/typed-dict-version",
@@ -208,7 +208,7 @@ test.each([
   [
     'connect ECONNREFUSED 127.0.0.1:8888',
     'connect ECONNREFUSED 127.0.0.1:8888',
-    'start the program that the server expects at port 8888, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself',
+    'start the program that the server expects at port 8888. localhost is the sandbox itself, and leads to this machine only at ports that you allow (thv permission allow --help)',
   ],
 ])('finds the cause and the fix in %j', (output, line, fix) => {
   expect(causeOf(output)).toEqual({ line, fix });
@@ -500,4 +500,13 @@ test.each([
   'the refresh started in the background\nready',
 ])('sees no question in %j', (output) => {
   expect(complaintIn(output)).toBeUndefined();
+});
+
+test('explains why a server cannot listen on a port that leads to this machine', () => {
+  const line = 'Error: listen EADDRINUSE: address already in use 127.0.0.1:5432';
+
+  expect(causeOf(line, { localPorts: [5432] })?.fix).toBe(
+    'let the server listen on another port, because port 5432 leads to this machine (--allow-local-port)',
+  );
+  expect(causeOf(line, { localPorts: [6379] })?.fix).toContain('--target-port');
 });

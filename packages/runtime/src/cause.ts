@@ -31,6 +31,8 @@ export interface KnownServer {
   pythonExcludeNewer?: string | null | undefined;
   /** Whether it comes from the Python package index, so that further packages can be installed with it. */
   isPython?: boolean;
+  /** The ports of this machine that it reaches at its own loopback address, so that it cannot listen there. */
+  localPorts?: readonly number[] | null | undefined;
   /** Whether its permissions allow it to reach any host at all. */
   hasNetwork?: boolean;
 }
@@ -157,8 +159,11 @@ const complaints: readonly Complaint[] = [
   },
   variables,
   {
-    pattern: /EADDRINUSE|address already in use/i,
-    fix: () => 'name the port that the server listens on with --target-port',
+    pattern: /(?:EADDRINUSE|address already in use)(?:.{0,100}?:(\d{1,5})\b)?/i,
+    fix: ([port], _output, { localPorts }) =>
+      localPorts?.includes(Number(port)) === true
+        ? `let the server listen on another port, because port ${port} leads to this machine (--allow-local-port)`
+        : 'name the port that the server listens on with --target-port',
   },
   {
     pattern: new RegExp(
@@ -191,7 +196,8 @@ const complaints: readonly Complaint[] = [
     ),
     fix: (ports) => {
       const port = ports.find((each) => each !== undefined);
-      return `start the program that the server expects at port ${port}, let it listen on an address of your network, and give the server this address: localhost is the sandbox itself`;
+      // Without the flag for the port, which the server chose: only the user knows whether it should reach a program there.
+      return `start the program that the server expects at port ${port}. localhost is the sandbox itself, and leads to this machine only at ports that you allow (thv permission allow --help)`;
     },
   },
   {

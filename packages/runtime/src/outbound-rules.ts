@@ -7,6 +7,8 @@ export interface OutboundRules {
   /** Allows every public host beside `hosts`. */
   everyPublicHost?: boolean;
   ports: readonly number[];
+  /** Ports of this machine's loopback address, which the server reaches at its own loopback address. */
+  localPorts?: readonly number[];
 }
 
 /** The target of a connection: a resolved name, or an address that the server uses directly. */
@@ -24,14 +26,16 @@ export class Rules {
   /** The rules as data. */
   readonly outbound: OutboundRules;
   readonly ports: readonly number[];
+  readonly localPorts: readonly number[];
   readonly #patterns: readonly HostPattern[] | undefined;
   readonly #everyPublicHost: boolean;
 
   /** Throws `invalid` for a host that is none. */
   constructor(outbound: OutboundRules) {
-    const { hosts, everyPublicHost = hosts === undefined, ports } = outbound;
+    const { hosts, everyPublicHost = hosts === undefined, ports, localPorts = [] } = outbound;
     this.outbound = outbound;
     this.ports = ports;
+    this.localPorts = localPorts;
     this.#patterns = hosts?.map(parseHostPattern);
     this.#everyPublicHost = everyPublicHost;
   }

@@ -27,7 +27,9 @@ export function doorsOf(
   );
   const files = { icon: 'files', title: 'Files', names: paths } as const;
   const connections = { icon: 'network', title: 'Network' } as const;
-  const { hosts = [], private_hosts: privateHosts = [] } = network;
+  const { private_hosts: privateHosts = [], local_ports: localPorts = [] } = network;
+  const local = localPorts.map((port) => `port ${port} of this machine`);
+  const hosts = [...(network.hosts ?? []), ...local];
   const isListed = network.kind === 'rules' && network.hosts !== undefined && network.enforced;
   return [
     privileged || isWritable
@@ -39,7 +41,7 @@ export function doorsOf(
       ? { ...connections, state: 'shut', says: 'no network', names: [] }
       : isListed
         ? { ...connections, state: 'ajar', says: `only ${count(hosts.length, 'host')}`, names: hosts }
-        : { ...connections, state: 'open', says: 'every public host', names: privateHosts },
+        : { ...connections, state: 'open', says: 'every public host', names: [...privateHosts, ...local] },
     {
       icon: 'secrets',
       title: 'Secrets',

@@ -67,6 +67,7 @@ function networkLines({
   kind,
   hosts,
   ports,
+  local_ports: localPorts = [],
   private_hosts: privateHosts,
   mode,
   enforced,
@@ -77,15 +78,11 @@ function networkLines({
       return [{ risk: enforced ? 'low' : 'high', text: `Cannot use the network${unenforced}` }];
     case 'rules':
       return [
-        hosts === undefined
-          ? {
-              risk: 'medium',
-              text: `Can reach every public host${ports === undefined ? '' : ` on port ${list.format(ports.map(String))}`}, but no private addresses${unenforced}`,
-            }
-          : {
-              risk: enforced ? 'low' : 'high',
-              text: `Can reach only ${hosts.join(', ')}${ports === undefined ? '' : ` on port ${list.format(ports.map(String))}`}${unenforced}`,
-            },
+        ...(hosts?.length === 0 ? [] : [ruleLine({ hosts, ports, enforced, unenforced })]),
+        ...localPorts.map((port): Line => ({
+          risk: 'high',
+          text: `Can reach the program that listens on port ${port} of this machine`,
+        })),
       ];
     case 'open':
       return [
@@ -104,6 +101,18 @@ function networkLines({
         { risk: 'high', text: `Uses the network "${mode ?? ''}" of the container engine or of this machine` },
       ];
   }
+}
+
+function ruleLine({
+  hosts,
+  ports,
+  enforced,
+  unenforced,
+}: Pick<Permissions['network'], 'hosts' | 'ports' | 'enforced'> & { unenforced: string }): Line {
+  const where = ports === undefined ? '' : ` on port ${list.format(ports.map(String))}`;
+  return hosts === undefined
+    ? { risk: 'medium', text: `Can reach every public host${where}, but no private addresses${unenforced}` }
+    : { risk: enforced ? 'low' : 'high', text: `Can reach only ${hosts.join(', ')}${where}${unenforced}` };
 }
 
 /**

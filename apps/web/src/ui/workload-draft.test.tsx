@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answeredDraft, draftOfRequest, requestOf } from './workload-draft.ts';
+import { answeredDraft, asCommand, draftOfRequest, emptyDraft, requestOf } from './workload-draft.ts';
 import type { Need } from './workload-draft.ts';
 
 const placeholder = (name: string): Need => ({
@@ -52,4 +52,12 @@ test('the answer for a header of a remote server becomes a secret beside its oth
       { name: 'Authorization', secret: true, default: 'one-authorization,target=Authorization' },
     ],
   });
+});
+
+test('ports of this machine become a part of the request and of its command', () => {
+  const draft = { ...emptyDraft, image: 'npx://server', localPorts: '5432, 6379' };
+
+  expect(requestOf(draft).local_ports).toEqual([5432, 6379]);
+  expect(requestOf({ ...draft, localPorts: '' })).not.toHaveProperty('local_ports');
+  expect(asCommand(draft)).toContain('--allow-local-port 5432 --allow-local-port 6379 npx://server');
 });

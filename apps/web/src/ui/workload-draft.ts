@@ -43,6 +43,8 @@ export interface Draft {
   network: NetworkChoice;
   hosts: string;
   ports: string;
+  /** Ports of this machine's loopback address. */
+  localPorts: string;
   memory: string;
   cpus: string;
   toolPinning: string;
@@ -64,6 +66,7 @@ export const emptyDraft: Draft = {
   network: 'default',
   hosts: '',
   ports: '443',
+  localPorts: '',
   memory: '',
   cpus: '',
   toolPinning: 'warn',
@@ -140,6 +143,7 @@ export function draftOfWorkload(details: WorkloadDetails): Draft {
     network,
     hosts: (outbound?.allow_host ?? []).join('\n'),
     ports: (outbound?.allow_port ?? [443]).join(', '),
+    localPorts: (details.local_ports ?? []).join(', '),
     memory: details.resources === undefined ? '' : String(details.resources.memory),
     cpus: details.resources === undefined ? '' : String(details.resources.cpus),
     toolPinning: details.tool_pinning ?? 'warn',
@@ -173,6 +177,7 @@ function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
     integrity: _integrity,
     published_at: _published,
     provenance: _provenance,
+    local_ports: _localPorts,
     ...others
   } = details;
   return others;
@@ -222,6 +227,7 @@ export function requestOf(
   const given = draft.variables.filter(isGiven);
   const isRemote = draft.url !== '';
   const profile = profileOf(draft);
+  const localPorts = portsIn(draft.localPorts);
   return {
     ...draft.others,
     ...(draft.name === '' ? {} : { name: draft.name }),
@@ -247,6 +253,7 @@ export function requestOf(
               ({ source, target, isReadOnly }) => `${source}:${target || source}${isReadOnly ? ':ro' : ''}`,
             ),
           ...(profile === undefined ? {} : { permission_profile: profile }),
+          ...(localPorts.length === 0 ? {} : { local_ports: localPorts }),
           ...(draft.memory === '' && draft.cpus === ''
             ? {}
             : {
@@ -262,6 +269,13 @@ export function requestOf(
         }),
     tool_pinning: draft.toolPinning as NonNullable<CreateWorkload['tool_pinning']>, // the options of its field
   };
+}
+
+function portsIn(text: string): number[] {
+  return text
+    .split(/[\s,]+/)
+    .map(Number)
+    .filter((port) => Number.isInteger(port) && port > 0);
 }
 
 /** The headers of a remote server: those of the draft, and the new ones, whose values are secrets. */
@@ -284,10 +298,7 @@ function headersOf(
 
 /** The profile that the user chose. Undefined for the entry's or the default profile. */
 export function profileOf({ network, hosts, ports, others }: Draft): PermissionProfile | undefined {
-  const allowPort = ports
-    .split(/[\s,]+/)
-    .map(Number)
-    .filter((port) => Number.isInteger(port) && port > 0);
+  const allowPort = portsIn(ports);
   const base = others.permission_profile ?? {};
   const withOutbound = (outbound: object): PermissionProfile => ({
     ...base,
@@ -320,6 +331,7 @@ export function asCommand(draft: Draft): string {
       ? []
       : ['--transport', request.transport]),
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
+    ...(request.local_ports ?? []).flatMap((port) => ['--allow-local-port', String(port)]),
     ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
     ...Object.entries(request.user_config ?? {}).flatMap(([key, value]) =>

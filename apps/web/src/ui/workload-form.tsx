@@ -443,6 +443,16 @@ export function NetworkFields({
           onChange={(ports) => set({ ports })}
         />
       )}
+      {draft.network !== 'open' && (
+        <TextField
+          label="Ports of this machine"
+          pointer="/local_ports"
+          hint="For example 5432 for a database at localhost. Separated by commas."
+          value={draft.localPorts}
+          pattern="[0-9, ]*"
+          onChange={(localPorts) => set({ localPorts })}
+        />
+      )}
     </fieldset>
   );
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ClientName } from './client.ts';
-import { WorkloadName } from './names.ts';
+import { LocalPorts, WorkloadName } from './names.ts';
 import { WorkloadCheck } from './preview.ts';
 
 const file = z.string().meta({ description: 'The configuration file.' });
@@ -30,6 +30,11 @@ export const AdoptionScope = z
     search_path: z.string().max(131_072).optional().meta({
       description:
         "The caller's `PATH`. ToolHive looks there for installed programs that an entry names without a path, then in the daemon's `PATH` and in the directories that package managers usually use.",
+    }),
+    local_ports: LocalPorts.optional().meta({
+      description:
+        'The ports of this machine’s loopback address that a server can connect to if its entry names them. Without this list, a server that uses a program there stays with its client. Entries of projects never get ports.',
+      examples: [[5432]],
     }),
   })
   .meta({

@@ -58,6 +58,12 @@ export const sessionKinds = ['own', 'shared'] as const;
 /** A TCP port. */
 export const Port = z.int().min(1).max(65535);
 
+/** The most ports of this machine that one server can have. */
+export const maxLocalPorts = 16;
+
+/** Ports of this machine's loopback address that a server can connect to. */
+export const LocalPorts = z.array(Port).max(maxLocalPorts);
+
 /** A TCP port, or 0 for one that the daemon chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 

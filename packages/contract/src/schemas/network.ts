@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HostPattern, PermissionProfile } from './permission-profile.ts';
-import { Port } from './names.ts';
+import { LocalPorts, Port } from './names.ts';
+import { Risk } from './risk.ts';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
 
@@ -76,6 +77,10 @@ export const NetworkAccess = z
     private_hosts: z.array(HostPattern).optional().meta({
       description: 'With `open`, the allowed private addresses. Absent for all private addresses.',
     }),
+    local_ports: LocalPorts.optional().meta({
+      description:
+        'With `rules`, the ports of this machine’s loopback address that the server can connect to.',
+    }),
     mode: z.string().optional().meta({ description: 'With `mode`, the name of the network mode.' }),
     enforced: z.boolean().meta({ description: 'Whether the runtime enforces these rules.' }),
   })
@@ -144,6 +149,16 @@ export const PermissionChange = z
     }),
     deny: z.array(HostAndPort).max(100).optional().meta({
       description: 'The hosts and ports to remove from the allowlist, including the port after a host.',
+    }),
+    allow_local_ports: LocalPorts.optional().meta({
+      description:
+        'The ports of this machine’s loopback address to add. New ports require the risk `local-ports` in `accepted_risks`.',
+    }),
+    deny_local_ports: LocalPorts.optional().meta({
+      description: 'The ports of this machine’s loopback address to remove, which ends their connections.',
+    }),
+    accepted_risks: z.array(Risk).optional().meta({
+      description: 'The dangerous access that the user has accepted.',
     }),
     tighten: z.boolean().optional().meta({
       description: 'Reduce the allowlist to the hosts and ports that the server has used.',

@@ -4,6 +4,7 @@ import {
   BuiltInServerName,
   Environment,
   GroupName,
+  LocalPorts,
   Port,
   PortOrAny,
   WorkloadName,
@@ -136,6 +137,9 @@ export const RunConfig = z
     target_host: text('The address that an HTTP server listens on.'),
     permission_profile_name_or_path: text('The built-in profile, or the file that the profile came from.'),
     permission_profile: PermissionProfile.nullish(),
+    local_ports: LocalPorts.nullish().meta({
+      description: 'The TCP ports of this machine’s loopback address that the server can connect to.',
+    }),
     isolate_network: flag('Enforce the network rules of the profile.'),
     accepted_risks: z.array(Risk).nullish().meta({
       description: 'The accepted risks, as in a request for a workload. Never stored or exported.',

@@ -1,6 +1,14 @@
 import { UserConfig } from './bundle.ts';
 import * as z from 'zod';
-import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
+import {
+  Argument,
+  Environment,
+  GroupName,
+  LocalPorts,
+  PortOrAny,
+  WorkloadName,
+  sessionKinds,
+} from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { PrereleaseMode } from './prerelease.ts';
@@ -300,6 +308,11 @@ export const CreateWorkload = z
       .meta({ description: 'Enforce the network rules of the profile.' }),
     trust_proxy_headers: z.boolean().optional(),
     permission_profile: PermissionProfile.nullish(),
+    local_ports: LocalPorts.nullish().meta({
+      description:
+        'The TCP ports of this machine’s loopback address that the server can connect to, at its own localhost. A registry entry cannot grant them.',
+      examples: [[5432]],
+    }),
     network_mode: z
       .string()
       .max(128)

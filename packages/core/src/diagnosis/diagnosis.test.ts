@@ -171,6 +171,17 @@ test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
   },
 );
 
+test('the ports of this machine that a server reaches are told, with a warning', async () => {
+  await using rig = await openRig();
+  const local = { permission_profile: {}, local_ports: [5432], accepted_risks: ['local-ports' as const] };
+  const name = await run(rig.core, local);
+
+  const diagnosis = await diagnoseWorkload(rig.core, name, signal);
+
+  expect(told(diagnosis, 'network')).toContain('the server can reach port 5432 of this machine');
+  expect(JSON.stringify(diagnosis)).toContain('reaches the programs that listen on port 5432');
+});
+
 test('a folder that is no longer there is named', async () => {
   await using rig = await openRig();
   const shared = join(rig.home.path, 'shared');

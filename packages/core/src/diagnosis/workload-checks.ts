@@ -110,10 +110,12 @@ async function networkRulesOf({ core, supervisor }: Subject): Promise<Found[]> {
 function rulesOf(
   core: GovernanceWing,
   { id, runConfig: { name } }: Supervisor,
-  { hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules,
+  { hosts, everyPublicHost = hosts === undefined, ports, localPorts = [] }: OutboundRules,
 ): Found[] {
   const where = [...(hosts ?? []), ...(everyPublicHost ? ['every public host'] : [])].join(', ');
-  const rule = `the server can reach ${where} on port ${ports.join(', ')}`;
+  const outside = where === '' ? [] : [`${where} on port ${ports.join(', ')}`];
+  const local = localPorts.length === 0 ? [] : [`port ${localPorts.join(', ')} of this machine`];
+  const rule = `the server can reach ${[...outside, ...local].join(', and ')}`;
   const denied = core.decisions.list(id, 'denied').slice(0, shownDenials);
   if (denied.length === 0) return [ok(rule)];
   const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));

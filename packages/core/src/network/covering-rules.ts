@@ -19,6 +19,7 @@ export function coveringRules(
     ({ host, port, verdict }) =>
       verdict === 'allowed' &&
       port !== undefined &&
+      host !== 'localhost' && // a port of this machine, which no rule for hosts allows
       (isIP(host) === 0
         ? normalizeName(host) === host
         : isListed(host) || refusalOf(host, false) === undefined),

@@ -17,6 +17,7 @@ import { conflict } from '@toolhive/contract/failure';
 import type { GovernanceWing } from '../wings/governance.ts';
 import type { SupplyWing } from '../wings/supply.ts';
 import type { WorkloadsWing } from '../wings/workloads.ts';
+import { checkLocalPorts, withLocalPorts } from './local-ports.ts';
 import { permissionsOf, withChange } from './permissions.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf, enforcesRules } from '../permissions/network.ts';
@@ -79,9 +80,11 @@ export async function changePermissions(
   name: string,
   change: PermissionChange,
 ): Promise<ChangedPermissions> {
-  const { id } = core.workloads.require(name);
+  const { id, runConfig: before } = core.workloads.require(name);
+  const { allow_local_ports: added } = change;
+  if (added !== undefined) await checkLocalPorts(core, { ...before, local_ports: added });
   const restarted = await changeNetwork(core, name, (runConfig) =>
-    withChange(runConfig, change, core.decisions.list(id, 'allowed')),
+    withLocalPorts(withChange(runConfig, change, core.decisions.list(id, 'allowed')), change),
   );
   return { permissions: getPermissions(core, name), restarted };
 }
@@ -123,7 +126,11 @@ function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
   const [old, grant] = [networkOf(before), networkOf(after)];
   if (old.kind !== 'rules' || grant.kind !== 'rules') return old.kind === grant.kind;
   const listening = new Set([...alwaysListening, ...old.rules.ports]);
-  return grant.rules.ports.every((port) => listening.has(port));
+  const local = new Set(old.rules.localPorts);
+  return (
+    grant.rules.ports.every((port) => listening.has(port)) &&
+    (grant.rules.localPorts ?? []).every((port) => local.has(port))
+  );
 }
 
 /**

@@ -40,18 +40,19 @@ export function permissionsOf(
 
 /** What a run config lets a server reach. */
 export function accessOf(
-  runConfig: Pick<RunConfig, 'permission_profile' | 'isolate_network' | 'learning'>,
+  runConfig: Pick<RunConfig, 'permission_profile' | 'isolate_network' | 'local_ports' | 'learning'>,
   limits: readonly RuntimeLimit[],
 ): NetworkAccess {
   const grant = networkOf(runConfig);
   if (grant.kind === 'mode') return { ...grant, enforced: true };
   if (grant.kind === 'none') return { ...grant, enforced: true };
   if (grant.kind === 'open') return openAccessOf(grant, limits);
-  const { hosts, everyPublicHost = false, ports } = grant.rules;
+  const { hosts, everyPublicHost = false, ports, localPorts = [] } = grant.rules;
   return {
     kind: 'rules',
     ...(hosts === undefined || everyPublicHost ? {} : { hosts: [...hosts] }),
     ports: [...ports],
+    ...(localPorts.length === 0 ? {} : { local_ports: [...localPorts] }),
     enforced: enforcesRules(limits),
   };
 }

@@ -46,6 +46,7 @@ describe('consent', () => {
 
   test.each<[Risk, Partial<RunConfig>]>([
     ['privileged', { permission_profile: { privileged: true } }],
+    ['local-ports', { local_ports: [5432] }],
     ['host-network', { permission_profile: { network: { mode: 'host' } } }],
     ['host-network', { permission_profile: { network: { mode: 'ns:/proc/1/ns/net' } } }],
     ['open-network', { permission_profile: { network: { outbound: { insecure_allow_all: true } } } }],

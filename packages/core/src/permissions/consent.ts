@@ -44,6 +44,7 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
     ...(privileged === true ? [dangerOf('privileged')] : []),
     ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
     ...dangersOfNetwork(grantedNetworkOf(runConfig)),
+    ...(runConfig.local_ports ?? []).map(dangerOfLocalPort),
     ...secretDangersOf(runConfig),
   ];
 }
@@ -64,6 +65,14 @@ function dangersOfNetwork(grant: NetworkGrant): Danger[] {
   if (grant.privateAddresses === 'all') return [dangerOf('open-network')];
   const listed = grant.privateAddresses.map((address) => `, and ${address}`).join('');
   return [{ risk: 'open-network', text: `the server reaches every public host on every port${listed}` }];
+}
+
+/** Each port is another service, so consent to one is none to another. */
+function dangerOfLocalPort(port: number): Danger {
+  return {
+    risk: 'local-ports',
+    text: `the server reaches the program that listens on port ${port} of this machine`,
+  };
 }
 
 /** The dangerous access of a mount. */

@@ -43,6 +43,18 @@ describe('the network of a run config', () => {
     expect(networkOf({ permission_profile })).toEqual(network);
   });
 
+  test.each<[string, RunConfig['permission_profile'], object]>([
+    ['nothing else', {}, { hosts: [], ports: [], localPorts: [5432] }],
+    ['mode none', { network: { mode: 'none' } }, { hosts: [], ports: [], localPorts: [5432] }],
+    ['a host', { network: { outbound: { allow_host: hosts } } }, { hosts, ports: web, localPorts: [5432] }],
+  ])('with a port of this machine and %s', (_title, permission_profile, rules) => {
+    const runConfig = { permission_profile, local_ports: [5432] };
+    const learning = { since: '2026-01-31T09:30:00.000Z' };
+
+    expect(networkOf(runConfig)).toEqual({ kind: 'rules', rules });
+    expect(networkOf({ ...runConfig, learning })).toMatchObject({ rules: { localPorts: [5432] } });
+  });
+
   test('is open only if isolation is turned off', () => {
     const permission_profile = { network: { outbound: { allow_host: hosts } } };
 

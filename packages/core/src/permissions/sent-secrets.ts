@@ -29,8 +29,9 @@ export function givenToServer(runConfig: RunConfig): string[] {
   const { remote_url: url, secrets } = runConfig;
   const grant = grantedNetworkOf(runConfig);
   if (url || grant.kind === 'none') return [];
-  const hosts = grant.kind === 'rules' ? grant.rules.hosts : undefined;
-  const where = hosts === undefined ? 'every public host' : hosts.map(quoted).join(', ');
+  const { hosts, localPorts = [] } = grant.kind === 'rules' ? grant.rules : {};
+  const local = localPorts.map((port) => `localhost:${port}`);
+  const where = [...(hosts?.map(quoted) ?? ['every public host']), ...local].join(', ');
   return (secrets ?? []).map(
     (reference) => `the secret ${nameOf(reference)} is passed to a server that reaches ${where}`,
   );

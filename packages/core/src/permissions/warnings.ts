@@ -38,10 +38,17 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       'the server shares this machine’s network and reaches every local service, including ToolHive',
     );
   }
+  if (runConfig.local_ports?.length) {
+    warnings.push(
+      `WARNING: the server reaches the programs that listen on ${portsOf(runConfig.local_ports)} of this machine`,
+    );
+  }
   warnings.push(...sentByProxy(runConfig));
   warnings.push(...mountWarnings(mounts));
   return [...new Set(warnings)];
 }
+
+const portsOf = (ports: readonly number[]): string => `port ${ports.join(', ')}`;
 
 const timeOf = ({ since, until }: LearningMode): string =>
   `since ${since}${until === undefined ? '' : ` until ${until}`}`;

@@ -24,7 +24,7 @@ import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { StatePaths } from '@toolhive/state/paths';
 import { launchOf, packageSourceOf } from './launch.ts';
 import type { LiveParts } from './live-parts.ts';
-import { RefusedWrites } from './refused-writes.ts';
+import { RefusedWrites } from '@toolhive/runtime/refused-writes';
 import { RuntimeAway } from './run-loop.ts';
 import type { StartedServer } from './run-loop.ts';
 

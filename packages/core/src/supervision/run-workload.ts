@@ -161,6 +161,7 @@ export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownSe
     pythonExcludeNewer: python_exclude_newer,
     given: [...(cmd_args ?? []), ...Object.values(env_vars ?? {})],
     isPython: image.startsWith('uvx://'),
+    localPorts: runConfig.local_ports,
     hasNetwork: networkOf(runConfig).kind !== 'none',
   };
 }

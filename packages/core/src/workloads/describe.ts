@@ -95,6 +95,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.insecure_no_auth === true ? { insecure_no_auth: true } : {}),
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
+    ...(runConfig.local_ports?.length ? { local_ports: runConfig.local_ports } : {}),
     network_isolation: isIsolated(runConfig, limits),
     ...(runConfig.learning === undefined ? {} : { learn: true }),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,

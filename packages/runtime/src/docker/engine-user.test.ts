@@ -45,6 +45,7 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
           runtime: daemon,
           source,
           killGateways: () => daemon.killGateways(),
+          refusesLocalPorts: true,
           [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
         };
       });

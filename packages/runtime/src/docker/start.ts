@@ -52,7 +52,7 @@ export async function startContainer(
   const resources = undo.move();
   const release = () => resources.disposeAsync();
   try {
-    return await createAndStart(engine, containers, {
+    const instance = await createAndStart(engine, containers, {
       launch,
       image,
       limits,
@@ -61,6 +61,10 @@ export async function startContainer(
       signal,
       release,
     });
+    const { address } = instance;
+    const isPublished = address?.kind === 'tcp' && !resources.disposed; // by its end
+    if (isPublished) resources.use(containers.networks.gateways.ownPorts.add(address.port));
+    return instance;
   } catch (error) {
     await release();
     throw error;

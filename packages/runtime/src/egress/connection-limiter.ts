@@ -10,6 +10,33 @@ export interface ConnectionLimits {
 
 export const connectionLimits: ConnectionLimits = { burst: 5000, perSecond: 2000 };
 
+/** The connections that a sandbox may still open at the moment. */
+export class Budget {
+  readonly #limits: ConnectionLimits;
+  #left: number;
+  #countedAt = performance.now();
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+    this.#left = limits.burst;
+  }
+
+  /** Counts a connection. Returns false if it is one too many. */
+  take(): boolean {
+    const now = performance.now();
+    const { burst, perSecond } = this.#limits;
+    this.#left = Math.min(burst, this.#left + ((now - this.#countedAt) * perSecond) / 1000);
+    this.#countedAt = now;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  refill(): void {
+    this.#left = this.#limits.burst;
+  }
+}
+
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -21,9 +48,7 @@ const LONGEST_PAUSE_MS = 60_000;
 export class ConnectionLimiter implements Disposable {
   readonly #gateway: EgressGateway;
   readonly #switch: (isUp: boolean) => Promise<boolean>;
-  readonly #limits: ConnectionLimits;
-  #left: number;
-  #countedAt = performance.now();
+  readonly #budget: Budget;
   #isShut = false;
   #isClosed = false;
   #pauseMs = FIRST_PAUSE_MS;
@@ -33,8 +58,7 @@ export class ConnectionLimiter implements Disposable {
   constructor(gateway: EgressGateway, setUp: (isUp: boolean) => Promise<boolean>, limits: ConnectionLimits) {
     this.#gateway = gateway;
     this.#switch = setUp;
-    this.#limits = limits;
-    this.#left = limits.burst;
+    this.#budget = new Budget(limits);
   }
 
   [Symbol.dispose](): void {
@@ -46,7 +70,7 @@ export class ConnectionLimiter implements Disposable {
       inner.on('error', () => {}).resetAndDestroy();
       return;
     } // it was in the queue
-    if (this.#hasBudget()) return this.#gateway.accept(inner);
+    if (this.#budget.take()) return this.#gateway.accept(inner);
     const pauseMs = this.#nextPause();
     this.#gateway.refuse(
       inner,
@@ -54,16 +78,6 @@ export class ConnectionLimiter implements Disposable {
     );
     this.#isShut = true;
     this.#pause(pauseMs).catch(() => this.#open()); // its device was never switched
-  }
-
-  #hasBudget(): boolean {
-    const now = performance.now();
-    const { burst, perSecond } = this.#limits;
-    this.#left = Math.min(burst, this.#left + ((now - this.#countedAt) * perSecond) / 1000);
-    this.#countedAt = now;
-    if (this.#left < 1) return false;
-    this.#left -= 1;
-    return true;
   }
 
   #nextPause(): number {
@@ -83,7 +97,7 @@ export class ConnectionLimiter implements Disposable {
 
   #open(): void {
     this.#openedAt = performance.now();
-    this.#left = this.#limits.burst;
+    this.#budget.refill();
     this.#isShut = false;
   }
 }

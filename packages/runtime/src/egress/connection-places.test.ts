@@ -4,7 +4,8 @@ import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { TestEgress } from '../testing/test-egress.ts';
-import { ConnectionPlaces, EgressGateway } from './gateway.ts';
+import { ConnectionPlaces } from './connection-places.ts';
+import { EgressGateway } from './gateway.ts';
 
 let resources: AsyncDisposableStack;
 /** The names whose addresses connections wait for. */

@@ -13,8 +13,8 @@ export interface GatewaySettings {
   proxies: CorporateProxies;
 }
 
-/** Which socket of a gateway follows. `shared` is a listener for the sandboxes. */
-export type SocketKind = 'datagrams' | 'lookups' | 'listener' | 'shared';
+/** Which socket of a gateway follows. `shared` is a listener for the sandboxes, `local` one on a loopback address of a server. */
+export type SocketKind = 'datagrams' | 'lookups' | 'listener' | 'local' | 'shared';
 
 /** A gateway, except for its sockets. */
 export interface GatewayToOpen {
@@ -36,6 +36,7 @@ export type ToGateways =
   | { type: 'close'; gateway: number; request: number }
   | { type: 'close listener'; port: number }
   | { type: 'switched'; ticket: number; worked: boolean }
+  | { type: 'local decided'; ticket: number; isAllowed: boolean }
   /** Lookups and connections of the gateway arrive in a stream. */
   | { type: 'relay'; gateway: number; request: number }
   | { type: 'bytes'; gateway: number; bytes: Uint8Array }
@@ -79,6 +80,13 @@ export const FromGateways = z.discriminatedUnion('type', [
     names: z.array(z.tuple([Host, Host])).max(10_000),
   }),
   z.object({ type: z.literal('switch'), gateway: z.number(), isUp: z.boolean(), ticket: z.number() }),
+  /** Asks whether a connection may go to a port of this machine. */
+  z.object({
+    type: z.literal('local'),
+    gateway: z.number(),
+    port: z.int().min(1).max(65_535),
+    ticket: z.number(),
+  }),
   z.object({ type: z.literal('fault'), gateway: z.number(), text: z.string().max(10_000) }),
   z.object({
     type: z.literal('bytes'),

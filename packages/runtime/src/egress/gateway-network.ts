@@ -2,13 +2,14 @@ import type { Server } from 'node:net';
 import { unavailable } from '@toolhive/contract/failure';
 import { type Egress, alwaysListening } from '../egress.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
-import { type GatewayProcess, type OpenGateway, closeSockets } from './gateway-process.ts';
+import type { GatewayProcess, OpenGateway } from './gateway-process.ts';
 import type { NamespaceStep } from './connect-namespaces.ts';
 import { RESOLVER_ADDRESS } from './link-addresses.ts';
 import { MAX_SANDBOXES, sandboxAddress } from './names.ts';
 import {
   type Descriptors,
   EgressNamespace,
+  closeSockets,
   enteringOwner,
   namespacesOf,
   openSockets,
@@ -87,7 +88,7 @@ export class GatewayNetwork {
     const gateway = undo.use(
       await this.#gateways.open(egress, {
         kind: 'sockets',
-        sockets: namespace.sockets,
+        sockets: await namespace.withLocal(tools, egress.rules.localPorts),
         reopen: () => namespace.reopen(tools),
         source: address,
         setUp: (isUp) => this.#switch(tools, device, isUp),

@@ -13,6 +13,8 @@ import type { CorporateProxies } from './corporate.ts';
 import { GatewayChannel } from './gateway-channel.ts';
 import type { FromGateways } from './gateway-messages.ts';
 import { MAX_NAMES } from './names.ts';
+import { closeSockets } from './namespace.ts';
+import { OwnPorts } from './own-ports.ts';
 
 export interface GatewayProcessOptions {
   /** The resolvers to ask, with ports, instead of those of this machine. */
@@ -88,6 +90,8 @@ const PATIENCE_MS = 30_000;
  * connections break, and new ones work again after a moment.
  */
 export class GatewayProcess {
+  /** The ports of this machine that belong to ToolHive, which no server may reach. */
+  readonly ownPorts = new OwnPorts();
   readonly #options: GatewayProcessOptions;
   readonly #gateways = new Map<number, Gateway>();
   readonly #closing = new Map<number, Gateway>();
@@ -273,9 +277,10 @@ export class GatewayProcess {
     const { egress, names, way } = gateway;
     try {
       if (sockets !== undefined) {
-        const { datagrams, lookups, listeners } = sockets;
+        const { datagrams, lookups, listeners, local = [] } = sockets;
         const others = listeners.map((listener) => ['listener', listener] as const);
-        await channel.hand(number, [['datagrams', datagrams], ['lookups', lookups], ...others]);
+        const locals = local.map((listener) => ['local', listener] as const);
+        await channel.hand(number, [['datagrams', datagrams], ['lookups', lookups], ...others, ...locals]);
       }
     } finally {
       if (sockets !== undefined) closeSockets(sockets);
@@ -299,7 +304,23 @@ export class GatewayProcess {
         return gateway?.fail('lost its network because of an internal error of ToolHive');
       case 'switch':
         return this.#switch(channel, gateway, message);
+      case 'local':
+        return this.#decideLocal(channel, gateway, message);
     }
+  }
+
+  /** Whether a connection may go to a port of this machine, as the rules and the listeners are now. */
+  #decideLocal(
+    channel: GatewayChannel,
+    gateway: Gateway | undefined,
+    { port, ticket }: Extract<FromGateways, { type: 'local' }>,
+  ): void {
+    const isGranted = gateway?.egress.rules.localPorts.includes(port) === true;
+    const deciding = isGranted ? this.ownPorts.has(port) : Promise.resolve(true);
+    deciding
+      .catch(() => true) // what cannot be checked is refused
+      .then((isOwn) => channel.tell({ type: 'local decided', ticket, isAllowed: !isOwn }))
+      .catch(raiseFault);
   }
 
   #switch(
@@ -356,8 +377,4 @@ function proxiesOf(env: NodeJS.ProcessEnv): CorporateProxies {
 function endAll({ endings }: Gateway): void {
   for (const end of endings.values()) end({ sent: 0, received: 0 });
   endings.clear();
-}
-
-export function closeSockets({ datagrams, lookups, listeners }: GatewaySockets): void {
-  for (const socket of [datagrams, lookups, ...listeners]) socket.close();
 }

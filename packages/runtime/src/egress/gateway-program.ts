@@ -5,7 +5,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Rules } from '../outbound-rules.ts';
 import type { CorporateProxies } from './corporate.ts';
-import { ConnectionPlaces, EgressGateway, type GatewaySockets } from './gateway.ts';
+import type { ConnectionLimits } from './connection-limiter.ts';
+import { ConnectionPlaces } from './connection-places.ts';
+import { EgressGateway, type GatewaySockets } from './gateway.ts';
 import type { FromGateways, GatewayToOpen, SocketKind, ToGateways } from './gateway-messages.ts';
 import { GatewayReports } from './gateway-reports.ts';
 import { RelayedSockets } from './relayed-sockets.ts';
@@ -20,6 +22,7 @@ const tell = (message: FromGateways): void => {
 type Arriving = { -readonly [part in keyof GatewaySockets]?: GatewaySockets[part] };
 
 interface Open {
+  opened: EgressGateway;
   reports: GatewayReports;
   resources: DisposableStack;
 }
@@ -29,17 +32,20 @@ class Gateways {
   readonly #resolve: Resolve;
   readonly #places: ConnectionPlaces;
   readonly #proxies: CorporateProxies;
+  readonly #limits: ConnectionLimits;
   readonly #shared: SharedListeners;
   readonly #arriving = new Map<number, Arriving>();
   readonly #open = new Map<number, Open>();
   readonly #relays = new Map<number, RelayedSockets>();
-  readonly #switching = new Map<number, (worked: boolean) => void>();
+  /** What the daemon has been asked, by the ticket. */
+  readonly #asked = new Map<number, (answer: boolean) => void>();
   #tickets = 0;
 
   constructor({ nameServers, limits, openFiles, proxies }: Extract<ToGateways, { type: 'settings' }>) {
     this.#resolve = openResolver(nameServers);
     this.#places = new ConnectionPlaces(openFiles);
     this.#proxies = proxies;
+    this.#limits = limits;
     this.#shared = new SharedListeners(limits);
   }
 
@@ -49,6 +55,7 @@ class Gateways {
     this.#arriving.set(gateway, arriving);
     if (kind === 'datagrams') arriving.datagrams = handle as Datagrams;
     else if (kind === 'lookups') arriving.lookups = handle as Server;
+    else if (kind === 'local') arriving.local = [...(arriving.local ?? []), handle as Server];
     else arriving.listeners = [...(arriving.listeners ?? []), handle as Server];
   }
 
@@ -56,8 +63,8 @@ class Gateways {
     const sockets = this.#socketsOf(gateway);
     const reports = new GatewayReports(gateway, new Rules(rules), tell);
     const resources = new DisposableStack();
-    working.run(gateway, () => {
-      const opened = new EgressGateway({
+    const opened = working.run(gateway, () => {
+      const made = new EgressGateway({
         sockets,
         egress: reports,
         resolve: this.#resolve,
@@ -66,12 +73,16 @@ class Gateways {
         onName: reports.addName,
         places: this.#places,
         proxies: this.#proxies,
+        limits: this.#limits,
+        mayReachLocal: (port) => this.#ask((ticket) => ({ type: 'local', gateway, port, ticket })),
       });
-      resources.use(opened);
-      if (source === undefined) return;
-      resources.use(this.#shared.enter(source, opened, (isUp) => this.#switch(gateway, isUp)));
+      resources.use(made);
+      const setUp = (isUp: boolean): Promise<boolean> =>
+        this.#ask((ticket) => ({ type: 'switch', gateway, isUp, ticket }));
+      if (source !== undefined) resources.use(this.#shared.enter(source, made, setUp));
+      return made;
     });
-    this.#open.set(gateway, { reports, resources });
+    this.#open.set(gateway, { opened, reports, resources });
   }
 
   openRelay(gateway: number): void {
@@ -97,7 +108,9 @@ class Gateways {
 
   change(gateway: number, rules: Rules): void {
     const found = this.#open.get(gateway);
-    if (found !== undefined) found.reports.rules = rules;
+    if (found === undefined) return;
+    found.reports.rules = rules;
+    found.opened.applyRules();
   }
 
   /** Can be repeated. Returns when everything was reported. */
@@ -107,9 +120,9 @@ class Gateways {
     resources?.dispose();
     this.#relays.get(gateway)?.[Symbol.dispose]();
     this.#relays.delete(gateway);
-    const { datagrams, lookups, listeners = [] } = this.#arriving.get(gateway) ?? {};
+    const { datagrams, lookups, listeners = [], local = [] } = this.#arriving.get(gateway) ?? {};
     this.#arriving.delete(gateway);
-    for (const socket of [datagrams, lookups, ...listeners]) socket?.close();
+    for (const socket of [datagrams, lookups, ...listeners, ...local]) socket?.close();
     // Destroyed connections tell their traffic in the next turns of the event loop.
     for (let turns = 0; turns < 2; turns += 1) await immediate();
     reports?.flush();
@@ -119,9 +132,9 @@ class Gateways {
     this.#shared.close(port);
   }
 
-  switched(ticket: number, worked: boolean): void {
-    this.#switching.get(ticket)?.(worked);
-    this.#switching.delete(ticket);
+  answered(ticket: number, answer: boolean): void {
+    this.#asked.get(ticket)?.(answer);
+    this.#asked.delete(ticket);
   }
 
   /** Ends one gateway after a mistake in this program. The daemon stops its server. */
@@ -131,17 +144,17 @@ class Gateways {
   }
 
   #socketsOf(gateway: number): GatewaySockets {
-    const { datagrams, lookups, listeners = [] } = this.#arriving.get(gateway) ?? {};
+    const { datagrams, lookups, listeners = [], local = [] } = this.#arriving.get(gateway) ?? {};
     this.#arriving.delete(gateway);
     if (datagrams === undefined || lookups === undefined) throw new Error('the gateway has no sockets');
-    return { datagrams, lookups, listeners };
+    return { datagrams, lookups, listeners, local };
   }
 
-  #switch(gateway: number, isUp: boolean): Promise<boolean> {
+  #ask(questionOf: (ticket: number) => FromGateways): Promise<boolean> {
     const ticket = ++this.#tickets;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#switching.set(ticket, resolve);
-    tell({ type: 'switch', gateway, isUp, ticket });
+    this.#asked.set(ticket, resolve);
+    tell(questionOf(ticket));
     return promise;
   }
 }
@@ -193,7 +206,9 @@ async function carryOut(message: ToGateways, handle: unknown): Promise<void> {
     case 'close listener':
       return gateways.closeListener(message.port);
     case 'switched':
-      return gateways.switched(message.ticket, message.worked);
+      return gateways.answered(message.ticket, message.worked);
+    case 'local decided':
+      return gateways.answered(message.ticket, message.isAllowed);
     case 'relay':
       return gateways.openRelay(message.gateway);
     case 'bytes':

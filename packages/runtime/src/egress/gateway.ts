@@ -1,15 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Socket as Datagrams, RemoteInfo } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
-import { PassingMap } from '@toolhive/contract/passing';
 import type { Egress } from '../egress.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
+import { type ConnectionLimits, connectionLimits } from './connection-limiter.ts';
+import { ConnectionPlaces, Connections } from './connection-places.ts';
 import { type CorporateProxies, isBehindProxy, proxyOf, quickly } from './corporate.ts';
-import { ConnectionEnded, Refused, addressesOf, join, reach, requireNamed } from './outbound.ts';
-import { tellAtEnd, verdictOn } from './outbound.ts';
+import { LocalPorts } from './local-ports.ts';
+import { Refused, addressesOf, isOfNetwork, join, reach, requireNamed } from './outbound.ts';
+import { takeConnections, tellAtEnd, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
 /** The sockets that the programs of one server reach. */
@@ -19,43 +21,8 @@ export interface GatewaySockets {
   lookups: Server;
   /** One for each port that the server can connect to, unless it shares them with others. */
   listeners: readonly Server[];
-}
-
-/** Prepares a listener in a namespace where every address is local. */
-export function takeConnections(listener: Server, accept: (inner: Socket) => void): void {
-  Object.assign(listener, { allowHalfOpen: true, pauseOnConnect: true });
-  listener.on('connection', accept);
-}
-
-const MAX_CONNECTIONS = 1024;
-const FEWEST_CONNECTIONS = 16;
-/** The open files of the process itself, and of each connection. */
-const OWN_FILES = 32;
-const FILES_PER_CONNECTION = 2;
-
-/**
- * The connections that all gateways of a process may have together, and each of them. They derive from the number of files
- * that the process can have open, so that no server can use up all of them.
- */
-export class ConnectionPlaces {
-  readonly perGateway: number;
-  #free: number;
-
-  constructor(openFiles: number) {
-    const usable = Math.floor(openFiles * 0.75) - OWN_FILES;
-    this.#free = Math.max(FEWEST_CONNECTIONS, Math.floor(usable / FILES_PER_CONNECTION));
-    this.perGateway = Math.min(MAX_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, Math.floor(this.#free / 4)));
-  }
-
-  take(): boolean {
-    if (this.#free === 0) return false;
-    this.#free -= 1;
-    return true;
-  }
-
-  release(): void {
-    this.#free += 1;
-  }
+  /** For the ports of this machine that the server reaches at its own loopback addresses. */
+  local?: readonly Server[];
 }
 
 const MAX_LOOKUPS = 128;
@@ -77,6 +44,9 @@ export interface GatewayOptions {
   /** Receives each new name. */
   onName?: (name: string, address: string) => void;
   places?: ConnectionPlaces;
+  limits?: ConnectionLimits;
+  /** Decides about ports of this machine. By default, there are none. */
+  mayReachLocal?: (port: number) => Promise<boolean>;
   /** By default, there are none. */
   proxies?: CorporateProxies | undefined;
 }
@@ -91,22 +61,23 @@ export class EgressGateway implements Disposable {
   readonly #resolve: Resolve;
   readonly #sockets: GatewaySockets;
   readonly #onFault: GatewayOptions['onFault'];
-  readonly #places: ConnectionPlaces;
   readonly #proxies: CorporateProxies;
-  readonly #connections = new PassingMap<Socket, string | undefined>();
+  readonly #connections: Connections;
+  readonly #localPorts: LocalPorts;
   readonly #names: Names;
   #lookups = 0;
   #isClosed = false;
 
   constructor(options: GatewayOptions) {
-    const { sockets, egress, resolve, onFault, names, onName, places, proxies } = options;
+    const { sockets, egress, resolve, onFault, names, onName, proxies } = options;
+    const { places = new ConnectionPlaces(Number.POSITIVE_INFINITY), limits = connectionLimits } = options;
     this.#sockets = sockets;
     this.#egress = egress;
     this.#resolve = resolve;
     this.#onFault = onFault;
-    this.#places = places ?? new ConnectionPlaces(Number.POSITIVE_INFINITY);
+    this.#connections = new Connections(places);
     this.#proxies = proxies ?? { variables: {} };
-    this.#names = new Names((name) => this.#isInUse(name), { known: names, onName });
+    this.#names = new Names((name) => this.#connections.isInUse(name), { known: names, onName });
     const { datagrams, lookups, listeners } = sockets;
     // The kernel reports errors of single datagrams or connections. The socket goes on, or closes.
     for (const socket of [datagrams, lookups, ...listeners]) socket.on('error', () => {});
@@ -120,6 +91,19 @@ export class EgressGateway implements Disposable {
     lookups.maxConnections = MAX_LOOKUP_CONNECTIONS;
     lookups.on('connection', answer);
     for (const listener of listeners) takeConnections(listener, this.accept);
+    this.#localPorts = new LocalPorts({
+      listeners: sockets.local ?? [],
+      egress,
+      connections: this.#connections,
+      limits,
+      mayReach: options.mayReachLocal ?? (async () => false),
+      onFault,
+    });
+  }
+
+  /** Ends the connections to ports of this machine that the rules do not allow any more. Others continue. */
+  applyRules(): void {
+    this.#localPorts.applyRules();
   }
 
   /** Ends all connections and closes the sockets. Can be repeated. */
@@ -129,7 +113,8 @@ export class EgressGateway implements Disposable {
     const { datagrams, lookups, listeners } = this.#sockets;
     datagrams.close();
     for (const listener of [lookups, ...listeners]) listener.close();
-    for (const connection of this.#connections.keys()) connection.destroy();
+    this.#localPorts[Symbol.dispose]();
+    this.#connections[Symbol.dispose]();
   }
 
   /**
@@ -204,8 +189,7 @@ export class EgressGateway implements Disposable {
       client.destroy();
       return;
     }
-    this.#connections.set(client, undefined);
-    client.on('close', () => this.#connections.delete(client));
+    this.#connections.add(client);
     const timer = setTimeout(() => client.destroy(), LOOKUP_CONNECTION_MS);
     try {
       for await (const query of queriesIn(client)) {
@@ -229,16 +213,10 @@ export class EgressGateway implements Disposable {
     const name = this.#names.nameOf(localAddress);
     const destination = name === undefined ? { address: localAddress } : { name };
     const host = name ?? localAddress;
-    const isFull = this.#connections.size >= this.#places.perGateway;
-    if (this.#isClosed || isFull || !this.#places.take()) {
+    if (!this.#connections.take(inner, name)) {
       inner.resetAndDestroy();
       return;
     }
-    this.#connections.set(inner, name);
-    inner.on('close', () => {
-      this.#connections.delete(inner);
-      this.#places.release();
-    });
     try {
       const verdict = this.#verdictOn(destination, port);
       if (!verdict.isAllowed) throw new Refused(verdict.reason, verdict.missing);
@@ -288,24 +266,12 @@ export class EgressGateway implements Disposable {
       if (error instanceof Refused) throw error;
     }
   }
-
-  #isInUse(name: string): boolean {
-    return this.#connections.values().some((used) => used === name);
-  }
 }
 
 interface Connection {
   destination: Destination;
   port: number;
   verdict: Extract<Verdict, { isAllowed: true }>;
-}
-
-/** Whether the network, or the end of one side, is the reason, and not a mistake of this program. */
-function isOfNetwork(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  const isMistake = code === '' || code.startsWith('ERR_INVALID');
-  return error instanceof ConnectionEnded || error.name === 'AbortError' || !isMistake;
 }
 
 /** The queries of a client. Ends with the first one that is too long. Every byte is looked at once. */

@@ -24,6 +24,7 @@ export class EgressNamespace implements Disposable {
   /** Whose network namespace the descriptor is. */
   readonly side: 'server' | 'gateway';
   readonly #gateway: GatewaySide;
+  #localPorts: readonly number[] = [];
   #isClosed = false;
 
   constructor(
@@ -39,8 +40,37 @@ export class EgressNamespace implements Disposable {
     this.side = side;
   }
 
+  /**
+   * The sockets, with listeners for ports of the server's own loopback addresses. The caller owns all of them. Throws
+   * `unavailable` if the daemon cannot enter the namespace of the server, and then closes the sockets.
+   */
+  withLocal(tools: EgressTools, ports: readonly number[]): Promise<GatewaySockets> {
+    this.#localPorts = ports;
+    return this.#withLocal(tools, this.sockets);
+  }
+
+  async #withLocal(tools: EgressTools, sockets: GatewaySockets): Promise<GatewaySockets> {
+    if (this.#localPorts.length === 0) return sockets;
+    try {
+      if (this.side === 'gateway') throw unavailable(noLocalPorts.message, { hint: noLocalPorts.hint });
+      const before = [tools.nsenter, ...this.#gateway.entering, '--net=/proc/self/fd/4', '--'];
+      const inherited = [this.network, this.user];
+      const opening: Opening = {
+        before,
+        step: { step: 'listen' },
+        inherited,
+        ports: [],
+        localPorts: this.#localPorts,
+      };
+      return await openSockets(tools, opening, ({ local }) => ({ ...sockets, local }));
+    } catch (error) {
+      closeSockets(sockets);
+      throw error;
+    }
+  }
+
   /** Opens the same sockets again, whose owner has ended. */
-  reopen(tools: EgressTools): Promise<GatewaySockets> {
+  async reopen(tools: EgressTools): Promise<GatewaySockets> {
     const { network = this.network, entering, ports } = this.#gateway;
     const before = [tools.nsenter, ...entering, '--net=/proc/self/fd/4', '--'];
     const inherited = [network, this.user];
@@ -51,7 +81,7 @@ export class EgressNamespace implements Disposable {
       ports,
       resolver: RESOLVER_ADDRESS,
     };
-    return openSockets(tools, opening, withResolver);
+    return this.#withLocal(tools, await openSockets(tools, opening, withResolver));
   }
 
   /**
@@ -170,13 +200,27 @@ export interface Opening {
   ports: readonly number[];
   /** The address to answer name lookups on, if any. */
   resolver?: string;
+  /** The ports to listen on, on the loopback addresses. */
+  localPorts?: readonly number[];
 }
+
+/** Why some containers cannot have ports of this machine. */
+export const noLocalPorts = {
+  message:
+    'ToolHive cannot enter the network of this container, so the server cannot reach ports of this machine',
+  hint: 'run the server in the sandbox, or remove the local ports and connect to another address of this machine',
+};
 
 /** The sockets that a helper opened. */
 interface Opened {
   datagrams?: Datagrams;
   lookups?: Server;
   listeners: Server[];
+  local: Server[];
+}
+
+export function closeSockets({ datagrams, lookups, listeners, local = [] }: GatewaySockets): void {
+  for (const socket of [datagrams, lookups, ...listeners, ...local]) socket.close();
 }
 
 /** Requires the sockets for name lookups, which the helper was asked to open. */
@@ -188,14 +232,14 @@ export function withResolver({ datagrams, lookups, listeners }: Opened): Gateway
 /** Runs the helper. Calls `complete` after the step, and `take` while the helper's descriptors can be opened. */
 export async function openSockets<Made>(
   tools: EgressTools,
-  { before, step, inherited, ports, resolver }: Opening,
+  { before, step, inherited, ports, resolver, localPorts = [] }: Opening,
   take: (sockets: Opened, pid: number) => Made,
   complete: (pid: number) => Promise<void> = async () => {},
 ): Promise<Made> {
   const { node, sh } = tools;
   const helperProgram = [node, ...frugalNode, '-e', embeddedProgram('open-sockets.ts')];
-  const opening = [...helperProgram, ports.join(), resolver ?? ''];
-  const count = ports.length + (resolver === undefined ? 0 : 2);
+  const opening = [...helperProgram, ports.join(), resolver ?? '', localPorts.join()];
+  const count = ports.length + 2 * localPorts.length + (resolver === undefined ? 0 : 2);
   const [program = sh, ...args] = [...before, sh, ...connectNamespaces(tools, step, opening)];
   const helper = spawnSealed(program, args, ['pipe', 'pipe', 'pipe', 'ipc', ...inherited]);
   helper.stdin?.on('error', () => {}); // the process has ended, and its exit explains why
@@ -234,7 +278,7 @@ async function untilConnected({ stdout }: ReturnType<typeof spawnSealed>): Promi
 }
 
 async function takeSockets(helper: ReturnType<typeof spawnSealed>, count: number): Promise<Opened> {
-  const opened: Opened = { listeners: [] };
+  const opened: Opened = { listeners: [], local: [] };
   let left = count;
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
   helper.on('message', (what: unknown, handle: unknown) => {
@@ -242,8 +286,10 @@ async function takeSockets(helper: ReturnType<typeof spawnSealed>, count: number
       opened.datagrams = handle as Datagrams; // sent as such by the helper
     else if (what === 'lookups' && handle instanceof Server) opened.lookups = handle;
     else if (what === 'listener' && handle instanceof Server) opened.listeners.push(handle);
-    else return reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
-    (handle as Datagrams | Server).unref();
+    else if (what === 'local' && handle instanceof Server) opened.local.push(handle);
+    else if (what !== 'absent')
+      return reject(unavailable(`the network for a sandbox cannot be created: ${String(what)}`));
+    (handle as Datagrams | Server | undefined)?.unref(); // as above
     // Sockets are passed on. What arrives before that has to come again.
     if (handle instanceof Server) handle.on('connection', (early: Socket) => early.resetAndDestroy());
     left -= 1;

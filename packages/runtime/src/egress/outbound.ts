@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { type LookupFunction, type OnReadOpts, type Socket, connect, isIP } from 'node:net';
+import { type LookupFunction, type OnReadOpts, type Server, type Socket, connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { isLoopbackAddress, refusalOf } from '../addresses.ts';
@@ -93,6 +93,12 @@ export async function reach(
   return outer;
 }
 
+/** Prepares a listener whose connections are forwarded. */
+export function takeConnections(listener: Server, accept: (inner: Socket) => void): void {
+  Object.assign(listener, { allowHalfOpen: true, pauseOnConnect: true });
+  listener.on('connection', accept);
+}
+
 /** A connection whose client has gone. */
 export class ConnectionEnded extends Error {}
 
@@ -106,6 +112,14 @@ export class Refused extends Error {
     this.missing = missing;
     this.address = address;
   }
+}
+
+/** Whether the network, or the end of one side, is the reason, and not a mistake of this program. */
+export function isOfNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  const isMistake = code === '' || code.startsWith('ERR_INVALID');
+  return error instanceof ConnectionEnded || error.name === 'AbortError' || !isMistake;
 }
 
 /** Never this machine, whose addresses lead to services that trust their neighbors, and to other workloads. */

@@ -1,6 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { type ConnectionLimits, ConnectionLimiter } from './connection-limiter.ts';
-import { type EgressGateway, takeConnections } from './gateway.ts';
+import type { EgressGateway } from './gateway.ts';
+import { takeConnections } from './outbound.ts';
 
 /** The listeners in the network namespace that all sandboxes share, and which gateway each connection is for. */
 export class SharedListeners {

@@ -7,6 +7,7 @@ import type { GatewayProcess } from '../egress/gateway-process.ts';
 import type { Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { aLaunch, waitFor } from './conformance.ts';
+import { LocalService } from './local-service.ts';
 import { type NameServer, openNameServer } from './name-server.ts';
 import { Conversation } from './talk.ts';
 import { TestEgress } from './test-egress.ts';
@@ -19,6 +20,8 @@ export interface RulesPlace extends AsyncDisposable {
   source: ServerSource;
   /** Kills the process of the gateways. Absent where servers end with it. */
   killGateways?: () => Promise<void>;
+  /** Whether servers cannot have ports of this machine, because the daemon cannot enter their network. */
+  refusesLocalPorts?: boolean;
 }
 
 /** Where a server finds programs. Absent where it never has one, and empty if it is missing on this machine. */
@@ -511,6 +514,31 @@ setTimeout(() => process.exit(), 500);
     // Not at once if the resolver has given up meanwhile.
     await waitFor(async () => (await fetched('http://api.example/')).output.includes(`at ${allowed}`));
     expect(queried).toContain('api.example');
+  });
+
+  test('a port of this machine is reached at localhost', async ({ skip }) => {
+    skip(place.refusesLocalPorts === true, 'the daemon cannot enter the network of the server');
+    await using service = await LocalService.open('127.0.0.1');
+    const { port } = service;
+    const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [port] });
+    await using local = await talk({ network: { kind: 'rules', egress: localEgress } });
+    const client = `require('node:net').connect(${port}, 'localhost', function () { this.end('hello') }).pipe(process.stdout).on('error', console.log)`;
+
+    const { text } = await local.call('execute', { command: node, args: ['-e', client] });
+
+    expect(JSON.parse(text)).toMatchObject({ output: 'welcome hello' });
+    await expect
+      .poll(() => localEgress.decisions)
+      .toEqual([{ host: 'localhost', port, verdict: 'allowed', rule: `local port ${port}` }]);
+  });
+
+  test('a server does not start if it could not reach its ports of this machine', async ({ skip }) => {
+    skip(place.refusesLocalPorts !== true, 'the daemon can enter the network of the server');
+    const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [5432] });
+
+    await expect(talk({ network: { kind: 'rules', egress: localEgress } })).rejects.toThrow(
+      'the server cannot reach ports of this machine',
+    );
   });
 
   test('another process takes over if the one of the gateways is killed', async () => {

@@ -8,6 +8,7 @@ import { printable as harmless } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 import type { Out, Page } from '../../out.ts';
 import { canAsk, confirm } from '../../prompt.ts';
+import { localPortsFrom } from '../port.ts';
 import { showPermissions } from '../network/permissions.ts';
 import { findProvider, setUpForFirst } from '../secrets/setup.ts';
 
@@ -26,6 +27,7 @@ export async function run(call: CommandCall): Promise<void> {
     ...(clients === undefined ? {} : { clients }),
     projects: projectsOf(flags.list('project')),
     search_path: process.env['PATH'] ?? '',
+    local_ports: localPortsFrom(flags.list('allow-local-port'), 'allow-local-port'),
   };
   out.progress('looking for servers in the configuration of all clients');
   const plan = await daemon.planAdoption({ body: scope }, { signal });

@@ -43,6 +43,13 @@ export const clientCommands: readonly Command[] = [
         kind: 'boolean',
         description: 'Show the plan and the changes of each file, and do nothing',
       },
+      {
+        name: 'allow-local-port',
+        kind: 'list',
+        value: 'PORT',
+        description:
+          'Also adopt servers that use this TCP port of this machine, and let them reach it at their localhost',
+      },
       { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' },
       { name: 'list', kind: 'boolean', description: 'List the adopted servers and the backups' },
       { name: 'undo', kind: 'boolean', description: 'Give the servers back to the clients' },

@@ -1,4 +1,4 @@
-import type { Argument, Command } from '../../command.ts';
+import type { Argument, Command, Flag } from '../../command.ts';
 import { searchFlag, timeFlags } from '../flags.ts';
 
 const workload: Argument = {
@@ -11,9 +11,15 @@ const workload: Argument = {
 const places: Argument = {
   name: 'hosts',
   description: 'Hosts, optionally with a port: api.example.com:443, *.example.com',
-  required: true,
   variadic: true,
 };
+
+const localPort = (description: string): Flag => ({
+  name: 'local-port',
+  kind: 'list',
+  value: 'PORT',
+  description,
+});
 
 /** The network access and the connection attempts of servers. */
 export const networkCommands: readonly Command[] = [
@@ -55,25 +61,26 @@ export const networkCommands: readonly Command[] = [
     description:
       'Applies to the next connection, without a restart unless the port is a new one. Without a port, the ports stay as they are.',
     arguments: [workload, places],
+    flags: [localPort('A TCP port of this machine that the server reaches at its localhost')],
     examples: [
       'thv permission allow github api.example.com:443',
       "thv permission allow github '*.example.com'",
+      'thv permission allow postgres --local-port 5432',
     ],
-    load: async () => {
-      const { changeWith } = await import('./change.ts');
-      return { run: changeWith((allow) => ({ allow })) };
-    },
+    load: async () => ({ run: (await import('./change.ts')).allow }),
   },
   {
     path: 'permission deny',
     summary: "Remove hosts from a workload's allowlist",
-    description: 'Connections that are open stay open until the server is restarted.',
+    description:
+      'Connections that are open stay open until the server is restarted, except for those to ports of this machine.',
     arguments: [workload, places],
-    examples: ['thv permission deny github api.example.com'],
-    load: async () => {
-      const { changeWith } = await import('./change.ts');
-      return { run: changeWith((deny) => ({ deny })) };
-    },
+    flags: [localPort('A port of this machine that the server no longer reaches')],
+    examples: [
+      'thv permission deny github api.example.com',
+      'thv permission deny postgres --local-port 5432',
+    ],
+    load: async () => ({ run: (await import('./change.ts')).deny }),
   },
   {
     path: 'permission tighten',

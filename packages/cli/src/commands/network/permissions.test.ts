@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { showPermissions } from './permissions.ts';
+import { describeNetwork, showPermissions } from './permissions.ts';
 
 test('a mounted directory stays on its line, whatever its name contains', () => {
   const lines: string[] = [];
@@ -19,4 +19,15 @@ test('a mounted directory stays on its line, whatever its name contains', () => 
   });
 
   expect(lines).toEqual(['Network: none', 'Reads /a\ufffdNetwork: none as /b\ufffdc\ufffdd']);
+});
+
+test('ports of this machine are shown with the other places, or alone', () => {
+  const local = { kind: 'rules' as const, local_ports: [5432, 6379], enforced: true };
+
+  expect(describeNetwork({ ...local, hosts: [], ports: [] })).toBe(
+    'localhost of this machine on port 5432, 6379',
+  );
+  expect(describeNetwork({ ...local, hosts: ['a.example'], ports: [443] })).toBe(
+    'a.example on port 443, and localhost of this machine on port 5432, 6379',
+  );
 });

@@ -20,7 +20,8 @@ export function showPermissions(page: Page, permissions: Permissions): void {
 
 /** Describes a server's network access in one line. */
 export function describeNetwork(network: NetworkAccess): string {
-  const { kind, hosts, ports = [], private_hosts: privateHosts, mode, enforced } = network;
+  const { kind, hosts, ports = [], local_ports: localPorts = [], private_hosts: privateHosts } = network;
+  const { mode, enforced } = network;
   if (kind === 'none') return 'none';
   if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;
   const note = enforced ? '' : ' (not enforced)';
@@ -28,6 +29,8 @@ export function describeNetwork(network: NetworkAccess): string {
     if (privateHosts === undefined) return 'everything that this machine reaches';
     return `${['every public host', ...privateHosts].join(', ')} on every port${note}`;
   }
+  const local = localPorts.length === 0 ? [] : [`localhost of this machine on port ${localPorts.join(', ')}`];
   const where = hosts === undefined ? 'every public host' : hosts.join(', ');
-  return `${where} on port ${ports.join(', ')}${note}`;
+  const outside = hosts?.length === 0 ? [] : [`${where} on port ${ports.join(', ')}`];
+  return `${[...outside, ...local].join(', and ')}${note}`;
 }

@@ -27,7 +27,7 @@ const noteFor = (...args: string[]) =>
 
 test.each([
   ['FOLDER/notes', 'FOLDER/notes'],
-  ['FOLDER/notes/known.db', 'FOLDER/notes/known.db'],
+  ['FOLDER/notes/known.db', 'FOLDER/notes'],
   ['FOLDER/notes/new.db', 'FOLDER/notes'],
   ['--db-path=FOLDER/notes/new.sqlite3', 'FOLDER/notes'],
   ['--root=FOLDER/notes', 'FOLDER/notes'],
@@ -49,7 +49,7 @@ test.each([
 });
 
 test.each([
-  ['a file', 'FOLDER/notes/known.db', 'FOLDER/notes/known.db'],
+  ['a file in a directory of its own', 'FOLDER/notes/known.db', 'FOLDER/notes'],
   ['a file that the server would create', 'FOLDER/notes/new.db', 'FOLDER/notes'],
 ])('there is a note about %s in a variable', (_what, value, granted) => {
   const path = value.replace('FOLDER', folder);
@@ -58,6 +58,19 @@ test.each([
 
   expect(note.replaceAll(folder, 'FOLDER')).toContain(`the server has no access to ${granted}.`);
   expect(note).toContain(`--env STORE=${path}`);
+});
+
+test('a file that is only read is mounted read-only, and another one beside a project alone, with a note', async () => {
+  await mkdir(join(folder, 'app/.git'), { recursive: true });
+  for (const file of ['app/rules.yaml', 'app/data.db']) await writeFile(join(folder, file), '');
+  const [rules, data] = [join(folder, 'app/rules.yaml'), join(folder, 'app/data.db')];
+
+  const notes = unreachablePaths({ image: 'npx://server', cmd_arguments: ['--config', rules, data] });
+
+  expect(notes[0]).toContain(`--volume ${data}:${data} --volume ${rules}:${rules}:ro npx://server`);
+  expect(notes.slice(1)).toEqual([
+    expect.stringContaining(`a server that replaces ${data} instead of changing it`),
+  ]);
 });
 
 test.each([

@@ -11,7 +11,7 @@ import { readText } from '../../read-text.ts';
 import { withReferences } from '../pasted/credentials.ts';
 import type { Installation } from '@toolhive/pasted/client-install';
 import type { Need, Pasted, PastedFrom } from '@toolhive/pasted/pasted';
-import { outsidePaths } from '@toolhive/pasted/outside-paths';
+import { aloneNote, outsidePaths } from '@toolhive/pasted/outside-paths';
 import type { splitValues } from '@toolhive/pasted/values';
 import { commandText } from '../pasted/run-command.ts';
 import { bundleSource, localPackage, sourceOf } from './source.ts';
@@ -173,13 +173,16 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
   };
 }
 
-/** A note about local paths outside all mounts that the server is told, with the command that grants access. */
+/** Notes about local paths outside all mounts that the server is told, with the command that grants access. */
 export function unreachablePaths(request: CreateWorkload): string[] {
   const { cmd_arguments: args, env_vars: variables, volumes } = request;
   const found = outsidePaths(request, { directory: process.cwd() });
   if (found.size === 0) return [];
   const inner = (text: string): string => found.get(text)?.path ?? text;
-  const places = [...new Set([...found.values()].map(({ place }) => place))];
+  const outside = [...found.values()];
+  const written = new Set(outside.flatMap(({ place, isInput }) => (isInput ? [] : [place])));
+  const inputs = new Set(outside.flatMap(({ place, isInput }) => (isInput ? [place] : [])));
+  const places = [...written.union(inputs)];
   const granted = withReferences({
     ...request,
     cmd_arguments: args?.map((arg) => {
@@ -189,10 +192,15 @@ export function unreachablePaths(request: CreateWorkload): string[] {
     env_vars:
       variables &&
       Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, inner(value)] as const)),
-    volumes: [...(volumes ?? []), ...places.map((place) => `${place}:${place}`)],
+    volumes: [
+      ...(volumes ?? []),
+      ...places.map((place) => `${place}:${place}${written.has(place) ? '' : ':ro'}`),
+    ],
   });
+  const alone = new Set(outside.filter(({ isAlone }) => isAlone).map(({ path }) => path));
   return [
     `the server has no access to ${places.join(', ')}. To grant access (with :ro after a path for read-only access), run: ${commandText(granted)}`,
+    ...[...alone].map(aloneNote),
   ];
 }
 

@@ -19,6 +19,7 @@ import type { Need } from '@toolhive/pasted/pasted';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
 import { unreachableServices } from '@toolhive/pasted/local-services';
+import type { LocalService } from '@toolhive/pasted/local-services';
 import { unreachablePaths } from './asked.ts';
 import { forEach } from './many.ts';
 import { projectOf } from './project-of.ts';
@@ -61,7 +62,8 @@ export async function run(call: CommandCall): Promise<void> {
     if (found === undefined) throw notFound(`entry ${entryName} not found`); // the names are its keys
     if ('failure' in found) throw explained(found.failure, ready.size);
     const { request, notes, secrets } = found;
-    for (const note of [...notes, ...unreachablePaths(request), ...unreachableServices(request)])
+    const unreachable = unreachableServices(request, (services) => grantAfterImport(request.name, services));
+    for (const note of [...notes, ...unreachablePaths(request), ...unreachable])
       out.note(`${entryName}: ${note}`);
     if (isDry) {
       const command = commandText(withReferences(request));
@@ -81,6 +83,14 @@ export async function run(call: CommandCall): Promise<void> {
     if (warning !== undefined) out.note(`${entryName}: ${warning}`);
     return { value: { url }, shown: `${name} runs at ${url}` };
   });
+}
+
+/** The ports belong to one of the servers, so the user grants them one by one. */
+function grantAfterImport(name = 'NAME', services: readonly LocalService[]): string {
+  const ports = [...new Set(services.flatMap(({ port }) => port ?? []))];
+  const flags =
+    ports.length === 0 ? '--local-port PORT' : ports.map((port) => `--local-port ${port}`).join(' ');
+  return `run thv permission allow ${name} ${flags}`;
 }
 
 /** A failure among others is shown as one line, which the fix belongs to. */

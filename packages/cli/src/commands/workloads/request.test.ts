@@ -36,6 +36,22 @@ test('nothing is asked for when nothing is given', async () => {
   expect(await request('local')).toEqual({});
 });
 
+test('a typed port of this machine is the consent to it', async () => {
+  const asked = await request('local', ['--allow-local-port', '5432', '--allow-local-port', '6379']);
+
+  expect(asked).toEqual({ local_ports: [5432, 6379], accepted_risks: ['local-ports'] });
+});
+
+test.each(['0', '65536', '5432/udp', '5000-5010', '-1', '1e3', ''])(
+  '%j is not a port of this machine',
+  async (port) => {
+    await expect(request('local', [`--allow-local-port=${port}`])).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('invalid --allow-local-port'),
+    });
+  },
+);
+
 test('limits are passed on as they were typed', async () => {
   const asked = await request(
     'local',

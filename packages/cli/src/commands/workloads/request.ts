@@ -11,6 +11,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
 import { readText } from '../../read-text.ts';
 import { parseSecret } from './secret-reference.ts';
+import { localPortsFrom } from '../port.ts';
 import { clientSecretFlags } from '../client-secret.ts';
 import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
 
@@ -49,6 +50,9 @@ const mappings: readonly FlagMapping[] = [
   local(plain('target_port', 'target-port')),
   local(plain('target_host', 'target-host', (host) => (isLoopback(String(host)) ? undefined : host))),
   local(plain('network_mode', 'network')),
+  local(
+    plain('local_ports', 'allow-local-port', (texts) => localPortsFrom(asList(texts), 'allow-local-port')),
+  ),
   local(plain('network_isolation', 'isolate-network')),
   local(plain('learn', 'learn')),
   local(plain('accepted_risks', 'accept-risks', (isOn) => (isOn === true ? riskNames : []))),
@@ -156,21 +160,26 @@ export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<
     }
     request[field] = await read(flags);
   }
-  if (kind === 'local' && asksForOpenNetwork(flags)) {
+  const typed = kind === 'local' ? typedRisks(flags) : [];
+  if (typed.length > 0) {
     request.accepted_risks = [
-      ...new Set([...((request.accepted_risks as Risk[] | undefined) ?? []), 'open-network']),
+      ...new Set([...((request.accepted_risks as Risk[] | undefined) ?? []), ...typed]),
     ];
   }
   return request as CreateWorkload; // the daemon validates the value
 }
 
 /**
- * Whether the user has explicitly typed words with this meaning. A file is different, because another person may have
- * written it.
+ * The risks for which the user has explicitly typed words with this meaning. A file is different, because another person
+ * may have written it.
  */
-function asksForOpenNetwork(flags: FlagValues): boolean {
+function typedRisks(flags: FlagValues): Risk[] {
   const isIsolationOff = flags.isGiven('isolate-network') && !flags.has('isolate-network');
-  return isIsolationOff || flags.text('permission-profile') === 'network';
+  const isOpen = isIsolationOff || flags.text('permission-profile') === 'network';
+  return [
+    ...(isOpen ? ['open-network' as const] : []),
+    ...(flags.isGiven('allow-local-port') ? ['local-ports' as const] : []),
+  ];
 }
 
 const described: Record<ServerKind, string> = {

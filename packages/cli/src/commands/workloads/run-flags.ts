@@ -211,6 +211,13 @@ export const runFlags: readonly Flag[] = [
       description: 'A network of the container engine, or none. Overrides the profile',
     },
     {
+      name: 'allow-local-port',
+      kind: 'list',
+      value: 'PORT',
+      description:
+        'A TCP port of this machine that the server reaches at its localhost, for example of a database',
+    },
+    {
       name: 'isolate-network',
       kind: 'boolean',
       description:

@@ -75,6 +75,8 @@ test('the help of run says what it takes, by what it is about', () => {
                                         entry's, or else public
           --network MODE                A network of the container engine, or none. Overrides the
                                         profile
+          --allow-local-port PORT       A TCP port of this machine that the server reaches at its
+                                        localhost, for example of a database (can be repeated)
           --isolate-network             Enforce the profile's hosts and ports, which is the default.
                                         With =false, the server reaches every host
           --accept-risks                Give the server dangerous access without asking, for example a

@@ -13,6 +13,7 @@ const foreign: Readonly<Record<string, string>> = {
   cmd_args: 'arguments after `--`',
   volumes: '--volume',
   network_mode: '--network',
+  local_ports: '--allow-local-port',
   learn: '--learn',
   python_with: '--with',
   python_version: '--python',

@@ -28,6 +28,7 @@ import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from '../homes.ts';
 import { chooseAgain, choosePort, keepOrChoosePort } from './port.ts';
+import { checkLocalPorts } from '../../network/local-ports.ts';
 import { withLearningOf } from '../../run-config/learning.ts';
 import { requireRevision } from '../revision.ts';
 import { findSource } from './source.ts';
@@ -175,6 +176,7 @@ async function prepare(
 ): Promise<Prepared> {
   const wanted = consent.narrows ? withoutUnacceptedSettings(asked, consent) : asked;
   checkRunConfig(wanted);
+  await checkLocalPorts(core, wanted);
   (await core.accessOf(wanted))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
     requireConsent(wanted, [], consent);

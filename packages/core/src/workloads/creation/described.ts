@@ -3,7 +3,7 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Description, Resolved } from '@toolhive/registry/registry';
 import type { RequestSettings } from './draft.ts';
-import { entryPermissions } from './entry-permissions.ts';
+import { entryPermissions } from '@toolhive/registry/entry-permissions';
 
 /** A request for a package, completed from the registry entry that describes the package. */
 export interface Described {

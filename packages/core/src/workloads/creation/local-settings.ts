@@ -11,7 +11,7 @@ import { formatReference } from '@toolhive/secrets/reference';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
 import { bundleConfig } from './bundle.ts';
 import type { LocalSource } from './source.ts';
-import { entryPermissions } from './entry-permissions.ts';
+import { entryPermissions } from '@toolhive/registry/entry-permissions';
 
 /** The port for an HTTP server if neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
@@ -35,6 +35,7 @@ export function localSettings(
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
     permission_profile: profileOf(request, entry, defaultProfile),
+    ...(request.local_ports?.length ? { local_ports: [...new Set(request.local_ports)] } : {}),
     ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),

@@ -10,6 +10,7 @@ import type { Core } from '../../core.ts';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
 import { permissionsOf } from '../../network/permissions.ts';
+import { checkLocalPorts } from '../../network/local-ports.ts';
 import { dangersOf } from '../../permissions/consent.ts';
 import { warningsOf } from '../../permissions/warnings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
@@ -46,6 +47,7 @@ export async function checkWorkload(
     notes.push(note);
   });
   checkRunConfig(runConfig);
+  await checkLocalPorts(core, runConfig);
   if (source.kind !== 'local') {
     const isRemote = source.kind === 'remote';
     const risks = dangersOf(runConfig, []);

@@ -39,10 +39,11 @@ export class EnteredNetwork implements IsolatedNetwork {
     this.#tools = tools;
   }
 
-  openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway> {
+  async openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway> {
     const { namespace } = this;
+    const sockets = await namespace.withLocal(this.#tools, egress.rules.localPorts);
     const reopen = (): Promise<GatewaySockets> => namespace.reopen(this.#tools);
-    return gateways.open(egress, { kind: 'sockets', sockets: namespace.sockets, reopen });
+    return gateways.open(egress, { kind: 'sockets', sockets, reopen });
   }
 
   publishPort(place: SocketPlace, port: number): Promise<PortForwarder> {

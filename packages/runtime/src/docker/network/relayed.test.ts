@@ -53,7 +53,8 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
     if (name === 'docker') {
       describeNetworkRules({ node: 'node' }, async (nameServer) => {
         const daemon = await OrdinaryDaemon.start(user, shared, { nameServer, relayImage });
-        return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+        const close = (): Promise<void> => daemon[Symbol.asyncDispose]();
+        return { runtime: daemon, source, refusesLocalPorts: true, [Symbol.asyncDispose]: close };
       });
     }
 

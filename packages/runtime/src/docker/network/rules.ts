@@ -1,4 +1,5 @@
-import { closeSockets } from '../../egress/gateway-process.ts';
+import { unavailable } from '@toolhive/contract/failure';
+import { closeSockets, noLocalPorts } from '../../egress/namespace.ts';
 import { PreparedNetworks } from '../../egress/prepared-networks.ts';
 import type { RulesNetwork } from '../../runtime.ts';
 import { type Engine, isFailure } from '../engine.ts';
@@ -25,8 +26,10 @@ export async function openRulesNetwork(
   await using undo = new AsyncDisposableStack();
   const { place, gateways } = networks;
   const ownPort = targetPortOf(transport);
-  const { ports } = egress.rules;
+  const { ports, localPorts } = egress.rules;
   const network = undo.use(await takeNetwork(networks, engine, { ports, ownPort, signal }));
+  if (localPorts.length > 0 && network instanceof RelayedNetwork)
+    throw unavailable(noLocalPorts.message, { hint: noLocalPorts.hint });
   const gateway = undo.use(await network.openGateway(gateways, egress));
   const published = ownPort === undefined ? undefined : undo.use(await network.publishPort(place, ownPort));
   const { containerId, hasResolver, ended } = network;

@@ -3,7 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
-import type { Resolved } from '@toolhive/registry/registry';
+import type { Resolved } from './registry.ts';
 
 /** Network modes of container engines that connect a server to nothing that belongs to this machine or others. */
 const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'bridge', 'default'];

@@ -37,6 +37,28 @@ test('names a mount that is read-only', () => {
   ]);
 });
 
+const file = { ...mount, source: '/home/ada/memory.json', target: '/data/memory.json', readOnly: false };
+
+test.each([
+  "Error: EBUSY: resource busy or locked, rename '/data/memory.json.tmp' -> '/data/memory.json'",
+  "OSError: [Errno 16] Device or resource busy: '/data/x.tmp' -> '/data/memory.json'",
+  "EXDEV: cross-device link not permitted, rename '/tmp/x' -> '/data/memory.json'",
+  'rename /data/x.tmp /data/memory.json: device or resource busy',
+])('explains that a mounted file cannot be replaced: %s', (output) => {
+  const reports: string[] = [];
+  const writes = new RefusedWrites({ mounts: [file], homeFiles: [] }, (text) => reports.push(text));
+
+  writes.look(
+    Buffer.from(output.replace('/data/memory.json', '/data/other.json').replace(/memory.json$/, 'x')),
+  );
+  writes.look(Buffer.from(output));
+  writes.look(Buffer.from(output));
+
+  expect(reports).toEqual([
+    'the server replaces /data/memory.json when it saves, which is impossible for a file that is mounted alone. Move /home/ada/memory.json to a directory of its own, and mount the directory with --volume DIR:DIR',
+  ]);
+});
+
 test('suggests the home directory for files of a package', () => {
   const path = '/opt/toolhive/package/node_modules/@modelcontextprotocol/server-memory/dist/memory.jsonl';
 

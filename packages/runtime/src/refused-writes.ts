@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { PinnedMount } from './mount-source.ts';
 
 /** In the words of the C library and Go, and of Node.js and SQLite. */
 const signs = ['ead-only file system', 'readonly database'];
@@ -15,13 +15,24 @@ const paths = [
   /\w+ (\/[\x21-\x39\x3b-\x7e]{1,300}): read-only file system/,
 ];
 
+/** The messages about a file that cannot be replaced by another one, because it is a mount. */
+const replacements = [
+  /(?:EBUSY|EXDEV): [\w -]{1,60}, rename '[^'\n]{1,400}' -> '(\/[\x20-\x26\x28-\x7e]{1,300})'/,
+  /(?:Device or resource busy|Invalid cross-device link): '[^'\n]{1,400}' -> '(\/[\x20-\x26\x28-\x7e]{1,300})'/,
+  /rename \/\S{1,300} (\/[\x21-\x39\x3b-\x7e]{1,300}): (?:device or resource busy|invalid cross-device link)/,
+];
+const signsOfReplacement = ['EBUSY', 'EXDEV', 'evice or resource busy', 'nvalid cross-device link'];
+
 /** Paths that are safe in a command that users copy into a shell. */
 const plain = /^[\w./@+ -]+$/;
 
 /** Where packages are inside the sandbox and in images. */
 const packages = /^\/(?:opt\/toolhive|app)\//;
 
-/** Searches a server's output for its first error about an unwritable path, and reports the fix, once. */
+/**
+ * Searches a server's output for its first error about an unwritable path, or a mounted file that cannot be replaced, and
+ * reports the fix, once.
+ */
 export class RefusedWrites {
   readonly #mounts: readonly PinnedMount[];
   readonly #homeFiles: readonly string[];
@@ -40,6 +51,8 @@ export class RefusedWrites {
 
   /** Looks at a piece of output. */
   readonly look = (chunk: Buffer): void => {
+    if (this.#isReported) return;
+    if (signsOfReplacement.some((sign) => chunk.includes(sign))) this.#lookForReplacement(chunk);
     if (this.#isReported || !signs.some((sign) => chunk.includes(sign))) return;
     this.#isReported = true;
     const text = chunk.toString('latin1');
@@ -52,6 +65,18 @@ export class RefusedWrites {
   /** Observes everything that is read from a stream, without consuming it. */
   follow(stream: Readable): void {
     stream.once('resume', () => stream.on('data', this.look));
+  }
+
+  /** Only about files that the user has mounted. Other programs have other reasons for these errors. */
+  #lookForReplacement(chunk: Buffer): void {
+    const text = chunk.toString('latin1');
+    const found = replacements.map((pattern) => pattern.exec(text)?.[1]);
+    const mount = this.#mounts.find(({ target }) => found.includes(target));
+    if (mount === undefined) return;
+    this.#isReported = true;
+    this.#report(
+      `the server replaces ${mount.target} when it saves, which is impossible for a file that is mounted alone. Move ${mount.source} to a directory of its own, and mount the directory with --volume DIR:DIR`,
+    );
   }
 
   #describe(path: string | undefined): string {
