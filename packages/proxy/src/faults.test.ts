@@ -860,6 +860,25 @@ describe('a client', () => {
     await session.end();
   });
 
+  test('that waits for a long time gets comments that old Python clients do not take for events', async () => {
+    const maintenanceMs = 60_000;
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await using test = await openScriptedProxy({ limits: { maintenanceMs } });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const answer = session.postCall(1, 'hold');
+    const [pending] = await untilHeld(server);
+
+    vi.advanceTimersByTime(4 * maintenanceMs);
+    server.send({ id: pending?.id, result: { content: [] } });
+
+    const text = await (await answer).text();
+    expect(text).toMatch(/^: keep-alive$/m);
+    expect(text).not.toMatch(/^:.*\n\n/m);
+    await session.end();
+  });
+
   test('has a hundred requests under way in a session, and others are answered', async () => {
     await using test = await openScriptedProxy({ sessions: 'shared' });
     const [greedy, other] = [await RawSession.open(test.url), await RawSession.open(test.url)];
