@@ -183,7 +183,7 @@ describe('a server that writes', () => {
     test.server.write('"}}\n');
 
     const { error } = await answerOf(await test.pending);
-    expect(error?.message).toContain('the line is too long');
+    expect(error?.message).toContain('the line is larger than 16 MiB');
     expect(await test.session.call('instance')).toBe('only');
   });
 
@@ -514,8 +514,12 @@ describe('a server over HTTP', () => {
       (_m, response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
       'status 307',
     ],
-    ['answers without end', (_m, response) => flood(response.writeHead(200, json)), 'too large'],
-    ['sends an event without end', (_m, response) => flood(response.writeHead(200, events)), 'too large'],
+    ['answers without end', (_m, response) => flood(response.writeHead(200, json)), 'larger than 16 MiB'],
+    [
+      'sends an event without end',
+      (_m, response) => flood(response.writeHead(200, events)),
+      'larger than 16 MiB',
+    ],
     [
       'ends its stream before the answer',
       (_m, response) => response.writeHead(200, events).end('data: {"jsonrpc":"2.0","method":"x"}\n\n'),
