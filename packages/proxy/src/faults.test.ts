@@ -156,6 +156,37 @@ describe('a server that writes', () => {
     expect(test.invalidOutput).toEqual(['\ufffd\ufffd']);
   });
 
+  test.each([-32700, -32600])('an error %i without an ID answers the only call', async (code) => {
+    await using test = await openHolding();
+    const other = test.session.postCall('other', 'hold');
+    const [, second] = await untilHeld(test.server, 2);
+    test.server.send({ id: second?.id, result: { content: [] } });
+    await other;
+
+    test.server.send({ id: null, error: { code, message: 'the request is not readable' } });
+
+    expect(await answerOf(await test.pending)).toMatchObject({
+      id: 'mine',
+      error: { code, message: 'the request is not readable' },
+    });
+  });
+
+  test('an error without an ID answers no call if it may be about another message', async () => {
+    await using test = await openHolding();
+    const other = test.session.postCall('other', 'hold');
+    const [, second] = await untilHeld(test.server, 2);
+
+    test.server.send({ id: null, error: { code: -32700, message: 'the request is not readable' } });
+    test.server.send({ id: second?.id, result: { content: [] } });
+    expect((await answerOf(await other)).error).toBeUndefined();
+    await test.session.post({ method: 'notifications/cancelled', params: { requestId: 'unknown' } });
+    await test.session.post({ method: 'notifications/roots/list_changed' });
+    test.server.send({ id: null, error: { code: -32601, message: 'the method is unknown' } });
+    test.server.send({ id: test.id, result: { content: [] } });
+
+    expect((await answerOf(await test.pending)).error).toBeUndefined();
+  });
+
   test.each([
     ['broken JSON', '"result":{"text":oops}}'],
     ['an error that is none', '"error":null}'],
