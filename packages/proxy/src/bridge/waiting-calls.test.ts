@@ -51,6 +51,25 @@ describe('a call of a modern client that the client cancels', () => {
   });
 });
 
+test.each(['tools/call', 'tools/list'])(
+  'a legacy server gets %s without the description of a modern client',
+  async (method) => {
+    await using proxy = await openScriptedProxy();
+    const _meta = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const params = method === 'tools/call' ? { name: 'recall', arguments: {} } : {};
+
+    const response = await postModern(proxy.url, method, params, {
+      clientInfo,
+      capabilities: { sampling: {} },
+      _meta,
+    });
+
+    expect((await answerOf(response)).error).toBeUndefined();
+    const asked = proxy.servers.findLast((server) => server.last(method) !== undefined)?.last(method);
+    expect(asked?.params?._meta).toEqual(_meta);
+  },
+);
+
 describe('many calls of a modern client at once', () => {
   test('take the processes that others give back, instead of replacing them', async () => {
     await using proxy = await openScriptedProxy({ limits: { maxOwn: 2 } });
