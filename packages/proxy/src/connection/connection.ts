@@ -275,8 +275,7 @@ export class ServerConnection {
     const unread = errorWithoutId(text);
     const call = unread === undefined ? this.#calls.get(idIn(text)) : this.#calls.unread(unread.code);
     if (call === undefined || !this.#delete(call)) return;
-    const { code, message } = unread ?? violation(text, why);
-    answerError(call.responder, idText(call.request), code, message);
+    refuseWith(unread ?? violation(text, why), call);
   }
 
   #receiveResponse(response: Message): void {
@@ -300,6 +299,13 @@ export class ServerConnection {
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
+
+function refuseWith(
+  { code, message }: { code: number; message: string },
+  { responder, request }: Call,
+): void {
+  answerError(responder, idText(request), code, message);
 }
 
 /** The error in place of an answer that cannot be read. */
