@@ -42,6 +42,8 @@ export interface Command {
    * arrive as `rest`, as if they followed `--`.
    */
   isOther?: (words: readonly string[]) => Promise<boolean>;
+  /** A hint for arguments that are too many, if they show what the user wants. */
+  excessHint?: (given: readonly string[]) => string | undefined;
   /** Loads the implementation, only when the command runs. */
   load: () => Promise<{ run: Run }>;
 }

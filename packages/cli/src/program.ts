@@ -98,7 +98,11 @@ async function invocationOf(
   const excess = declared.at(-1)?.variadic === true ? undefined : positionals[declared.length];
   if (excess !== undefined) {
     if (positionals.length === 1) throw await unknownCommand(program, command.path, excess);
-    throw invalid(`unexpected argument ${JSON.stringify(excess)}`, hintFor(command));
+    const hint = command.excessHint?.(positionals);
+    throw invalid(
+      `unexpected argument ${JSON.stringify(excess)}`,
+      hint === undefined ? hintFor(command) : { hint },
+    );
   }
   for (const [index, { choices, ...argument }] of declared.entries()) {
     const text = positionals[index];

@@ -319,6 +319,18 @@ describe('a pasted command', () => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'invalid', hint: expect.stringMatching(hint) });
   });
 
+  test.each([
+    'ssh me@host npx -y one',
+    'ssh -t host one',
+    'sshpass -e ssh host one',
+    'kubectl exec -i pod -- one',
+  ])('is seen in a command for another machine: %s', async (text) => {
+    const words = text.split(' ');
+
+    expect(isCommandLine(words)).toBe(true);
+    await expect(read(text)).rejects.toThrow('starts a server on another machine');
+  });
+
   test('is seen in docker mcp gateway run', () => {
     expect(isCommandLine('docker mcp gateway run'.split(' '))).toBe(true);
   });
@@ -330,6 +342,8 @@ describe('a pasted command', () => {
     'filesystem',
     'npxx',
     'node -- server.js',
+    'ssh',
+    'oc -- --flag',
     'python --name x',
   ])('is not seen in %s', (text) => {
     expect(isCommandLine(text.split(' '))).toBe(false);

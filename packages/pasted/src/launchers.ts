@@ -109,6 +109,7 @@ export function isCommandLine(words: readonly string[]): boolean {
   if (command.words.length === 0) return launcherOf(words) !== undefined; // incomplete, as its reader says
   const [program = '', verb = ''] = command.words;
   if (isContainerProgram(program) && /^[a-z]/.test(verb)) return true; // its reader explains the alternative
+  if (remoteShells.test(programOf(command.words)) && verb !== '' && verb !== '--') return true; // likewise
   return launcherOf(command.words) !== undefined || behindBridge(command.words) !== undefined;
 }
 
@@ -177,7 +178,7 @@ const general =
   /^(?:nix|brew|git|make|curl|socat|nc|ncat|(?:docker|podman)-compose|pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
 
 /** Programs that start others on another machine or in a cluster. */
-const remoteShells = /^(?:ssh|mosh|kubectl|oc)$/;
+const remoteShells = /^(?:ssh|autossh|sshpass|mosh|kubectl|oc)$/;
 
 /** Whether a program starts others, and is never a server itself. */
 function isStarter(words: readonly string[]): boolean {

@@ -156,6 +156,37 @@ describe('a server that writes', () => {
     expect(test.invalidOutput).toEqual(['\ufffd\ufffd']);
   });
 
+  test.each([-32700, -32600])('an error %i without an ID answers the only call', async (code) => {
+    await using test = await openHolding();
+    const other = test.session.postCall('other', 'hold');
+    const [, second] = await untilHeld(test.server, 2);
+    test.server.send({ id: second?.id, result: { content: [] } });
+    await other;
+
+    test.server.send({ id: null, error: { code, message: 'the request is not readable' } });
+
+    expect(await answerOf(await test.pending)).toMatchObject({
+      id: 'mine',
+      error: { code, message: 'the request is not readable' },
+    });
+  });
+
+  test('an error without an ID answers no call if it may be about another message', async () => {
+    await using test = await openHolding();
+    const other = test.session.postCall('other', 'hold');
+    const [, second] = await untilHeld(test.server, 2);
+
+    test.server.send({ id: null, error: { code: -32700, message: 'the request is not readable' } });
+    test.server.send({ id: second?.id, result: { content: [] } });
+    expect((await answerOf(await other)).error).toBeUndefined();
+    await test.session.post({ method: 'notifications/cancelled', params: { requestId: 'unknown' } });
+    await test.session.post({ method: 'notifications/roots/list_changed' });
+    test.server.send({ id: null, error: { code: -32601, message: 'the method is unknown' } });
+    test.server.send({ id: test.id, result: { content: [] } });
+
+    expect((await answerOf(await test.pending)).error).toBeUndefined();
+  });
+
   test.each([
     ['broken JSON', '"result":{"text":oops}}'],
     ['an error that is none', '"error":null}'],
@@ -183,7 +214,7 @@ describe('a server that writes', () => {
     test.server.write('"}}\n');
 
     const { error } = await answerOf(await test.pending);
-    expect(error?.message).toContain('the line is too long');
+    expect(error?.message).toContain('the line is larger than 16 MiB');
     expect(await test.session.call('instance')).toBe('only');
   });
 
@@ -514,8 +545,12 @@ describe('a server over HTTP', () => {
       (_m, response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
       'status 307',
     ],
-    ['answers without end', (_m, response) => flood(response.writeHead(200, json)), 'too large'],
-    ['sends an event without end', (_m, response) => flood(response.writeHead(200, events)), 'too large'],
+    ['answers without end', (_m, response) => flood(response.writeHead(200, json)), 'larger than 16 MiB'],
+    [
+      'sends an event without end',
+      (_m, response) => flood(response.writeHead(200, events)),
+      'larger than 16 MiB',
+    ],
     [
       'ends its stream before the answer',
       (_m, response) => response.writeHead(200, events).end('data: {"jsonrpc":"2.0","method":"x"}\n\n'),
@@ -857,6 +892,25 @@ describe('a client', () => {
     server.send({ id: pending?.id, result: { content: [] } });
 
     expect((await answer).headers.get('content-type')).toContain(type);
+    await session.end();
+  });
+
+  test('that waits for a long time gets comments that old Python clients do not take for events', async () => {
+    const maintenanceMs = 60_000;
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await using test = await openScriptedProxy({ limits: { maintenanceMs } });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const answer = session.postCall(1, 'hold');
+    const [pending] = await untilHeld(server);
+
+    vi.advanceTimersByTime(4 * maintenanceMs);
+    server.send({ id: pending?.id, result: { content: [] } });
+
+    const text = await (await answer).text();
+    expect(text).toMatch(/^: keep-alive$/m);
+    expect(text).not.toMatch(/^:.*\n\n/m);
     await session.end();
   });
 

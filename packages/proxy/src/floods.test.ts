@@ -195,7 +195,7 @@ describe('a server that speaks HTTP', () => {
 
   test.each([
     ['events that are not messages', 'data: x\n\n'.repeat(5_000), invalid, [invalid]],
-    ['an event', `data: ${'x'.repeat(100_000)}\n`, 'an event that is too large', []],
+    ['an event', `data: ${'x'.repeat(100_000)}\n`, 'an event that is larger than 16 MiB', []],
   ])('and sends %s without end is not heard any more', async (_title, piece, reason, excesses) => {
     await using test = await openRemote((_request, response) => void writeForEver(response, piece));
     const session = await RawSession.open(test.url);

@@ -370,6 +370,22 @@ describe('an answer is understood', () => {
     expect(new Set(proxy.deviations).size).toBe(proxy.deviations.length);
   });
 
+  test.each([
+    ['ISO-8859-1', 'latin1', 'fünf'],
+    ['iso-8859-1', 'utf8', 'fünf €'],
+  ] as const)('called %s and encoded as %s', async (charset, encoding, said) => {
+    await using server = await openServer(({ message, response, answer }) => {
+      if (message.method !== 'tools/call') return false;
+      response
+        .writeHead(200, { 'content-type': `application/json;charset=${charset}` })
+        .end(Buffer.from(answer.replace('done', said), encoding));
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+
+    expect(await (await RawSession.open(proxy.url)).call('any')).toBe(said);
+  });
+
   test('and otherwise the error says what came', async () => {
     await using server = await openServer(({ message, response }) => {
       if (message.method !== 'tools/call') return false;
@@ -383,6 +399,53 @@ describe('an answer is understood', () => {
     const failure = await (await RawSession.open(proxy.url)).call('any').catch((error: unknown) => error);
 
     expect(String(failure)).toMatch(/returned status 200 with text\/html: <h1>Sign in\\u001b\[2J<\/h1>x+…$/);
+  });
+});
+
+describe('a server that closes a connection when it gets the next request', () => {
+  /** Answers one request over each connection. */
+  const once = (): Manners => {
+    const used = new WeakSet<object>();
+    return ({ request }) => {
+      const { socket } = request;
+      if (!used.has(socket)) {
+        used.add(socket);
+        return false;
+      }
+      socket.destroy();
+      return true;
+    };
+  };
+
+  test('gets a request that executes nothing again', async () => {
+    await using server = await openServer(once());
+    await using proxy = await openBehind(server.url);
+
+    const session = await RawSession.open(proxy.url);
+
+    expect(
+      (await answerOf(await session.post({ jsonrpc: '2.0', id: 1, method: 'ping' }))).error,
+    ).toBeUndefined();
+    expect(
+      (await answerOf(await session.post({ jsonrpc: '2.0', id: 2, method: 'tools/list' }))).result,
+    ).toEqual({
+      tools: [],
+    });
+  });
+
+  test('gets a call only once', async () => {
+    let calls = 0;
+    await using server = await openServer(({ message, request }) => {
+      if (message.method !== 'tools/call') return false;
+      calls++;
+      request.socket.destroy();
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+
+    await expect(session.call('any')).rejects.toThrow('other side closed');
+    expect(calls).toBe(1);
   });
 });
 
@@ -452,7 +515,7 @@ describe('a compressed answer', () => {
   });
 
   test.each<[string, string, Buffer, string]>([
-    ['much larger than it arrives', 'gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'too large'],
+    ['much larger than it arrives', 'gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'larger than 16 MiB'],
     ['damaged', 'gzip', gzipSync('{}').subarray(0, 12), 'damaged'],
     ['not compressed', 'br', Buffer.from('{}'), 'damaged'],
     ['compressed twice', 'gzip, gzip', gzipSync(gzipSync('{}')), 'unknown compression gzip, gzip'],

@@ -31,6 +31,7 @@ const quick = { interval: 5 };
 async function openEventSession(
   url: string,
   signal: AbortSignal,
+  before?: string,
 ): Promise<{
   post: (body: string) => Promise<Response>;
   call: (method: string, params: object) => Promise<Response>;
@@ -41,7 +42,12 @@ async function openEventSession(
   const post = (body: string): Promise<Response> => fetch(`${url}${endpoint}`, { method: 'POST', body });
   const call = (method: string, params: object): Promise<Response> =>
     post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-  await call('initialize', { protocolVersion: '2024-11-05' });
+  if (before !== undefined) await call(before, {});
+  await call('initialize', {
+    protocolVersion: '2024-11-05',
+    capabilities: {},
+    clientInfo: { name: 'sse', version: '1' },
+  });
   return { post, call };
 }
 
@@ -273,6 +279,23 @@ describe('sessions with processes of their own', () => {
 
     expect(await answerOf(pending)).toMatchObject({ id: 1, result: { late: true } });
   });
+
+  test.each(['ping', 'server/discover'])(
+    'of HTTP+SSE name their client, also if %s comes first',
+    async (method) => {
+      await using test = await openScriptedProxy();
+      const over = new AbortController();
+      const { call } = await openEventSession(test.url, over.signal, method);
+
+      await call('tools/call', { name: 'remember', arguments: { value: 'sse' } });
+
+      const isOwn = ({ memory }: ScriptedServer): boolean => memory === 'sse';
+      await expect.poll(() => test.servers.some(isOwn), quick).toBe(true);
+      const clientInfo = { name: 'sse', version: '1' };
+      expect(test.servers.find(isOwn)?.last('initialize')?.params).toMatchObject({ clientInfo });
+      over.abort();
+    },
+  );
 
   test('of HTTP+SSE end their process with their stream', async () => {
     await using test = await openScriptedProxy();

@@ -4,6 +4,7 @@ import original from '../../compatibility/cli-v0.4.2.json' with { type: 'json' }
 import { proves } from '@toolhive/testing/promises';
 import { flagsOf, namesOf } from '../command.ts';
 import type { Command, Flag, FlagKind } from '../command.ts';
+import { understand } from '../program.ts';
 import { program } from './commands.ts';
 import { programFor, topics } from './topics.ts';
 
@@ -232,4 +233,17 @@ describe('a command line', () => {
       expect(await programFor(words)).toBe(program);
     },
   );
+});
+
+test.each([
+  ['run notion https://mcp.example/mcp', 'for a remote server, use thv run URL --name notion'],
+  ['run notion other', 'run thv run --help to see its usage'],
+])('an argument too many is explained: %s', async (line, hint) => {
+  await expect(understand(program, line.split(' '))).rejects.toMatchObject({ hint });
+});
+
+test('a command for another machine is passed on as a whole', async () => {
+  const words = ['ssh', '-t', 'me@host', 'npx', 'one'];
+
+  await expect(understand(program, ['run', ...words])).resolves.toMatchObject({ rest: words });
 });

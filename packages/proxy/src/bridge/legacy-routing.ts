@@ -50,7 +50,10 @@ export class LegacyRouter {
   }
 
   request(session: Session, request: Message, responder: Responder, shared: ServerConnection): void {
-    if (request.value.method === 'initialize') this.#initialize(session, request, responder, shared.identity);
+    const { method } = request.value;
+    if (method === 'initialize') this.#initialize(session, request, responder, shared.identity);
+    // Over HTTP+SSE, clients of both generations ask this first, and only then say who they are.
+    else if (method === 'server/discover') answerUnknown(request, responder);
     else if (this.#options.hasOwn(session) && !this.#canShare(session, request))
       this.#askOwn(session, request, responder);
     else this.#askShared(session, request, responder, shared);
@@ -96,6 +99,12 @@ export class LegacyRouter {
       clientInfo,
     };
     this.#options.sessions.keep(session);
+    // A process that was started for an earlier request, such as a ping, does not know the client.
+    void session.own?.then(
+      (own) => own.giveBack(),
+      () => {}, // there is none
+    );
+    session.own = undefined;
     const { hasOwn, ownIdentity, pool, processes } = this.#options;
     // Its process starts while the client reads the lists.
     if (hasOwn(session) && !processes.isReadyFor(session)) pool.prepare();

@@ -2,6 +2,8 @@
 export interface Limits extends FixedLimits {
   /** Connections to the server that only one client uses. */
   maxOwn: number;
+  /** Connections that are started at once for calls of one client without a session. */
+  maxStarting: number;
 }
 
 /** The limits that do not depend on the machine. */

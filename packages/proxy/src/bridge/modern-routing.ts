@@ -15,6 +15,7 @@ import {
   mcpErrors,
 } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
+import { withoutClientMeta } from './client-meta.ts';
 import { passInput } from './input-required.ts';
 import { canceled } from './modern-call.ts';
 import type { ModernRequest, PendingRequest, TaskCall } from './modern-call.ts';
@@ -90,9 +91,11 @@ export class ModernRouter {
     rules?: ToolCallRules,
   ): PendingRequest {
     if (shared.generation === 'modern') return this.#askModern(request, responder, shared);
-    if (isAboutTasks(request.message.value.method)) return this.#askAboutTask(request, responder, shared);
+    const plain = withoutClientMeta(request.message);
+    if (isAboutTasks(plain.value.method))
+      return this.#askAboutTask({ ...request, message: plain }, responder, shared);
     // In this protocol version, clients do not ask for tasks.
-    const message = rules === undefined ? request.message : withoutTaskParameter(request.message);
+    const message = rules === undefined ? plain : withoutTaskParameter(plain);
     return this.#askLegacy(
       { ...request, message },
       responder,

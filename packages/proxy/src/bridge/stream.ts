@@ -1,4 +1,4 @@
-import { encodeEvent } from '../http/event-stream.ts';
+import { encodeEvent, keepAliveComment } from '../http/event-stream.ts';
 import type { EventStream } from '../http/event-stream.ts';
 
 /** How much is kept that a client has not received, or may request again. The oldest is dropped first. */
@@ -81,7 +81,7 @@ export class ResumableStream {
   }
 
   keepAlive(): void {
-    this.#connection?.write(': keep-alive\n\n');
+    this.#connection?.write(keepAliveComment);
   }
 
   #encode(id: number, text: string): string {

@@ -51,6 +51,65 @@ describe('a call of a modern client that the client cancels', () => {
   });
 });
 
+test.each(['tools/call', 'tools/list'])(
+  'a legacy server gets %s without the description of a modern client',
+  async (method) => {
+    await using proxy = await openScriptedProxy();
+    const _meta = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const params = method === 'tools/call' ? { name: 'recall', arguments: {} } : {};
+
+    const response = await postModern(proxy.url, method, params, {
+      clientInfo,
+      capabilities: { sampling: {} },
+      _meta,
+    });
+
+    expect((await answerOf(response)).error).toBeUndefined();
+    const asked = proxy.servers.findLast((server) => server.last(method) !== undefined)?.last(method);
+    expect(asked?.params?._meta).toEqual(_meta);
+  },
+);
+
+describe('many calls of a modern client at once', () => {
+  test('take the processes that others give back, instead of replacing them', async () => {
+    await using proxy = await openScriptedProxy({ limits: { maxOwn: 2 } });
+    const calls = Array.from({ length: 30 }, async (_, n) => callModern(proxy.url, 'remember', { value: n }));
+
+    const answers = await Promise.all(calls);
+
+    expect(answers).toEqual(calls.map((_, n) => [{ type: 'text', text: String(n) }]));
+    expect(proxy.servers.length).toBeLessThanOrEqual(4); // with the shared one, and one in advance
+  });
+
+  test('do not start a process each while the first ones start', async () => {
+    const greeting = {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'scripted', version: '1' },
+    };
+    const starting = new Set<ScriptedServer>();
+    let isSlow = true;
+    const initialize = (server: ScriptedServer): unknown => {
+      if (!isSlow || server.id === 's0') return greeting;
+      starting.add(server);
+      return undefined;
+    };
+    await using proxy = await openScriptedProxy({ limits: { maxStarting: 2 } }, { initialize });
+    const calls = Array.from({ length: 8 }, async () => callModern(proxy.url, 'recall'));
+    await expect.poll(() => starting.size, quick).toBe(2);
+    const other = { clientInfo: { name: 'another editor', version: '1' } };
+    const call = postModern(proxy.url, 'tools/call', { name: 'recall', arguments: {} }, other);
+    await expect.poll(() => starting.size, quick).toBe(3);
+
+    isSlow = false;
+    for (const server of starting) server.send({ id: server.last('initialize')?.id, result: greeting });
+
+    expect(await Promise.all(calls)).toHaveLength(8);
+    expect((await answerOf(await call)).error).toBeUndefined();
+    expect(starting.size).toBe(3);
+  });
+});
+
 describe('a call whose modern client was asked something and gives the call up', () => {
   const capabilities = { elicitation: { form: {} }, sampling: {} };
   const abandon = { capabilities, clientInfo, _meta: { [abandonKey]: true } };
@@ -172,7 +231,7 @@ test('a session that loses its place while its call waits gets another place for
     version: 'v0.0.0-test',
     sessions: 'own',
     messages: new MessagePipeline([], onFault),
-    limits: { ...defaultLimits, maxOwn: 1 },
+    limits: { ...defaultLimits, maxOwn: 1, maxStarting: 1 },
     isSlowToStart: false,
     input,
     onExcess: () => {},

@@ -1,5 +1,5 @@
 import { PassingMap } from '@toolhive/contract/passing';
-import { written } from '../jsonrpc/message.ts';
+import { errorCodes, written } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Responder } from './responder.ts';
 
@@ -30,6 +30,7 @@ export class Calls {
   readonly #calls = new PassingMap<number, Call>();
   readonly #abandonedSince = new Map<number, number>();
   #lastId = 0;
+  #hasNotified = false;
   lastUsedMs: number = performance.now();
 
   get size(): number {
@@ -65,8 +66,23 @@ export class Calls {
     return typeof id === 'number' ? this.#calls.get(id) : undefined;
   }
 
+  /**
+   * Returns the only call, if a server that could not read a request must mean it. Some servers refuse notifications as
+   * invalid requests, so one that was sent since the last answer may be meant as well.
+   */
+  unread(code: number): Call | undefined {
+    return code === errorCodes.parseError || !this.#hasNotified ? this.only : undefined;
+  }
+
+  /** Remembers that the server gets a notification. */
+  noted(notification: Message): Message {
+    this.#hasNotified = true;
+    return notification;
+  }
+
   /** Returns false if the call was already answered or abandoned. */
   delete({ id }: Call): boolean {
+    this.#hasNotified = false;
     if (this.#abandonedSince.size > 0) this.#abandonedSince.delete(id);
     this.lastUsedMs = performance.now();
     return this.#calls.delete(id);

@@ -12,6 +12,7 @@ import { Calls, tokenOf } from './calls.ts';
 import type { Call } from './calls.ts';
 import { answerError } from './responder.ts';
 import type { Responder } from './responder.ts';
+import { errorWithoutId } from './unread-request.ts';
 
 /** How much a server may leave unread before requests are refused. */
 const maxUnreadBytes = 32 * 1024 * 1024;
@@ -146,7 +147,7 @@ export class ServerConnection {
   }
 
   notify(notification: Message): void {
-    if (this.#isOpen) this.#options.transport.send(notification);
+    if (this.#isOpen) this.#options.transport.send(this.#calls.noted(notification));
   }
 
   /** Answers a request of the server. */
@@ -271,10 +272,10 @@ export class ServerConnection {
   #drop(text: string, why: string): void {
     const excess = this.#options.input.reportInvalid(text);
     if (excess !== undefined) return this.#exceed(excess);
-    const call = this.#calls.get(idIn(text));
+    const unread = errorWithoutId(text);
+    const call = unread === undefined ? this.#calls.get(idIn(text)) : this.#calls.unread(unread.code);
     if (call === undefined || !this.#delete(call)) return;
-    const message = `the server violated the protocol: ${isUtf16(text) ? 'its output is UTF-16 instead of UTF-8' : why}`;
-    answerError(call.responder, idText(call.request), errorCodes.serverError, message);
+    refuseWith(unread ?? violation(text, why), call);
   }
 
   #receiveResponse(response: Message): void {
@@ -298,6 +299,19 @@ export class ServerConnection {
     else if (method === 'ping') this.respond(message, { result: {} });
     else owner.asked(this, message, call);
   }
+}
+
+function refuseWith(
+  { code, message }: { code: number; message: string },
+  { responder, request }: Call,
+): void {
+  answerError(responder, idText(request), code, message);
+}
+
+/** The error in place of an answer that cannot be read. */
+function violation(text: string, why: string): { code: number; message: string } {
+  const mistake = isUtf16(text) ? 'its output is UTF-16 instead of UTF-8' : why;
+  return { code: errorCodes.serverError, message: `the server violated the protocol: ${mistake}` };
 }
 
 /** A responder of ToolHive itself. */

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 import type { EarlierSession, Transport } from '../transport/transport.ts';
+import { Changes } from './changes.ts';
 import { ServerConnection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
 import { greetingOf, handshakeMs, performHandshake } from './handshake.ts';
@@ -14,10 +14,14 @@ const standbyMs = 60_000;
 const rushMs = 10_000;
 /** How often to look for a connection that can make room because its client has disconnected, which nothing reports. */
 const recheckMs = 1_000;
+/** How long a request waits for a connection that others have started before it starts a further one. */
+const patienceMs = 5_000;
 
 export interface PoolOptions {
   /** How many connections there may be at once. */
   maxOwn: number;
+  /** How many may be started at once for requests with the same key. */
+  maxStarting: number;
   /** How long a client waits for one to become free. */
   waitForRoomMs: number;
   /** How long a client waits for the next server if the current one has ended. */
@@ -80,10 +84,11 @@ export class ConnectionPool {
   /** What is being opened or closed. There is a process behind each, or will be soon. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #connections = new Set<PooledConnection>();
-  #opening = 0;
+  /** The keys of connections that are being opened, or undefined for those without a key. */
+  readonly #opening: (string | undefined)[] = [];
   /** Connections whose place is free, but whose process may not have ended. */
   #ending = 0;
-  #waiting: (() => void)[] = [];
+  readonly #changes = new Changes();
   #lastTakenMs = -Infinity;
   #source: Source | undefined;
   /** Why there will be no further source. */
@@ -95,14 +100,14 @@ export class ConnectionPool {
 
   /** Whether no client has a connection or waits for one to open. */
   get isEmpty(): boolean {
-    return this.#connections.size === 0 && this.#opening === 0;
+    return this.#connections.size === 0 && this.#opening.length === 0;
   }
 
   /** Opens further connections with `openTransport`. */
   use(openTransport: OpenTransport): void {
     this.#source = { openTransport, over: new AbortController() };
     this.#finalReason = undefined;
-    this.#wake();
+    this.#changes.announce();
   }
 
   /** Closes all connections. Clients then wait for another source, unless this is final. */
@@ -113,7 +118,7 @@ export class ConnectionPool {
     source?.over.abort(new Error(reason));
     if (source !== undefined) this.#track(closeStandby(source)).catch(this.#options.onFault);
     for (const pooled of this.#connections) this.#end(pooled, reason).catch(this.#options.onFault);
-    this.#wake();
+    this.#changes.announce();
     // Also waits for connections that another call is closing.
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -124,10 +129,9 @@ export class ConnectionPool {
     client: ClientIdentity,
     { key, isForAll = false, resumed }: TakeOptions = {},
   ): Promise<OwnConnection> {
-    const kept =
-      key === undefined ? undefined : this.#connections.values().find((pooled) => pooled.keptFor === key);
-    const pooled = kept ?? (await this.#open(client, isForAll, resumed));
-    pooled.takenBy(owner);
+    const kept = await this.#keptOrRoom(owner, key);
+    const pooled = kept ?? (await this.#open(client, { key, isForAll, resumed }));
+    if (kept === undefined) pooled.takenBy(owner);
     return {
       connection: pooled.connection,
       giveBack: (keepFor) => this.#giveBack(pooled, keepFor),
@@ -163,7 +167,7 @@ export class ConnectionPool {
       pooled.owner = undefined;
       this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
     }
-    this.#wake();
+    this.#changes.announce();
   }
 
   #keep(pooled: PooledConnection, key: string): void {
@@ -175,8 +179,8 @@ export class ConnectionPool {
     pooled.keepFor(key, setTimeout(end, keepMs()).unref());
   }
 
-  async #open(client: ClientIdentity, isForAll: boolean, resumed?: Resumed): Promise<PooledConnection> {
-    await this.#room();
+  /** Opens a connection in the room that was kept for it. */
+  async #open(client: ClientIdentity, { key, isForAll, resumed }: TakeOptions): Promise<PooledConnection> {
     const deadline = performance.now() + this.#options.waitForServerMs;
     try {
       for (;;) {
@@ -189,11 +193,11 @@ export class ConnectionPool {
         }
       }
     } finally {
-      this.#opening--;
+      this.#opening.splice(this.#opening.indexOf(key), 1);
       const nowMs = performance.now();
-      if (!isForAll && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
+      if (isForAll !== true && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
       this.#lastTakenMs = nowMs;
-      this.#wake();
+      this.#changes.announce();
       this.#options.onChange();
     }
   }
@@ -203,7 +207,7 @@ export class ConnectionPool {
       if (this.#finalReason !== undefined) throw new Error(`the server is not running: ${this.#finalReason}`);
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new Error('the server is still starting');
-      await this.#change(leftMs);
+      await this.#changes.next(leftMs);
     }
     return this.#source;
   }
@@ -220,7 +224,7 @@ export class ConnectionPool {
     const transport = standby ?? (await source.openTransport(over.signal, earlier));
     const { input, onFault, probeMs } = this.#options;
     const pooled = new PooledConnection({
-      onIdle: () => this.#wake(),
+      onIdle: () => this.#changes.announce(),
       onLost: (lost) => {
         this.#end(lost, 'the server ended').catch(this.#options.onFault);
       },
@@ -237,18 +241,13 @@ export class ConnectionPool {
       throw error;
     }
     this.#connections.add(pooled);
-    // The first owner may use the connection before the pool can close it.
-    setImmediate(() => {
-      pooled.isNew = false;
-      this.#wake();
-    });
     return pooled;
   }
 
   /** Opens a connection for the next client, if there may be another one. */
   #openStandby(): void {
     const source = this.#source;
-    const isFull = this.#connections.size + this.#opening >= this.#options.maxOwn;
+    const isFull = this.#connections.size + this.#opening.length >= this.#options.maxOwn;
     if (!this.#options.isSlow || source === undefined || source.standby !== undefined || isFull) return;
     const transport = this.#track(source.openTransport(source.over.signal));
     const timer = setTimeout(() => {
@@ -262,38 +261,34 @@ export class ConnectionPool {
     });
   }
 
-  /** Waits until there is room for one more connection, which counts from then on. */
-  async #room(): Promise<void> {
-    const deadline = performance.now() + this.#options.waitForRoomMs;
-    const { maxOwn } = this.#options;
+  /**
+   * Takes a connection that is kept under the key, or waits for one, or for room to open one more. The room is then
+   * kept. Of many requests at once, most find a connection that an earlier one gives back.
+   */
+  async #keptOrRoom(owner: ConnectionOwner, key: string | undefined): Promise<PooledConnection | undefined> {
+    const startMs = performance.now();
+    const { maxOwn, maxStarting, waitForRoomMs } = this.#options;
     for (;;) {
-      const isCrowded = this.#ending >= maxOwn;
-      if (!isCrowded && this.#connections.size + this.#opening < maxOwn) break;
+      const kept = this.#connections.values().find(({ keptFor }) => key !== undefined && keptFor === key);
+      kept?.takenBy(owner);
+      if (kept !== undefined) return kept;
+      const waitedMs = performance.now() - startMs;
+      const starting = key === undefined ? 0 : this.#opening.filter((other) => other === key).length;
+      const isPatient = starting >= maxStarting && waitedMs < patienceMs;
+      const isCrowded = this.#ending >= maxOwn || isPatient;
+      if (!isCrowded && this.#connections.size + this.#opening.length < maxOwn) break;
       const idle = isCrowded ? undefined : evictable(this.#connections);
       if (idle !== undefined) {
         // Its place is free at once: a server that ends slowly must not delay the next client, unless many do.
         this.#end(idle, 'another client needed the connection').catch(this.#options.onFault);
         continue;
       }
-      const leftMs = deadline - performance.now();
+      const leftMs = waitForRoomMs - waitedMs;
       if (leftMs <= 0) throw new Error('too many clients use the server at once, try again later');
-      await this.#change(Math.min(leftMs, recheckMs));
+      await this.#changes.next(Math.min(leftMs, recheckMs));
     }
-    this.#opening++;
-  }
-
-  /** Waits until something has changed, at most for this long. */
-  async #change(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const over = new AbortController();
-    this.#waiting.push(resolve);
-    const late = delay(ms, undefined, { signal: over.signal }).catch(() => {}); // aborted below
-    await Promise.race([promise, late]);
-    over.abort();
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#opening.push(key);
+    return undefined;
   }
 
   async #end(pooled: PooledConnection, reason: string): Promise<void> {
@@ -306,7 +301,7 @@ export class ConnectionPool {
       await this.#track(pooled.connection.close(reason, { keepsSession }));
     } finally {
       this.#ending--;
-      this.#wake();
+      this.#changes.announce();
     }
   }
 

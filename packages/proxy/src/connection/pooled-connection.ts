@@ -39,6 +39,7 @@ export class PooledConnection implements ConnectionOwner {
   keepTimer: NodeJS.Timeout | undefined;
   /** The owner that gave it back, as long as it is kept. */
   #keeper: ConnectionOwner | undefined;
+  /** The owner has not had time to use it, so no other client may take the place. */
   isNew = true;
   readonly watchers: Set<Watcher> = new Set();
   readonly #onIdle: () => void;
@@ -68,6 +69,11 @@ export class PooledConnection implements ConnectionOwner {
     this.keptFor = undefined;
     this.#keeper = undefined;
     this.owner = owner;
+    this.isNew = true;
+    setImmediate(() => {
+      this.isNew = false;
+      this.#onIdle();
+    });
   }
 
   keepFor(key: string, timer: NodeJS.Timeout): void {

@@ -4,7 +4,7 @@ import type { KeepAlive } from '../bridge/pending-replies.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
 import { onceClosed } from '../http/closing.ts';
-import { EventStream, encodeEvent } from '../http/event-stream.ts';
+import { EventStream, encodeEvent, keepAliveComment } from '../http/event-stream.ts';
 import { replyJson, replyMessage } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -161,7 +161,7 @@ export class ModernPostReply implements Responder, KeepAlive {
   }
 
   keepAlive(): void {
-    this.#opened().write(': keep-alive\n\n');
+    this.#opened().write(keepAliveComment);
   }
 
   /** The client has disconnected. */

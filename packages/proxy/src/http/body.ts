@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isUtf8 } from 'node:buffer';
-import { maxMessageBytes } from '../input/byte-budget.ts';
+import { messageTooLarge } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 
@@ -16,7 +16,7 @@ export class UnacceptableBody extends Error {
 
 /** Returns the error for a body that is too large. */
 export function bodyTooLarge(): UnacceptableBody {
-  return new UnacceptableBody(413, `the body is larger than ${maxMessageBytes / 1024 / 1024} MiB`);
+  return new UnacceptableBody(413, `the body is ${messageTooLarge}`);
 }
 
 /** Returns the error for a body that exceeds the budget of incomplete bodies. */

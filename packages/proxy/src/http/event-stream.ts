@@ -57,6 +57,12 @@ export class EventStream {
   }
 }
 
+/**
+ * A comment that keeps a connection alive between events. No empty line follows, because the parser of widely used
+ * Python clients takes a comment with an empty line for an event without data if an earlier event had an ID.
+ */
+export const keepAliveComment = ': keep-alive\n';
+
 /** Encodes an event. Raw line breaks in JSON are only white space. */
 export function encodeEvent(event: string, data: string): string {
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(/\r\n|\r|\n/g, '\ndata: ') : data;

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
+import { messageTooLarge } from '../input/byte-budget.ts';
 import { answerWith, errorCodes, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message, RepeatedAnswer } from '../jsonrpc/message.ts';
 import { repeatedOf } from '../jsonrpc/repeated-answers.ts';
@@ -89,7 +90,7 @@ export class InProcessServer implements AsyncDisposable {
     readLines(input, {
       input: new WorkloadInput(),
       onLine: (line) => this.#receive(line),
-      onTooLong: () => options.onFault(new Error('the proxy sends a line that is too long')),
+      onTooLong: () => options.onFault(new Error(`the proxy sends a line that is ${messageTooLarge}`)),
       onExceeded: (reason) => options.onFault(new Error(`the proxy ${reason}`)),
     }).catch(options.onFault);
   }

@@ -72,6 +72,7 @@ const mebibyte = 1024 * 1024;
 
 /** The largest request body, line, event, or response body that is accepted. */
 export const maxMessageBytes = 16 * mebibyte;
+export const messageTooLarge: string = `larger than ${maxMessageBytes / mebibyte} MiB`;
 
 /** Incomplete request bodies of all clients, for all workloads and the API together. */
 const allRequests = new ByteBudget(128 * mebibyte);

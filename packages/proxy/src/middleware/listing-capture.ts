@@ -125,13 +125,29 @@ class ListingCapture implements Middleware {
 /** Adds the items of a page, as far as there is room. */
 function withItems({ items, chars, isComplete }: OpenList, listed: unknown, size: number): OpenList {
   const found = Array.isArray(listed) ? listed.filter(isObject) : [];
-  if (chars + size > maxChars) return { items, chars, isComplete: false };
-  const kept = [...items, ...found].slice(0, maxItems);
+  const fitting = chars + size > maxChars ? startOf(found, maxChars - chars) : { items: found, chars: size };
+  const kept = [...items, ...fitting.items].slice(0, maxItems);
   return {
     items: kept,
-    chars: chars + size,
+    chars: chars + fitting.chars,
     isComplete: isComplete && kept.length === items.length + found.length,
   };
+}
+
+/** The first items that are not larger than this together. */
+function startOf(
+  found: readonly Record<string, unknown>[],
+  maxSize: number,
+): { items: Record<string, unknown>[]; chars: number } {
+  const items: Record<string, unknown>[] = [];
+  let chars = 0;
+  for (const item of found.slice(0, maxItems)) {
+    const size = JSON.stringify(item).length;
+    if (chars + size > maxSize) break;
+    items.push(item);
+    chars += size;
+  }
+  return { items, chars };
 }
 
 function readIdentity(result: Record<string, unknown>): ServerIdentity | undefined {

@@ -1,9 +1,9 @@
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Connections } from './live-connections.ts';
-import { ExceededBudget } from '../input/byte-budget.ts';
+import { ExceededBudget, messageTooLarge } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
 import { decodedHeaders, decoderFor } from './content-coding.ts';
@@ -160,7 +160,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     }
     const excess = this.#chunks.add(chunk);
     if (excess === 'too large')
-      this.#abort(controller, new Error('the server sends a message that is too large'));
+      this.#abort(controller, new Error(`the server sends a message that is ${messageTooLarge}`));
     else if (excess === 'no room') this.#abort(controller, new ExceededBudget());
   }
 
@@ -171,7 +171,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       if (!this.#stream.destroyed) this.#stream.push(null);
       return;
     }
-    this.#listener.answered({ statusCode: this.#statusCode, headers: this.#headers, body: textOf(body) });
+    this.#listener.answered({
+      statusCode: this.#statusCode,
+      headers: this.#headers,
+      body: textOf(body, this.#headers),
+    });
   }
 
   /** A response that has arrived cannot be aborted any more, but its decoder may still run. */
@@ -212,10 +216,18 @@ const wideEncodings: Readonly<Record<string, string | undefined>> = {
 };
 
 /** Decodes a body. Most are ASCII, and a `TextDecoder` makes strings with two bytes a character, which are slow to use. */
-function textOf(body: Buffer): string {
+function textOf(body: Buffer, headers: AnswerHeaders): string {
   const wide = body.length < 2 ? undefined : wideEncodings[body.toString('hex', 0, 2)];
   if (wide !== undefined) return new TextDecoder(wide).decode(body);
-  return isAscii(body) ? body.toString('latin1') : decoder.decode(body);
+  if (isAscii(body)) return body.toString('latin1');
+  return !isUtf8(body) && isNamedLatin1(headers) ? latin1.decode(body) : decoder.decode(body);
+}
+
+const latin1 = new TextDecoder('latin1');
+
+/** Servlet containers use this encoding by default, and many servers name it by mistake. */
+function isNamedLatin1({ 'content-type': type }: AnswerHeaders): boolean {
+  return /;\s*charset="?(?:iso-8859-1|latin-?1|windows-1252)\b/i.test(String(type ?? ''));
 }
 
 /** Whether the server closed the connection before the end of its response. */

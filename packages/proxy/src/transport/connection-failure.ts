@@ -15,6 +15,9 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: distrusted,
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not use TLS; check whether the URL begins with http',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not use TLS; check whether the URL begins with http',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+    'it accepts only HTTP/2, which ToolHive does not use for servers; use a URL that also accepts HTTP/1.1',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of its response are larger than 16 KiB',
   ENOTFOUND: 'its name cannot be resolved; check the URL and the network',
   EAI_AGAIN: 'its name cannot be resolved at the moment; check the network',
   ENETUNREACH: 'there is no route to it; check the network',

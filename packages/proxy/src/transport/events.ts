@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
-import { ExceededBudget, maxMessageBytes } from '../input/byte-budget.ts';
+import { ExceededBudget, maxMessageBytes, messageTooLarge } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 
 /**
@@ -32,7 +32,8 @@ export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGe
       bare ??= new BareText(text);
       if (bare.isJson) bare.add(text);
       else parser.feed(text);
-      if (heldChars > maxMessageBytes) throw new Error('the server sends an event that is too large');
+      if (heldChars > maxMessageBytes)
+        throw new Error(`the server sends an event that is ${messageTooLarge}`);
       for (const event of events.splice(0)) {
         yield event;
         await input.turn();

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { maxMessageBytes } from '../input/byte-budget.ts';
+import { maxMessageBytes, messageTooLarge } from '../input/byte-budget.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
@@ -53,7 +53,7 @@ export class StdioTransport implements Transport {
     readLines(output, {
       input: limits,
       onLine: (line) => messages.line(line),
-      onTooLong: (start) => this.#listener?.unreadable(start, 'the line is too long'),
+      onTooLong: (start) => this.#listener?.unreadable(start, `the line is ${messageTooLarge}`),
       onExceeded: (reason) => this.#listener?.exceeded(reason),
     }).catch(raiseFault);
   }
@@ -64,7 +64,7 @@ export class StdioTransport implements Transport {
       this.#options.limits.process(() => {
         const text = typeof received === 'string' ? received : received.text;
         if (text.length > maxMessageBytes)
-          this.#listener?.unreadable(text.slice(0, 200), 'the message is too long');
+          this.#listener?.unreadable(text.slice(0, 200), `the message is ${messageTooLarge}`);
         else this.#listener?.message(received);
         return false;
       });

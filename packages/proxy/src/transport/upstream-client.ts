@@ -266,7 +266,20 @@ export class UpstreamClient implements AsyncDisposable {
     return this.#send(request, newest);
   }
 
-  #send(
+  /**
+   * A server may close a connection while the next request is on its way (RFC 9112, section 9.5). A request that executes
+   * nothing is then sent again.
+   */
+  async #send(request: UpstreamRequest, own?: Record<string, string>): Promise<Answer> {
+    try {
+      return await this.#sendOnce(request, own);
+    } catch (error) {
+      if (request.executes === true || request.signal.aborted || !isClosed(error)) throw error;
+      return this.#sendOnce(request, own);
+    }
+  }
+
+  #sendOnce(
     { method, headers, body, signal, path = this.#path }: UpstreamRequest,
     own: Record<string, string> = {},
   ): Promise<Answer> {
@@ -299,6 +312,11 @@ function withoutCookie(
   if (headers['cookie'] === undefined) return headers;
   if (!Object.keys(credentials).some((name) => name.toLowerCase() === 'cookie')) return headers;
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'cookie'));
+}
+
+/** Whether the server closed the connection before the end of its response. */
+function isClosed(error: unknown): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
 }
 
 /** Ends a response whose body is not read. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { raiseFault } from '@toolhive/contract/fault';
 import type { KeepAlive } from '../bridge/pending-replies.ts';
+import { keepAliveComment } from '../http/event-stream.ts';
 import { endSoon, replyText } from '../http/reply.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Aborter, AnswerHeaders } from '../transport/answer.ts';
@@ -94,7 +95,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
   }
 
   keepAlive(): void {
-    if (this.#isStream) this.#response.write(': keep-alive\n\n');
+    if (this.#isStream) this.#response.write(keepAliveComment);
   }
 
   #collect(answers: readonly string[]): void {

@@ -37,7 +37,12 @@ export class HttpBridge implements AsyncDisposable {
       ...options,
       // A conversation costs no process.
       sessions: options.sessions === 'auto' ? 'own' : options.sessions,
-      limits: { ...defaultLimits, maxOwn: options.files.budgets.conversations, ...options.limits },
+      limits: {
+        ...defaultLimits,
+        maxOwn: options.files.budgets.conversations,
+        maxStarting: Number.POSITIVE_INFINITY,
+        ...options.limits,
+      },
       isSlowToStart: false,
       onLost: () => (this.#connected = undefined), // the next client opens another one
     });

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExit } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
@@ -32,6 +33,7 @@ export class StdioUpstream implements Upstream {
         // The state of a session must not be lost while the session lives.
         ...(options.sessions === 'auto' ? { ownIdleMs: Number.POSITIVE_INFINITY } : {}),
         maxOwn: options.files.budgets.processes,
+        maxStarting: Math.max(2, availableParallelism()),
         ...options.limits,
       },
       isPublic: isPublic(options),

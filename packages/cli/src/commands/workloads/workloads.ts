@@ -39,6 +39,7 @@ export const workloadCommands: readonly Command[] = [
       const { readInstallation } = await import('@toolhive/pasted/client-install');
       return isCommandLine(words) || readInstallation(words) !== undefined;
     },
+    excessHint: namedUrl,
     flags: [...runFlags, ...clusterFlags],
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
@@ -333,3 +334,9 @@ export const workloadCommands: readonly Command[] = [
     load: () => import('./rm.ts'),
   },
 ];
+
+/** Other programs take the name of a remote server before its URL. */
+function namedUrl([name = '', url = '', ...more]: readonly string[]): string | undefined {
+  const isNamed = more.length === 0 && /^[\w.-]{1,100}$/.test(name) && /^https?:\/\/\S{1,2000}$/.test(url);
+  return isNamed ? `for a remote server, use thv run URL --name ${name}` : undefined;
+}
