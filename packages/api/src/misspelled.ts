@@ -9,7 +9,7 @@ const lettersPerMistake = 6;
 /** How many items of an array are read. */
 const maxItems = 100;
 
-/** The names that configurations of clients have for fields of a workload. */
+/** How client configurations name workload fields. */
 const namesElsewhere: Readonly<Record<string, string>> = {
   args: 'cmd_arguments',
   arguments: 'cmd_arguments',
@@ -70,7 +70,7 @@ function meantBy(name: string, absent: readonly string[]): string | undefined {
   return nearest(asHere, absent, { lettersPerMistake });
 }
 
-/** The schema for this value, behind what is optional or one of several. */
+/** The schema for this value without wrappers for optional values and alternatives. */
 function unwrapped(schema: z.core.$ZodType, value: unknown): z.core.$ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrapped(schema.unwrap(), value);

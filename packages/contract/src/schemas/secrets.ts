@@ -15,7 +15,7 @@ export const SecretName = z
   .min(1, 'a secret needs a name')
   .max(256, 'a secret name has at most 256 characters')
   // Written out, because readers of the OpenAPI document in other languages know no `\p`.
-  // oxlint-disable-next-line no-control-regex -- these are what it excludes
+  // oxlint-disable-next-line no-control-regex -- it excludes these
   .regex(/^[^,\u0000-\u001f\u007f-\u009f]*$/, 'a secret name has no commas and no control characters')
   .meta({ description: 'The unique secret name.', examples: ['github-token'] });
 
