@@ -135,7 +135,8 @@ beforeAll(async () => {
   await put('other/bin/native', '\x7fELF and nothing else');
   await put('other/bin/script', '#!/bin/bash\nexec something\n');
   await put('other/bin/uv-script', '#!/usr/bin/env -S uv run --script\n');
-  await put('other/bin/node-script', '#!/usr/bin/env node\n');
+  await put('other/bin/node-script', "#!/usr/bin/env node\nimport { x } from 'x';\n");
+  await put('other/bin/old-script', "#!/usr/bin/env node\nconst x = require('x');\n");
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -227,6 +228,16 @@ describe('a program that is installed on this machine', () => {
     ['other/bin/node-script', 'is a script without the file extension'],
   ])('is refused if no registry has it: %s', async (path, reason) => {
     await expect(read([join(root, path)])).rejects.toThrow(reason);
+  });
+
+  test.each([
+    ['other/bin/uv-script', 'uv-script.py'],
+    ['other/bin/node-script', 'node-script.mjs'],
+    ['other/bin/old-script', 'old-script.cjs'],
+  ])('needs the file extension of its language: %s', async (path, name) => {
+    const hint = `rename the file to ${name}`;
+
+    await expect(read([join(root, path)])).rejects.toMatchObject({ hint });
   });
 
   test.each([['npm'], ['node'], ['docker'], ['python3'], ['pip'], ['pip3.12'], ['uvicorn']])(

@@ -102,17 +102,19 @@ export function unnamedScript(path: string): Error | undefined {
 
 /** The file extension for a script whose first line names its language: `#!/usr/bin/env -S uv run --script`. */
 function extensionOf(path: string): string | undefined {
-  const [line = ''] = beginningOf(path).split('\n', 1);
+  const text = textOf(path);
+  const [line = ''] = text.split('\n', 1);
   // Others are programs of an installation: #!/home/me/.venv/bin/python
   if (!/^#!\s*(?:\/usr(?:\/local)?|\/opt\/homebrew)?\/bin\//.test(line)) return undefined;
   if (/\b(?:python[\d.]*|uv|pipx)\b/.test(line)) return '.py';
   if (/\b(?:tsx|ts-node|deno|bun)\b/.test(line)) return '.ts';
-  return /\b(?:node|nodejs)\b/.test(line) ? '.mjs' : undefined;
+  if (!/\b(?:node|nodejs)\b/.test(line)) return undefined;
+  return /^(?:import|export)\b/m.test(text) || !/\brequire\(/.test(text) ? '.mjs' : '.cjs';
 }
 
-function beginningOf(path: string): string {
+function textOf(path: string): string {
   try {
-    return readProjectFile(path).slice(0, 300);
+    return readProjectFile(path);
   } catch {
     return ''; // too large for a script
   }
