@@ -53,22 +53,38 @@ const prefix = 'sign-in/';
 /** Earlier versions stored tokens by workload name. */
 const prefixByName = 'remote-auth/';
 
-/** Where the tokens of one workload outlive the daemon. */
+/** What could not be stored in the secrets, which lives as long as the daemon. */
+type Unstored = Map<WorkloadId, Kept>;
+
+/** Where the tokens of one workload outlive its connection, and if possible the daemon. */
 export class TokenStore {
   readonly #workload: { id: WorkloadId; name: string } | undefined;
   readonly #vault: () => Vault | undefined;
+  readonly #unstored: Unstored;
 
   /**
    * Looks up the secret store each time, because secrets can be set up while a workload runs. Without a workload,
    * nothing is stored.
    */
-  constructor(workload: { id: WorkloadId; name: string } | undefined, vault: () => Vault | undefined) {
+  constructor(
+    workload: { id: WorkloadId; name: string } | undefined,
+    vault: () => Vault | undefined,
+    unstored: Unstored = new Map(),
+  ) {
     this.#workload = workload;
     this.#vault = workload === undefined ? () => undefined : vault;
+    this.#unstored = unstored;
+  }
+
+  /** Whether what `load` returns has still to be stored. */
+  get isUnstored(): boolean {
+    return this.#workload !== undefined && this.#unstored.has(this.#workload.id);
   }
 
   /** Undefined if nothing valid is stored. Throws while the store is inaccessible. */
   async load(): Promise<Kept | undefined> {
+    const unstored = this.#workload && this.#unstored.get(this.#workload.id);
+    if (unstored !== undefined) return unstored;
     const vault = this.#vault();
     const text = (await vault?.get(this.#key)) ?? (await this.#adopt(vault));
     const kept = Kept.safeParse(text === undefined ? undefined : parseJson(text));
@@ -81,8 +97,14 @@ export class TokenStore {
    */
   async save(kept: Kept): Promise<string | undefined> {
     const vault = this.#vault();
-    if (vault === undefined) return 'no encrypted secrets are set up';
-    return reasonOf(vault.set(this.#key, JSON.stringify(kept)));
+    const reason =
+      vault === undefined
+        ? 'no encrypted secrets are set up'
+        : await reasonOf(vault.set(this.#key, JSON.stringify(kept)));
+    if (this.#workload === undefined) return reason;
+    if (reason === undefined) this.#unstored.delete(this.#workload.id);
+    else this.#unstored.set(this.#workload.id, kept);
+    return reason;
   }
 
   get #key(): string {
@@ -102,12 +124,17 @@ export class TokenStore {
   }
 }
 
-/** The stored tokens of all workloads. */
+/** The tokens of all workloads. */
 export class SignIns {
   readonly #vault: () => Vault | undefined;
+  readonly #unstored: Unstored = new Map();
 
   constructor(vault: () => Vault | undefined) {
     this.#vault = vault;
+  }
+
+  of(workload: { id: WorkloadId; name: string }): TokenStore {
+    return new TokenStore(workload, this.#vault, this.#unstored);
   }
 
   /** The workloads that tokens are stored of. Throws while the store is inaccessible. */
@@ -118,6 +145,7 @@ export class SignIns {
 
   /** Deletes a workload's tokens. Throws while the store is inaccessible. */
   async forget(id: WorkloadId): Promise<void> {
+    this.#unstored.delete(id);
     const vault = this.#vault();
     for (const key of (await vault?.names()) ?? []) if (ownerOf(key) === id) await vault?.delete(key);
   }

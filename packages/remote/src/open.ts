@@ -6,9 +6,9 @@ import {
   secretPlacesIn,
   withSecretValues,
 } from '@toolhive/secrets/reference';
-import type { Secrets } from '@toolhive/secrets/secrets';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import { TokenStore } from './kept.ts';
+import type { SignIns } from './kept.ts';
 import type { RemoteAuthState } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
 import { remoteServer } from './remote-server.ts';
@@ -28,9 +28,9 @@ interface RemoteOpenerOptions extends Network {
   readSecret: (workload: string, secret: string) => Promise<string>;
 }
 
-/** How this daemon does that: with its own secrets, and the browser of its user. */
+/** How this daemon does that: with its own sign-ins, and the browser of its user. */
 export function remoteOpener(
-  secrets: Secrets,
+  signIns: SignIns,
   openBrowser: (url: string) => Promise<unknown> = openInBrowser,
   { clientDocument, readSecret, ...network }: RemoteOpenerOptions,
 ): OpenRemote {
@@ -44,7 +44,7 @@ export function remoteOpener(
       registryHosts: registry_hosts,
       network,
       clientDocument,
-      store: new TokenStore({ id, name }, () => secrets.vault),
+      store: signIns.of({ id, name }),
       resolveSecret: (key) => readSecret(name, key),
       async openBrowser(url) {
         await openBrowser(url);

@@ -190,10 +190,12 @@ export function authenticationOf(
 
 /**
  * HTTP Basic with the client ID and secret (RFC 6749, section 2.3.1). The library also encodes `-` and `_`, unlike
- * the form encoding, and many servers compare the secret without decoding it.
+ * the form encoding, and many servers compare the secret without decoding it. The Python SDK of MCP looks for the client in
+ * the form, too.
  */
 function basic(secret: string): ClientAuth {
-  return (_server, client, _body, headers) => {
+  return (_server, client, body, headers) => {
+    body.set('client_id', client.client_id);
     const credentials = [client.client_id, secret].map(formEncoded).join(':');
     headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
   };

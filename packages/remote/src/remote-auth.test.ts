@@ -4,6 +4,7 @@ import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import type { Vault } from '@toolhive/secrets/encrypted';
 import { unavailable } from '@toolhive/contract/failure';
 import { describe, expect, test } from 'vitest';
 import { SignIns, TokenStore } from './kept.ts';
@@ -310,6 +311,7 @@ describe('a client', () => {
   test('is registered by a server that does not say when the secret expires, and sends the secret as it is', async () => {
     const secret = 'a-secret_with.signs+and spaces';
     let authorization: string | undefined;
+    let named: string | null = null;
     await using world = await openWorld({
       authority: {
         register: ({ json, reply }) =>
@@ -319,8 +321,9 @@ describe('a client', () => {
             client_secret: secret,
             token_endpoint_auth_method: 'client_secret_basic',
           }),
-        token: ({ headers, reply }) => {
+        token: ({ headers, body, reply }) => {
           ({ authorization } = headers);
+          named = body.get('client_id');
           reply(200, { access_token: 'a', token_type: 'Bearer' });
         },
       },
@@ -328,6 +331,7 @@ describe('a client', () => {
 
     await world.auth.authorize();
 
+    expect(named).toBe('a-client_id'); // the Python SDK requires that
     const sent = Buffer.from(authorization?.replace('Basic ', '') ?? '', 'base64').toString();
     expect(sent).toBe('a-client_id:a-secret_with.signs%2Band+spaces');
     expect(world.auth.state).toMatchObject({ kind: 'authorized' });
@@ -1087,6 +1091,33 @@ describe('what outlives the daemon', () => {
     expect(await world.vault.names()).toEqual([]);
     await using next = await world.open();
     expect(await next.headers()).toEqual({});
+  });
+
+  test('that cannot be stored lasts until the daemon ends, or until secrets are set up', async () => {
+    let vault: Vault | undefined;
+    const signIns = new SignIns(() => vault);
+    await using world = await openKeeping();
+    await world.vault.delete(`sign-in/${notes.id}`);
+    await using first = await world.open({ store: signIns.of(notes) });
+    await first.authorize();
+    const headers = await first.headers();
+
+    await using restarted = await world.open({ store: signIns.of(notes) });
+    await using another = await world.open({ store: signIns.of({ ...notes, id: newWorkloadId() }) });
+    const before = restarted.state;
+    ({ vault } = world);
+    await using stored = await world.open({ store: signIns.of(notes) });
+    await using later = await world.open({ store: new SignIns(() => vault).of(notes) });
+
+    expect(await restarted.headers()).toEqual(headers);
+    expect(describeRemoteAuth(before)).toContain('until the daemon ends: no encrypted secrets are set up');
+    expect(await another.headers()).toEqual({});
+    expect(stored.state).toEqual({ kind: 'authorized' });
+    expect(await later.headers()).toEqual(headers);
+    vault = undefined;
+    await signIns.forget(notes.id);
+    await using removed = await world.open({ store: signIns.of(notes) });
+    expect(await removed.headers()).toEqual({});
   });
 
   test('of an earlier version is adopted by the workload that had its name, and by no later one', async () => {

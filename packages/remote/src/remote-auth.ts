@@ -184,6 +184,7 @@ export class RemoteAuth implements AsyncDisposable {
       this.#client = kept.client;
       this.#grant = this.#hasOwnAuthorization ? undefined : kept.grant;
       this.#scopes = kept.grant?.scopes ?? [];
+      if (this.#options.store.isUnstored) await this.#save(); // secrets may have been set up in the meantime
       this.#publish();
     } catch (error) {
       if (!(error instanceof ThvError)) throw error;

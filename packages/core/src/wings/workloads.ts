@@ -81,11 +81,15 @@ export async function openWorkloads(
     readAudited(audit, { workload, secret }, resolve);
   const accessOf: WorkloadsWing['accessOf'] = (runConfig) =>
     openWorkloadAccess(runConfig, (secret) => read(runConfig.name, secret, () => secrets.read(secret)));
+  const signIns = new SignIns(() => secrets.vault);
   const hasRemote = (): boolean => workloads.all().some(({ runConfig }) => isRemote(runConfig));
   const workloads: Workloads = opened.use(
     new Workloads({
       parts: [
-        ...partsOf(earlier, { stored: [mounts, hiddenMemory, mountUse, knownUpdates], accessOf, hasRemote }),
+        ...partsOf(earlier, {
+          stored: [mounts, hiddenMemory, mountUse, knownUpdates, signInsPart(signIns, hasRemote)],
+          accessOf,
+        }),
         ...(options.moreParts?.(database) ?? []),
       ],
       adoption,
@@ -96,7 +100,7 @@ export async function openWorkloads(
       hiddenMemory,
       mountUse,
       runtimeFor: (runConfig) => (isLocal(runConfig) ? runtimes.of(runConfig) : undefined),
-      openRemote: remoteOpener(secrets, options.openBrowser, {
+      openRemote: remoteOpener(signIns, options.openBrowser, {
         lookup,
         clientDocument: options.clientDocument,
         readSecret: (workload, secret) =>
@@ -154,14 +158,9 @@ function partsOf(
     listings,
     traffic,
     history,
-    secrets,
     database,
   }: State & GovernanceWing & SupplyWing,
-  {
-    stored,
-    accessOf,
-    hasRemote,
-  }: { stored: StoredPart[]; accessOf: WorkloadsWing['accessOf']; hasRemote: () => boolean },
+  { stored, accessOf }: { stored: StoredPart[]; accessOf: WorkloadsWing['accessOf'] },
 ): Part[] {
   return [
     ...stored,
@@ -170,7 +169,6 @@ function partsOf(
     listings,
     traffic,
     history,
-    signInsPart(new SignIns(() => secrets.vault), hasRemote),
     accessPart(accessOf, doubts),
     new SessionSigns(database),
     builtInPart,
