@@ -6,6 +6,7 @@ import type { CryptoKey } from 'jose';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { describe, expect, test } from 'vitest';
 import { oidcRule } from './oidc.ts';
+import type { OidcOptions } from './oidc.ts';
 
 type Members = Record<string, unknown>;
 
@@ -14,13 +15,20 @@ interface Changes {
   keys?: (key: Members) => unknown;
   metadata?: (metadata: Members) => Members;
   introspection?: (claims: Members) => Members;
+  introspectionStatus?: number;
   signingKey?: CryptoKey;
 }
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /** A provider on this machine that writes its documents in its own way. */
-async function openProvider({ keys, metadata, introspection, signingKey }: Changes) {
+async function openProvider({
+  keys,
+  metadata,
+  introspection,
+  introspectionStatus = 200,
+  signingKey,
+}: Changes) {
   const pair = await generateKeyPair('RS256', { extractable: true });
   const key: Members = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   const server = createServer((request, response) => {
@@ -31,6 +39,7 @@ async function openProvider({ keys, metadata, introspection, signingKey }: Chang
     }
     if (request.url === '/keys') return response.end(JSON.stringify(keys?.(key) ?? { keys: [key] }));
     const claims = { active: true, aud: 'toolhive', exp: nowSeconds() + 300, iss: issuer, sub: 'ada' };
+    response.statusCode = introspectionStatus;
     return response.end(JSON.stringify(introspection?.(claims) ?? claims));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,9 +60,13 @@ async function openProvider({ keys, metadata, introspection, signingKey }: Chang
 type Provider = Awaited<ReturnType<typeof openProvider>>;
 
 /** Whether a token of the provider is accepted, or the reason against it. */
-async function judge(changes: Changes, tokenOf: (provider: Provider) => Promise<string>): Promise<string> {
+async function judge(
+  changes: Changes,
+  tokenOf: (provider: Provider) => Promise<string>,
+  options: Partial<OidcOptions> = {},
+): Promise<string> {
   await using provider = await openProvider(changes);
-  const { check } = oidcRule({ issuer: provider.issuer, audience: 'toolhive' });
+  const { check } = oidcRule({ issuer: provider.issuer, audience: 'toolhive', ...options });
   return await check(await tokenOf(provider)).then(
     () => 'accepted',
     (error: Error) => error.message.replace(provider.issuer, 'ISSUER'),
@@ -187,5 +200,20 @@ describe('a token that the provider describes', () => {
     ['another state', (claims) => ({ ...claims, active: false }), 'the token is no longer valid'],
   ])('with %s is refused', async (_what, introspection, reason) => {
     expect(await judge({ introspection }, () => Promise.resolve('opaque'))).toBe(reason);
+  });
+
+  test.each([400, 401, 403])('that is only for clients of the provider (status %i)', async (status) => {
+    const changes: Changes = {
+      introspectionStatus: status,
+      introspection: () => ({ error: 'invalid_client' }),
+    };
+    const opaque = (): Promise<string> => Promise.resolve('opaque');
+
+    expect(await judge(changes, opaque)).toBe(
+      'the token is not a JWT, and the issuer validates other tokens only for its clients',
+    );
+    expect(await judge(changes, opaque, { clientId: 'me', clientSecret: 'wrong' })).toBe(
+      `cannot reach the token issuer: ISSUER refuses to validate tokens (status ${status})`,
+    );
   });
 });

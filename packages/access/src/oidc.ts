@@ -223,6 +223,9 @@ function principalFrom(claims: Claims, { issuer = '' }: OidcOptions): Principal 
   return { id: JSON.stringify([iss, sub ?? client ?? null]), claims };
 }
 
+/** The statuses for a client that may not ask (RFC 7662, section 2.3; RFC 6749, section 5.2). */
+const refusedStatuses: ReadonlySet<number> = new Set([400, 401, 403]);
+
 /** The provider's metadata, fetched on first use and again some time after a failure. */
 class Provider {
   readonly #options: OidcOptions;
@@ -278,8 +281,19 @@ class Provider {
     const client = { client_id: clientId };
     const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
     const answer = await introspectionRequest(server, client, authentication, token, this.#requests);
+    if (refusedStatuses.has(answer.status)) throw this.#notAsked(server.issuer, answer.status);
     const claims = await processIntrospectionResponse(server, client, answer);
     return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null));
+  }
+
+  /** The failure if the provider does not validate tokens for ToolHive, which it does only for some clients. */
+  #notAsked(issuer: string, status: number): Error {
+    const { introspectionUrl, clientSecret } = this.#options;
+    return introspectionUrl === undefined && clientSecret === undefined
+      ? unauthorized('the token is not a JWT, and the issuer validates other tokens only for its clients')
+      : unavailable(`${issuer} refuses to validate tokens (status ${status})`, {
+          hint: 'check the client ID and the client secret for the introspection of tokens',
+        });
   }
 
   /** Google has no endpoint of RFC 7662, but one that takes the token as a parameter and writes numbers as text. */
@@ -383,5 +397,6 @@ function asFailure(error: unknown, options: OidcOptions): ThvError {
     return unavailable('the signing keys of the issuer cannot be read at the moment');
   if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');
   if (error instanceof errors.JOSEError) return unauthorized('the token is not valid', { cause: error });
-  return unavailable(`cannot reach the token issuer: ${messageOf(error)}`, { cause: error });
+  const hint = error instanceof ThvError ? error.hint : undefined;
+  return unavailable(`cannot reach the token issuer: ${messageOf(error)}`, { hint, cause: error });
 }
