@@ -1,3 +1,4 @@
+import { isSseUrl } from '@toolhive/contract/sse-url';
 import { invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { pageAddress } from '@toolhive/contract/page-address';
@@ -264,7 +265,7 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
     });
   }
   const { values, needs, doubts } = splitValues('header', entry.headers, known);
-  const isSse = type === 'sse' || (type === '' && URL.parse(url)?.pathname.endsWith('/sse') === true);
+  const isSse = type === 'sse' || (type === '' && isSseUrl(url));
   const headers = Object.entries(values).map(([name, value]) => ({
     name,
     description: '',

@@ -1,3 +1,4 @@
+import { isSseUrl } from '@toolhive/contract/sse-url';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { containerPrograms, isContainerProgram, readDockerRun, withClientFlagsBehind } from './docker-run.ts';
 import { readGoRun } from './go-run.ts';
@@ -200,7 +201,7 @@ function remoteOf({ url, headers, type, note, withoutTools, oauth = {} }: Bridge
     secret: false,
     default: value,
   }));
-  const isSse = type === 'sse' || URL.parse(url)?.pathname.endsWith('/sse') === true;
+  const isSse = type === 'sse' || isSseUrl(url);
   const oauth_config = {
     ...(clientId === undefined ? {} : { client_id: clientId }),
     ...(scopes === undefined ? {} : { scopes }),

@@ -219,7 +219,7 @@ export const CreateWorkload = z
     }),
     transport: z.string().optional().meta({
       description:
-        'The transport of the server. By default, the transport of the registry entry, otherwise stdio.',
+        'The transport of the server. By default, the transport of the registry entry, otherwise stdio. For remote servers, sse for a URL that ends with `/sse`, otherwise streamable-http.',
     }),
     proxy_mode: z.string().optional().meta({
       description: 'The endpoint in the workload URL, streamable-http by default. The proxy serves both.',

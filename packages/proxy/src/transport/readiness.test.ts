@@ -149,3 +149,24 @@ test('a server that lets anyone begin a session is not known before a slow user 
 
   expect([found, methods]).toEqual(['legacy', ['server/discover', 'server/discover']]);
 });
+
+test.each([
+  ['text/event-stream', 'uses the older transport HTTP+SSE, so it needs --transport sse'],
+  ['text/html', 'no MCP endpoint found'],
+])('a remote server without an endpoint that answers GET with %s is reported', async (type, reason) => {
+  await using server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    if (request.method !== 'GET') return response.writeHead(405).end();
+    response.writeHead(200, { 'content-type': type });
+    return response.write('event: endpoint\ndata: /messages\n\n'); // and goes on
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await using endpoint = new UpstreamClient(
+    { kind: 'tcp', host: '127.0.0.1', port, targetPort: port },
+    '/events',
+  );
+
+  const examined = generationOfRemote(endpoint, 'streamable-http', AbortSignal.timeout(30_000));
+
+  await expect(examined).rejects.toThrow(reason);
+});

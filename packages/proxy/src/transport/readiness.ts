@@ -144,11 +144,26 @@ export async function generationOfRemote(
     throw unavailable(`${endpoint.origin} returned status ${status}`);
   }
   if ((status === 404 || status === 405) && generation === 'legacy') {
+    if (await offersEvents(endpoint, signal))
+      throw unavailable(
+        `${endpoint.origin}${endpoint.path} uses the older transport HTTP+SSE, so it needs --transport sse`,
+      );
     throw unavailable(`no MCP endpoint found at ${endpoint.origin}${endpoint.path}`, {
       hint: 'check the URL. A server that uses HTTP+SSE needs --transport sse',
     });
   }
   return generation;
+}
+
+/** Whether a server that takes no messages answers with events, as a server with HTTP+SSE does. */
+async function offersEvents(endpoint: UpstreamClient, signal: AbortSignal): Promise<boolean> {
+  const over = new AbortController();
+  const request = { ...eventStream, signal: AbortSignal.any([signal, over.signal]) };
+  const response = await endpoint.request(request).catch(() => undefined); // it offers nothing
+  if (response !== undefined && typeof response.body !== 'string') response.body.on('error', () => {}); // ended here
+  over.abort(new Error('it was answered'));
+  const type = String(response?.headers['content-type'] ?? '');
+  return response?.statusCode === 200 && type.startsWith('text/event-stream');
 }
 
 function askRemote(

@@ -2,6 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { isSseUrl } from '@toolhive/contract/sse-url';
 import { readSettings } from '@toolhive/remote/remote-settings';
 import { formatReference, parseReference, secretPlacesIn } from '@toolhive/secrets/reference';
 import type { RunConfigSettings } from './draft.ts';
@@ -10,7 +11,8 @@ import type { RemoteSource } from './source.ts';
 
 /** The settings of a remote server: those of the request, and for the rest those of the registry entry. */
 export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSource): RunConfigSettings {
-  const transport = (request.transport || entry?.transport || 'streamable-http').toLowerCase();
+  const usual = isSseUrl(url.href) ? 'sse' : 'streamable-http';
+  const transport = (request.transport || entry?.transport || usual).toLowerCase();
   const oauth = { ...entry?.oauth_config, ...withoutEmpty(request.oauth_config ?? {}) };
   const secret = request.oauth_config?.client_secret;
   const auth = {
