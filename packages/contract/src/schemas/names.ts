@@ -15,12 +15,10 @@ export const WorkloadName = z
   .string()
   .min(1, 'a workload needs a name')
   .max(100, 'a workload name has at most 100 characters')
-  // One pattern, because agents pay for this schema in the tools of the meta server.
-  .regex(
-    /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/,
-    'a workload name consists of letters, digits, dots, dashes, and underscores, and starts with a letter or a digit',
-  )
-  .refine((name) => !name.includes('..'), 'a workload name cannot contain ..')
+  // Agents pay for this pattern in the tools of the meta server, so the other rules are no part of it.
+  .regex(/^[a-zA-Z0-9._-]+$/, 'a workload name consists of letters, digits, dots, dashes, and underscores')
+  .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name cannot contain ..')
+  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit')
   .meta({ examples: ['filesystem'] });
 
 /** The kinds of endpoints that a group can have, and the server behind each. */
