@@ -159,7 +159,7 @@ async function readServer(
   }
 }
 
-/** The request with the ports of this machine that the user has allowed, if the configuration names them. */
+/** The request with the local ports that the user has allowed, if the configuration names them. */
 function withPorts(request: CreateWorkload, allowed: readonly number[]): CreateWorkload {
   const named = localServices(request).flatMap(({ port }) => port ?? []);
   const ports = [...new Set(named)].filter((port) => allowed.includes(port));

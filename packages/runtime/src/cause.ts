@@ -31,7 +31,7 @@ export interface KnownServer {
   pythonExcludeNewer?: string | null | undefined;
   /** Whether it comes from the Python package index, so that further packages can be installed with it. */
   isPython?: boolean;
-  /** The ports of this machine that it reaches at its own loopback address, so that it cannot listen there. */
+  /** The local ports that it reaches at its own loopback address, so that it cannot listen there. */
   localPorts?: readonly number[] | null | undefined;
   /** Whether its permissions allow it to reach any host at all. */
   hasNetwork?: boolean;

@@ -54,7 +54,7 @@ test('the answer for a header of a remote server becomes a secret beside its oth
   });
 });
 
-test('ports of this machine become a part of the request and of its command', () => {
+test('local ports become a part of the request and of its command', () => {
   const draft = { ...emptyDraft, image: 'npx://server', localPorts: '5432, 6379' };
 
   expect(requestOf(draft).local_ports).toEqual([5432, 6379]);

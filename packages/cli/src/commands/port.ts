@@ -12,7 +12,7 @@ export function portOf(port: number, where: string): number {
   throw invalid(`${where} takes a port, a number up to 65535, not ${port}`);
 }
 
-/** The ports of this machine in a list flag, one in each value. */
+/** The local ports in a list flag, one in each value. */
 export function localPortsFrom(values: readonly string[], name: string): number[] {
   return values.map((text) => {
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;

@@ -59,7 +59,7 @@ export const sessionKinds = ['own', 'shared'] as const;
 /** A TCP port. */
 export const Port = z.int().min(1).max(65535);
 
-/** The most ports of this machine that one server can have. */
+/** The most local ports that one server can have. */
 export const maxLocalPorts = 16;
 
 /** Ports of this machine's loopback address that a server can connect to. */

@@ -171,7 +171,7 @@ test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
   },
 );
 
-test('the ports of this machine that a server reaches are told, with a warning', async () => {
+test('the local ports that a server reaches are told, with a warning', async () => {
   await using rig = await openRig();
   const local = { permission_profile: {}, local_ports: [5432], accepted_risks: ['local-ports' as const] };
   const name = await run(rig.core, local);

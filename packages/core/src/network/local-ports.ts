@@ -10,7 +10,7 @@ import { isLocal } from '../run-config/kinds.ts';
 const field = '/local_ports';
 
 /**
- * Throws `invalid` for ports of this machine that a server cannot or must not reach. Ports move, so the gateway asks about
+ * Throws `invalid` for local ports that a server cannot or must not reach. Ports move, so the gateway asks about
  * each connection again.
  */
 export async function checkLocalPorts(
@@ -34,7 +34,7 @@ export async function checkLocalPorts(
   }
 }
 
-/** Only a network with a gateway leads to ports of this machine. */
+/** Only a network with a gateway leads to local ports. */
 function requireRules(runConfig: RunConfig): void {
   if (!isLocal(runConfig)) {
     throw invalidField(field, 'only a server that runs in isolation on this machine can have local ports', {

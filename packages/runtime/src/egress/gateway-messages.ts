@@ -80,7 +80,7 @@ export const FromGateways = z.discriminatedUnion('type', [
     names: z.array(z.tuple([Host, Host])).max(10_000),
   }),
   z.object({ type: z.literal('switch'), gateway: z.number(), isUp: z.boolean(), ticket: z.number() }),
-  /** Asks whether a connection may go to a port of this machine. */
+  /** Asks whether a connection may go to a local port. */
   z.object({
     type: z.literal('local'),
     gateway: z.number(),

@@ -90,7 +90,7 @@ const PATIENCE_MS = 30_000;
  * connections break, and new ones work again after a moment.
  */
 export class GatewayProcess {
-  /** The ports of this machine that belong to ToolHive, which no server may reach. */
+  /** The local ports that belong to ToolHive, which no server may reach. */
   readonly ownPorts = new OwnPorts();
   readonly #options: GatewayProcessOptions;
   readonly #gateways = new Map<number, Gateway>();
@@ -309,7 +309,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Whether a connection may go to a port of this machine, as the rules and the listeners are now. */
+  /** Whether a connection may go to a local port, as the rules and the listeners are now. */
   #decideLocal(
     channel: GatewayChannel,
     gateway: Gateway | undefined,

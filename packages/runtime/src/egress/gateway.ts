@@ -21,7 +21,7 @@ export interface GatewaySockets {
   lookups: Server;
   /** One for each port that the server can connect to, unless it shares them with others. */
   listeners: readonly Server[];
-  /** For the ports of this machine that the server reaches at its own loopback addresses. */
+  /** For the local ports that the server reaches at its own loopback addresses. */
   local?: readonly Server[];
 }
 
@@ -45,7 +45,7 @@ export interface GatewayOptions {
   onName?: (name: string, address: string) => void;
   places?: ConnectionPlaces;
   limits?: ConnectionLimits;
-  /** Decides about ports of this machine. By default, there are none. */
+  /** Decides about local ports. By default, there are none. */
   mayReachLocal?: (port: number) => Promise<boolean>;
   /** By default, there are none. */
   proxies?: CorporateProxies | undefined;
@@ -101,7 +101,7 @@ export class EgressGateway implements Disposable {
     });
   }
 
-  /** Ends the connections to ports of this machine that the rules do not allow any more. Others continue. */
+  /** Ends the connections to local ports that the rules do not allow any more. Others continue. */
   applyRules(): void {
     this.#localPorts.applyRules();
   }

@@ -11,7 +11,7 @@ interface LocalPortsOptions {
   egress: Pick<Egress, 'rules' | 'record'>;
   connections: Connections;
   limits: ConnectionLimits;
-  /** Whether a connection may go to a port of this machine, as its listeners are at the moment. */
+  /** Whether a connection may go to a local port, as its listeners are at the moment. */
   mayReach: (port: number) => Promise<boolean>;
   onFault: (error: unknown) => void;
 }

@@ -204,7 +204,7 @@ export interface Opening {
   localPorts?: readonly number[];
 }
 
-/** Why some containers cannot have ports of this machine. */
+/** Why some containers cannot have local ports. */
 export const noLocalPorts = {
   message:
     'ToolHive cannot enter the network of this container, so the server cannot reach ports of this machine',

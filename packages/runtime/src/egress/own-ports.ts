@@ -4,7 +4,7 @@ import { readFile, readdir, readlink } from 'node:fs/promises';
 const MAX_KNOWN = 1_000;
 
 /**
- * The ports of this machine that belong to ToolHive: on which this process listens, such as those of its API and of proxies,
+ * The local ports that belong to ToolHive: on which this process listens, such as those of its API and of proxies,
  * and on which a container engine publishes servers of workloads. Ports move, so each answer is about this moment.
  */
 export class OwnPorts {

@@ -20,7 +20,7 @@ export interface RulesPlace extends AsyncDisposable {
   source: ServerSource;
   /** Kills the process of the gateways. Absent where servers end with it. */
   killGateways?: () => Promise<void>;
-  /** Whether servers cannot have ports of this machine, because the daemon cannot enter their network. */
+  /** Whether servers cannot have local ports, because the daemon cannot enter their network. */
   refusesLocalPorts?: boolean;
 }
 
@@ -532,7 +532,7 @@ setTimeout(() => process.exit(), 500);
       .toEqual([{ host: 'localhost', port, verdict: 'allowed', rule: `local port ${port}` }]);
   });
 
-  test('a server does not start if it could not reach its ports of this machine', async ({ skip }) => {
+  test('a server does not start if it could not reach its local ports', async ({ skip }) => {
     skip(place.refusesLocalPorts !== true, 'the daemon can enter the network of the server');
     const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [5432] });
 

@@ -25,7 +25,7 @@ export function changeWith(changeFor: (hosts: string[], flags: FlagValues) => Pe
   };
 }
 
-/** Adds hosts, and ports of this machine. The user has typed each port, which is the consent. */
+/** Adds hosts, and local ports. The user has typed each port, which is the consent. */
 export const allow = changeWith((hosts, flags) => {
   const ports = portsBeside(hosts, flags);
   return {
@@ -34,7 +34,7 @@ export const allow = changeWith((hosts, flags) => {
   };
 });
 
-/** Removes hosts, and ports of this machine. */
+/** Removes hosts, and local ports. */
 export const deny = changeWith((hosts, flags) => {
   const ports = portsBeside(hosts, flags);
   return { deny: hosts, ...(ports.length === 0 ? {} : { deny_local_ports: ports }) };

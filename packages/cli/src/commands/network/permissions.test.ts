@@ -21,7 +21,7 @@ test('a mounted directory stays on its line, whatever its name contains', () => 
   expect(lines).toEqual(['Network: none', 'Reads /a\ufffdNetwork: none as /b\ufffdc\ufffdd']);
 });
 
-test('ports of this machine are shown with the other places, or alone', () => {
+test('local ports are shown with the other places, or alone', () => {
   const local = { kind: 'rules' as const, local_ports: [5432, 6379], enforced: true };
 
   expect(describeNetwork({ ...local, hosts: [], ports: [] })).toBe(
