@@ -7,6 +7,7 @@ import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { TEST_IMAGE } from '../testing/docker-engine.ts';
 import { engineSocket } from '../testing/engines.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
+import type { RulesPlace } from '../testing/network-rules.ts';
 import { TestEgress } from '../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
@@ -39,16 +40,16 @@ describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary us
 
     // The engines differ only in how they start containers, so that one of them is enough for all cases.
     if (name === 'docker') {
-      describeNetworkRules({ node: 'node' }, async (nameServer) => {
+      const open = async (nameServer: string): Promise<RulesPlace> => {
         const daemon = await OrdinaryDaemon.start(user, shared, { nameServer });
         return {
           runtime: daemon,
           source,
           killGateways: () => daemon.killGateways(),
-          refusesLocalPorts: true,
           [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
         };
-      });
+      };
+      describeNetworkRules({ node: 'node' }, open, { refusesLocalPorts: true });
     }
 
     test('a server that speaks HTTP is reached, but not through its loopback address', async () => {

@@ -20,8 +20,6 @@ export interface RulesPlace extends AsyncDisposable {
   source: ServerSource;
   /** Kills the process of the gateways. Absent where servers end with it. */
   killGateways?: () => Promise<void>;
-  /** Whether servers cannot have local ports, because the daemon cannot enter their network. */
-  refusesLocalPorts?: boolean;
 }
 
 /** Where a server finds programs. Absent where it never has one, and empty if it is missing on this machine. */
@@ -30,6 +28,11 @@ export interface RulesPrograms {
   python?: string;
   curl?: string;
   ip?: string;
+}
+
+interface RulesOptions {
+  /** Whether servers cannot have local ports, because the daemon cannot enter their network. */
+  refusesLocalPorts?: boolean;
 }
 
 type Talk = Conversation & AsyncDisposable;
@@ -60,6 +63,7 @@ async function listenOnOneOf([port, ...others]: readonly number[], listener: Ser
 export function describeNetworkRules(
   { node, python, curl, ip }: RulesPrograms,
   open: (nameServer: string) => Promise<RulesPlace>,
+  { refusesLocalPorts = false }: RulesOptions = {},
 ): void {
   let place: RulesPlace;
   let hosts: WebHosts;
@@ -516,30 +520,31 @@ setTimeout(() => process.exit(), 500);
     expect(queried).toContain('api.example');
   });
 
-  test('a port of this machine is reached at localhost', async ({ skip }) => {
-    skip(place.refusesLocalPorts === true, 'the daemon cannot enter the network of the server');
+  test.each(refusesLocalPorts ? [] : ['localhost'])('a local port is reached at %s', async (host) => {
     await using service = await LocalService.open('127.0.0.1');
     const { port } = service;
     const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [port] });
     await using local = await talk({ network: { kind: 'rules', egress: localEgress } });
-    const client = `require('node:net').connect(${port}, 'localhost', function () { this.end('hello') }).pipe(process.stdout).on('error', console.log)`;
+    const client = `require('node:net').connect(${port}, '${host}', function () { this.end('hello') }).pipe(process.stdout).on('error', console.log)`;
 
     const { text } = await local.call('execute', { command: node, args: ['-e', client] });
 
     expect(JSON.parse(text)).toMatchObject({ output: 'welcome hello' });
     await expect
       .poll(() => localEgress.decisions)
-      .toEqual([{ host: 'localhost', port, verdict: 'allowed', rule: `local port ${port}` }]);
+      .toEqual([{ host, port, verdict: 'allowed', rule: `local port ${port}` }]);
   });
 
-  test('a server does not start if it could not reach its local ports', async ({ skip }) => {
-    skip(place.refusesLocalPorts !== true, 'the daemon can enter the network of the server');
-    const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [5432] });
+  test.each(refusesLocalPorts ? [5432] : [])(
+    'a server does not start if it could not reach the local port %i',
+    async (port) => {
+      const localEgress = new TestEgress({ hosts: [], ports: [], localPorts: [port] });
 
-    await expect(talk({ network: { kind: 'rules', egress: localEgress } })).rejects.toThrow(
-      'the server cannot reach ports of this machine',
-    );
-  });
+      await expect(talk({ network: { kind: 'rules', egress: localEgress } })).rejects.toThrow(
+        'the server cannot reach ports of this machine',
+      );
+    },
+  );
 
   test('another process takes over if the one of the gateways is killed', async () => {
     const { killGateways } = place;

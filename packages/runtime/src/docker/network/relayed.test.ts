@@ -9,6 +9,7 @@ import { aLaunch, waitFor } from '../../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../../testing/docker-engine.ts';
 import { engineSocket } from '../../testing/engines.ts';
 import { describeNetworkRules } from '../../testing/network-rules.ts';
+import type { RulesPlace } from '../../testing/network-rules.ts';
 import { TestEgress } from '../../testing/test-egress.ts';
 import { OrdinaryDaemon, statusOf } from '../../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../../testing/ordinary-user.ts';
@@ -51,11 +52,11 @@ describe.each(['docker', 'podman'] as const)('%s whose processes the daemon cann
     });
 
     if (name === 'docker') {
-      describeNetworkRules({ node: 'node' }, async (nameServer) => {
+      const open = async (nameServer: string): Promise<RulesPlace> => {
         const daemon = await OrdinaryDaemon.start(user, shared, { nameServer, relayImage });
-        const close = (): Promise<void> => daemon[Symbol.asyncDispose]();
-        return { runtime: daemon, source, refusesLocalPorts: true, [Symbol.asyncDispose]: close };
-      });
+        return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+      };
+      describeNetworkRules({ node: 'node' }, open, { refusesLocalPorts: true });
     }
 
     const network = () => ({ kind: 'rules', egress: new TestEgress() }) as const;
