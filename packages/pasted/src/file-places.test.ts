@@ -24,7 +24,11 @@ async function placeOf(path: string, ...others: string[]): Promise<string | unde
 
 test.each([
   ['notes/memory.json', []],
-  ['notes/memory.json', ['notes/.DS_Store', 'notes/more/other.json']],
+  [
+    'notes/memory.json',
+    ['notes/.DS_Store', 'notes/other.json', 'notes/memory.json.bak', 'notes/.memory.lock'],
+  ],
+  ['notes/data.db', ['notes/data.db-wal', 'notes/data/1.bin']],
   ['Documents/memory/graph.db', []],
   ['.local/share/memory/memory.jsonl', []],
 ])('the directory of %s is its own, beside %j', async (path, others) => {
@@ -46,6 +50,9 @@ test.each([
   ['app/data.db', ['app/server.pem']],
   ['app/data.db', ['app/aws-credentials.json']],
   ['all/data.db', ['all/project/.git/HEAD']],
+  ['finance/memory.json', ['finance/taxes.pdf']],
+  ['notes/memory.json', ['notes/more/other.json']],
+  ['notes/memory', ['notes/letter']],
   ['many/data.db', Array.from({ length: 201 }, (_, index) => `many/${index}`)],
 ])('the directory of %s has other things, beside %j', async (path, others) => {
   expect(await placeOf(path, ...others)).toBeUndefined();

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import type { Dirent } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, extname, relative } from 'node:path';
 
 /** Names of flags and variables for files that a server only reads. */
 const namesOfInput =
@@ -15,14 +14,14 @@ export const isInputFile = (path: string, name: string): boolean =>
   namesOfInput.test(name) || inputFiles.test(basename(path));
 
 /**
- * The directory of a file, if the directory is for this file and similar ones. A server that writes a file safely creates
- * another file beside it and renames that, and databases keep journals there. Undefined for directories that contain
- * other things of the user or of the system.
+ * The directory of a file, if the directory contains only this file and similar ones. A server that writes a file safely
+ * creates another file beside it and renames that, and databases keep journals there. Undefined for other directories,
+ * because the server would get more than the user has named.
  */
 export function ownDirectoryOf(file: string): string | undefined {
   const directory = dirname(file);
   try {
-    const isOwn = [directory, realpathSync(directory)].every(isForFiles) && containsOnlyData(directory);
+    const isOwn = [directory, realpathSync(directory)].every(isForFiles) && containsOnly(file);
     return isOwn ? directory : undefined;
   } catch {
     return undefined; // it cannot be read
@@ -56,16 +55,22 @@ function isForFiles(directory: string): boolean {
 
 const isHidden = (name: string): boolean => name.startsWith('.');
 
-/** Signs of a project, of credentials, and of settings. */
-const foreign =
-  /^\.(?!DS_Store$|gitkeep$|keep$|directory$|nfs)|^(?:package\.json|pyproject\.toml|go\.mod|cargo\.toml|makefile|dockerfile)$|credential|secret|passw|^id_[a-z0-9]+$|\.(?:pem|key|p12|pfx|jks|kdbx|env)$/i;
+/** What systems leave in directories. */
+const leftover = /^\.(?:DS_Store|gitkeep|keep|directory|nfs\w*)$/;
+const secret = /credential|secret|passw|token/i;
 const MOST_ENTRIES = 200;
 
-function containsOnlyData(directory: string): boolean {
-  const entries = readdirSync(directory, { withFileTypes: true });
-  const hasProject = (entry: Dirent): boolean =>
-    entry.isDirectory() && existsSync(join(directory, entry.name, '.git'));
+/** Whether all entries beside a file have its extension, or a name that begins like its name. */
+function containsOnly(file: string): boolean {
+  const extension = extname(file);
+  const stem = basename(file, extension);
+  const entries = readdirSync(dirname(file), { withFileTypes: true });
   return (
-    entries.length <= MOST_ENTRIES && !entries.some((entry) => foreign.test(entry.name) || hasProject(entry))
+    entries.length <= MOST_ENTRIES &&
+    entries.every((entry) => {
+      const { name } = entry;
+      if (leftover.test(name) || name.replace(/^\./, '').startsWith(stem)) return true;
+      return entry.isFile() && extension !== '' && extname(name) === extension && !secret.test(name);
+    })
   );
 }
