@@ -47,6 +47,7 @@ test.for([
   [{ env: { A: 'x' }, env_vars: { A: 'x' } }],
   [{ registry_server_name: 'server' }],
   [{ ['x'.repeat(1_000_000)]: 1 }],
+  [{ ...Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`later_${n}`, n])), tool: [] }],
   [{ env_vars: { permision_profile: 'a value of the user' } }],
 ] as const)('what later versions may send has no effect (%#)', ([body]) => {
   expect(found({ image: 'npx://server', ...body })).toBeUndefined();

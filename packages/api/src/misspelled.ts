@@ -8,6 +8,9 @@ import * as z from 'zod';
 const lettersPerMistake = 6;
 /** How many items of an array are read. */
 const maxItems = 100;
+/** How many unknown fields are compared, and how long their names are: a body can have tens of thousands. */
+const maxCompared = 50;
+const maxNameLength = 40;
 
 /** How client configurations name workload fields. */
 const namesElsewhere: Readonly<Record<string, string>> = {
@@ -23,7 +26,7 @@ const namesElsewhere: Readonly<Record<string, string>> = {
  * no effect, because clients send those of later versions, but a limit that a caller has misspelled must not be missing.
  */
 export function refuseMisspelled(schema: z.core.$ZodType, body: unknown): void {
-  const [found] = misspelled(schema, body, []);
+  const [found] = misspelled(schema, body, { path: [], left: { count: maxCompared } });
   if (found === undefined) return;
   const { path, meant } = found;
   const problem: InputProblem = {
@@ -38,15 +41,17 @@ interface Misspelled {
   meant: string;
 }
 
-function* misspelled(
-  schema: z.core.$ZodType,
-  value: unknown,
-  path: readonly (string | number)[],
-): Generator<Misspelled> {
+interface Place {
+  path: readonly (string | number)[];
+  /** How many unknown fields of the whole body may still be compared. */
+  left: { count: number };
+}
+
+function* misspelled(schema: z.core.$ZodType, value: unknown, { path, left }: Place): Generator<Misspelled> {
   const inner = unwrapped(schema, value);
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, item] of value.slice(0, maxItems).entries())
-      yield* misspelled(inner.element, item, [...path, index]);
+      yield* misspelled(inner.element, item, { path: [...path, index], left });
   }
   if (!(inner instanceof z.ZodObject) || typeof value !== 'object' || value === null) return;
   const shape = inner.shape as Record<string, z.core.$ZodType>;
@@ -54,8 +59,9 @@ function* misspelled(
   const absent = Object.keys(shape).filter((name) => !Object.hasOwn(value, name));
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (known !== undefined) yield* misspelled(known, member, [...path, name]);
-    else if (isClosed) {
+    if (known !== undefined) yield* misspelled(known, member, { path: [...path, name], left });
+    else if (isClosed && left.count > 0) {
+      left.count -= 1;
       const meant = meantBy(name, absent);
       if (meant !== undefined) yield { path: [...path, name], meant };
     }
@@ -63,7 +69,7 @@ function* misspelled(
 }
 
 function meantBy(name: string, absent: readonly string[]): string | undefined {
-  if (name.length > 100) return undefined;
+  if (name.length > maxNameLength) return undefined;
   const usual = Object.hasOwn(namesElsewhere, name) ? namesElsewhere[name] : undefined;
   if (usual !== undefined && absent.includes(usual)) return usual;
   const asHere = name.replaceAll(/(?<=[a-z])[A-Z]|-/g, (found) => `_${found.replace('-', '')}`).toLowerCase();

@@ -4,9 +4,11 @@ export function nearest(
   known: readonly string[],
   { lettersPerMistake = 3 } = {},
 ): string | undefined {
+  const mistakesIn = (word: string): number => Math.max(1, Math.floor(word.length / lettersPerMistake));
   const [best] = known
+    .filter((word) => Math.abs(word.length - typed.length) <= mistakesIn(word))
     .map((word) => ({ word, distance: distanceBetween(typed, word) }))
-    .filter(({ word, distance }) => distance <= Math.max(1, Math.floor(word.length / lettersPerMistake)))
+    .filter(({ word, distance }) => distance <= mistakesIn(word))
     .toSorted((one, other) => one.distance - other.distance);
   return best?.word;
 }
