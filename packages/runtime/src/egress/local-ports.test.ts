@@ -171,6 +171,22 @@ test('the ports of this process are its own, on every address, as long as it lis
   expect(found).toEqual([true, false, true, false, true, false, true, false]);
 });
 
+test('those who ask at the same time get an answer that is not older than their question', async () => {
+  const ports = new OwnPorts();
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await promisify(server.close.bind(server))();
+
+  const before = Array.from({ length: 100 }, () => ports.has(port));
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const after = Array.from({ length: 100 }, () => ports.has(port));
+
+  expect(new Set(await Promise.all(after))).toEqual(new Set([true]));
+  expect(await Promise.all(before)).toHaveLength(100);
+  await promisify(server.close.bind(server))();
+});
+
 test('a port on which an engine publishes a server belongs to ToolHive until it is released', async () => {
   await using service = await LocalService.open('127.0.0.1');
   const ports = new OwnPorts();

@@ -11,6 +11,10 @@ export class OwnPorts {
   readonly #published = new Map<number, number>();
   /** Whether a socket belongs to this process, by its inode, which is never used again. */
   readonly #known = new Map<string, boolean>();
+  /** Resolves when the latest reading has ended. */
+  #lastReading: Promise<unknown> = Promise.resolve();
+  /** The reading that has not begun yet. */
+  #nextReading: Promise<Listeners> | undefined;
 
   /** Adds a port on which another process listens for ToolHive, until disposal. */
   add(port: number): Disposable {
@@ -27,10 +31,23 @@ export class OwnPorts {
   /** Whether a port belongs to ToolHive. Throws where the system does not tell which process listens (everywhere but on Linux). */
   async has(port: number): Promise<boolean> {
     if (this.#published.has(port)) return true;
-    const [v4, v6] = await Promise.all([listenersOn(port, 'tcp'), listenersOn(port, 'tcp6')]);
-    const listeners = [...v4, ...v6];
+    const listeners = (await this.#read()).get(port) ?? [];
     if (listeners.some((inode) => !this.#known.has(inode))) await this.#learn(listeners);
     return listeners.some((inode) => this.#known.get(inode) !== false);
+  }
+
+  /**
+   * Returns listeners as they are after this call. A server can ask thousands of times a second, and reading takes
+   * milliseconds, so all who ask during one reading share the next one.
+   */
+  #read(): Promise<Listeners> {
+    this.#nextReading ??= this.#lastReading.then(() => {
+      this.#nextReading = undefined;
+      const reading = readListeners();
+      this.#lastReading = reading.catch(() => {}); // those who asked get the error
+      return reading;
+    });
+    return this.#nextReading;
   }
 
   async #learn(listeners: readonly string[]): Promise<void> {
@@ -45,17 +62,23 @@ async function inodeOf(descriptor: string): Promise<string | undefined> {
   return /^socket:\[(\d+)\]$/.exec(target)?.[1];
 }
 
-/** The inodes of the sockets that listen on a port. */
-async function listenersOn(port: number, family: 'tcp' | 'tcp6'): Promise<string[]> {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
-  const text = await readFile(`/proc/self/net/${family}`, 'latin1').catch((error: unknown) => {
-    if (family === 'tcp6') return ''; // the kernel has no IPv6
-    throw error;
-  });
-  return text.split('\n').flatMap((line) => {
-    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/ +/);
-    return state === LISTENING && local.endsWith(`:${hexPort}`) ? [inode] : [];
-  });
-}
+/** The inodes of listening sockets, by port. */
+type Listeners = ReadonlyMap<number, readonly string[]>;
 
 const LISTENING = '0A';
+
+async function readListeners(): Promise<Listeners> {
+  const texts = await Promise.all([
+    readFile('/proc/self/net/tcp', 'latin1'),
+    readFile('/proc/self/net/tcp6', 'latin1').catch(() => ''), // the kernel has no IPv6
+  ]);
+  const listeners = new Map<number, string[]>();
+  for (const line of texts.join('\n').split('\n')) {
+    if (!line.includes(` ${LISTENING} `)) continue;
+    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/ +/);
+    if (state !== LISTENING) continue;
+    const port = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
+    listeners.set(port, [...(listeners.get(port) ?? []), inode]);
+  }
+  return listeners;
+}
