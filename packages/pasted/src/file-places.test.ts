@@ -53,6 +53,9 @@ test.each([
   ['finance/memory.json', ['finance/taxes.pdf']],
   ['notes/memory.json', ['notes/more/other.json']],
   ['notes/memory', ['notes/letter']],
+  ['keys/app.db', ['keys/app.pem']],
+  ['keys/app.db', ['keys/app-secrets.txt']],
+  ['notes/a.db', ['notes/accounts.xlsx']],
   ['many/data.db', Array.from({ length: 201 }, (_, index) => `many/${index}`)],
 ])('the directory of %s has other things, beside %j', async (path, others) => {
   expect(await placeOf(path, ...others)).toBeUndefined();

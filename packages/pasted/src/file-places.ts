@@ -68,9 +68,11 @@ function containsOnly(file: string): boolean {
   return (
     entries.length <= MOST_ENTRIES &&
     entries.every((entry) => {
-      const { name } = entry;
-      if (leftover.test(name) || name.replace(/^\./, '').startsWith(stem)) return true;
-      return entry.isFile() && extension !== '' && extname(name) === extension && !secret.test(name);
+      if (leftover.test(entry.name)) return true;
+      const name = entry.name.replace(/^\./, '');
+      if (secret.test(name) || inputFiles.test(name)) return false;
+      if (name.startsWith(stem) && !/^[a-z0-9]/i.test(name.slice(stem.length))) return true;
+      return entry.isFile() && extension !== '' && extname(name) === extension;
     })
   );
 }
