@@ -1,8 +1,9 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { invalid } from '@toolhive/contract/failure';
 import { isInputFile, ownDirectoryOf } from '@toolhive/pasted/file-places';
+import { statsOf } from '@toolhive/pasted/stats-of';
 import { namedArguments } from '@toolhive/pasted/outside-paths';
 import { absolutePath } from '@toolhive/pasted/paths';
 
@@ -35,7 +36,7 @@ export function withMounts(request: CreateWorkload, base: Base): CreateWorkload 
         hint: `to grant the access yourself, use thv run with --volume ${path}:${path}`,
       });
     }
-    const isFile = statSync(path).isFile();
+    const isFile = statsOf(path)?.isFile() === true;
     const isInput = isFile && isInputFile(path, name);
     const own = isFile && !isInput && !base.isShared ? ownDirectoryOf(path) : undefined;
     const place = own ?? path;
@@ -62,7 +63,7 @@ function pathIn(text: string, { home, directory }: Base): string | undefined {
   if (text.startsWith('.') && directory === undefined) return undefined;
   const expanded = text.replace(/^(?:~|\$HOME)(?=\/)/, home);
   const path = absolutePath(expanded, { directory });
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = statsOf(path);
   return found?.isFile() === true || found?.isDirectory() === true ? path : undefined;
 }
 

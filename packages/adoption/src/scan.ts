@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
@@ -14,6 +13,7 @@ import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
 import { grantOf, localServices, unreachableServices } from '@toolhive/pasted/local-services';
+import { statsOf } from '@toolhive/pasted/stats-of';
 import { aloneNote, outsidePaths } from '@toolhive/pasted/outside-paths';
 import { usualSearchPath } from '@toolhive/pasted/search-path';
 import canonicalize from 'canonicalize';
@@ -213,7 +213,7 @@ function lostFilesOf(
   ];
 }
 
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+const isFile = (path: string): boolean => statsOf(path)?.isFile() === true;
 
 function refuseToRead(path: string): Promise<never> {
   const hint = 'to use the file, run thv import with the configuration file';

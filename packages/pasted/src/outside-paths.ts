@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { statsOf } from './stats-of.ts';
 import { isInputFile, ownDirectoryOf } from './file-places.ts';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
@@ -60,7 +60,7 @@ export function namedArguments(args: readonly string[]): [name: string, value: s
 }
 
 function outsideOf(path: string, name: string): OutsidePath | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statsOf(path);
   if (stats === undefined) {
     const place = folderOfNewFile(path);
     return place === undefined ? undefined : { path, place, isNew: true, isInput: false, isAlone: false };
@@ -100,9 +100,5 @@ function folderOfNewFile(path: string): string | undefined {
     '/dev',
     '/opt',
   ].includes(folder);
-  return !isShared &&
-    /\.[A-Za-z]\w{0,9}$/.test(path) &&
-    statSync(folder, { throwIfNoEntry: false }) !== undefined
-    ? folder
-    : undefined;
+  return !isShared && /\.[A-Za-z]\w{0,9}$/.test(path) && statsOf(folder) !== undefined ? folder : undefined;
 }
