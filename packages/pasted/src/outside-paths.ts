@@ -100,5 +100,7 @@ function folderOfNewFile(path: string): string | undefined {
     '/dev',
     '/opt',
   ].includes(folder);
-  return !isShared && /\.[A-Za-z]\w{0,9}$/.test(path) && statsOf(folder) !== undefined ? folder : undefined;
+  return !isShared && /\.[A-Za-z]\w{0,9}$/.test(path) && statsOf(folder)?.isDirectory() === true
+    ? folder
+    : undefined;
 }
