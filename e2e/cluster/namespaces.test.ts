@@ -1,21 +1,15 @@
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
-import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { grantPermissions, operatorAccount, revokePermissions } from './operator-account.ts';
 import { objectsOf, server } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
 import { askOperator, startOperator } from './running-operator.ts';
 
 describeCluster('an operator that cannot read everything', () => {
-  let cluster: ControlPlane;
-  beforeAll(async () => {
-    cluster = await startControlPlane({ hasDefinitions: false });
-    await grantPermissions(cluster);
-  });
-  afterAll(() => cluster[Symbol.asyncDispose]());
-  const { apply, waitFor } = objectsOf(() => cluster);
-
   test('names the missing definitions in its log and its readiness, and starts when they are installed', async () => {
+    await using cluster = await startControlPlane({ hasDefinitions: false });
+    await grantPermissions(cluster);
+    const { apply, waitFor } = objectsOf(() => cluster);
     const namespace = await cluster.namespace();
     await using operator = await startOperator(cluster);
 
@@ -34,7 +28,9 @@ describeCluster('an operator that cannot read everything', () => {
   });
 
   test('works in the other namespaces, and continues in one that it is allowed to read later', async () => {
-    await cluster.define();
+    await using cluster = await startControlPlane();
+    await grantPermissions(cluster);
+    const { apply, waitFor } = objectsOf(() => cluster);
     const [granted, refused] = [await cluster.namespace(), await cluster.namespace()];
     const grant = (namespace: string): Promise<string> =>
       cluster.kubectl([

@@ -40,6 +40,8 @@ export interface WatchOptions extends ListOptions {
   resourceVersion: string;
   /** How long the server keeps the watch open. */
   timeoutSeconds?: number;
+  /** Called when the server has accepted the watch. */
+  onOpen?: () => void;
   /** Reports each arrival of bytes, for the detection of half-open connections. */
   onBytes?: () => void;
 }
@@ -192,6 +194,7 @@ export class KubernetesClient implements AsyncDisposable {
       ...(options.metadataOnly === true ? { accept: METADATA_ONLY } : {}),
       isEndless: true,
     });
+    options.onOpen?.();
     for await (const line of linesOf(body, options.onBytes)) {
       const event = JSON.parse(line) as WatchEvent<T> | { type: 'ERROR'; object: unknown };
       if (event.type === 'ERROR') throw statusOf(event.object);

@@ -24,7 +24,7 @@ export interface ReflectorOptions {
    * a removed object has no object before.
    */
   onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
-  /** Called after each list, from which on the copy of a namespace is complete. */
+  /** Called after each list and at the start of each watch, from which on the copy of a namespace is complete. */
   onRead?: (namespace: string | undefined) => void;
   onError: (error: unknown, retryInMs: number, namespace: string | undefined) => void;
 }
@@ -226,6 +226,8 @@ export class Reflector {
         resourceVersion,
         timeoutSeconds,
         signal: AbortSignal.any([signal, dead.signal]),
+        // An earlier attempt may have been refused after the list.
+        onOpen: () => this.#options.onRead?.(namespace),
         onBytes: () => (this.#lastContact = performance.now()),
       });
       for await (const { type: change, object } of events) {
