@@ -217,3 +217,33 @@ describe('a token that the provider describes', () => {
     );
   });
 });
+
+describe('a JWT that only its provider understands', () => {
+  const asks = { clientId: 'me', clientSecret: 'secret' };
+  const secretKey = new TextEncoder().encode('known to the provider only, and long enough');
+  const ofProvider = ({ issuer }: Provider) =>
+    new SignJWT({ iss: issuer, sub: 'ada', exp: nowSeconds() + 300 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(secretKey);
+
+  test.each<[string, (provider: Provider) => Promise<string>]>([
+    ['has no audience, like the lightweight tokens of Keycloak', ({ sign }) => sign({ aud: undefined })],
+    ['has no time', ({ sign }) => sign({ exp: undefined })],
+    ['is signed with a secret', ofProvider],
+    ['is signed with an unpublished key', ({ sign }) => sign({}, { kid: 'another' })],
+  ])('and that %s, is introspected if ToolHive is a client of the provider', async (_what, tokenOf) => {
+    expect(await judge({}, tokenOf, asks)).toBe('accepted');
+    expect(await judge({ introspection: () => ({ active: false }) }, tokenOf, asks)).toBe(
+      'the token is no longer valid',
+    );
+    expect(await judge({}, tokenOf)).not.toBe('accepted');
+  });
+
+  test.each<[string, Members, string]>([
+    ['for another audience', { aud: 'another' }, 'the token is for another audience'],
+    ['that has expired', { exp: 1 }, 'the token has expired'],
+    ['of another issuer', { iss: 'x' }, 'the token comes from another issuer: x instead of ISSUER'],
+  ])('does not become valid %s', async (_what, claims, reason) => {
+    expect(await judge({}, ({ sign }) => sign(claims), asks)).toBe(reason);
+  });
+});

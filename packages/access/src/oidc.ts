@@ -146,19 +146,31 @@ export function requireSecure(
   });
 }
 
-async function checkJwt(
-  token: string,
-  provider: Provider,
-  { issuer, audience, now = Date.now }: OidcOptions,
-): Promise<JWTPayload> {
-  return verified(token, await provider.keys(), {
-    audience,
-    algorithms,
-    requiredClaims: ['exp'],
-    clockTolerance: clockToleranceSeconds,
-    currentDate: new Date(now()),
-    ...(issuer === undefined ? {} : { issuer: spellingsOf(issuer) }),
-  });
+async function checkJwt(token: string, provider: Provider, options: OidcOptions): Promise<Claims> {
+  const { issuer, introspectionUrl, clientSecret, audience, now = Date.now } = options;
+  const canAsk = introspectionUrl !== undefined || clientSecret !== undefined;
+  try {
+    return await verified(token, await provider.keys(), {
+      audience,
+      algorithms,
+      requiredClaims: ['exp'],
+      clockTolerance: clockToleranceSeconds,
+      currentDate: new Date(now()),
+      ...(issuer === undefined ? {} : { issuer: spellingsOf(issuer) }),
+    });
+  } catch (error) {
+    if (!canAsk || !isForTheProvider(error)) throw error;
+    return checkOpaque(token, provider, options);
+  }
+}
+
+/**
+ * Whether only the provider can tell what a JWT means: its claims are not in it, like those of the lightweight access tokens
+ * of Keycloak, or it is signed with a key that the provider keeps.
+ */
+function isForTheProvider(error: unknown): boolean {
+  if (error instanceof errors.JWTClaimValidationFailed) return error.reason === 'missing';
+  return error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JWKSNoMatchingKey;
 }
 
 /** How many keys are tried for a token that does not name its key. */
