@@ -1,5 +1,5 @@
 import { clientName } from '@toolhive/contract/client-document';
-import { forbidden, invalid, unavailable } from '@toolhive/contract/failure';
+import { ThvError, forbidden, invalid, unavailable } from '@toolhive/contract/failure';
 import {
   ClientSecretPost,
   None,
@@ -24,6 +24,9 @@ export interface RegistrationOptions {
   known: Client | undefined;
 }
 
+const registerYourself =
+  'register a client there with the redirect URL http://localhost:PORT/callback, and configure its client_id (--remote-auth-client-id) and the callback_port (--remote-auth-callback-port)';
+
 /** How we are going to be known to an authorization server, in the order of the MCP specification. */
 export function clientKind({ server, settings, clientDocument, known }: RegistrationOptions): Client['kind'] {
   if (settings.clientId !== undefined) {
@@ -42,7 +45,7 @@ export function clientKind({ server, settings, clientDocument, known }: Registra
     hint:
       server.client_id_metadata_document_supported === true
         ? 'configure the URL of a published client document as the client_id'
-        : 'register one there and configure its client_id',
+        : registerYourself,
   });
 }
 
@@ -83,7 +86,9 @@ export async function register(
         // the first answer is about what was wanted
       }
     }
-    throw explain(error, notRegistered(server), { quote: true });
+    const reason = explain(error, notRegistered(server), { quote: true });
+    if (!(reason instanceof ThvError) || reason.kind !== 'forbidden') throw reason;
+    throw forbidden(reason.message, { hint: registerYourself, cause: reason });
   }
 }
 

@@ -442,7 +442,7 @@ describe('a client', () => {
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'invalid',
       message: `${world.authority.issuer} does not support dynamic client registration`,
-      hint: 'register one there and configure its client_id',
+      hint: expect.stringContaining('--remote-auth-client-id'),
     });
   });
 
@@ -456,6 +456,7 @@ describe('a client', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       message: `${world.authority.issuer} does not register this client: invalid_redirect_uri (no loopback please)`,
+      hint: expect.stringContaining('--remote-auth-client-id'),
     });
   });
 

@@ -57,3 +57,30 @@ test('a call that does not wait for the user says where to sign in, and for what
 
   await expect(refusal).rejects.toThrow(`sign in for write at ${await shown.promise}`);
 });
+
+test('an authorization server that registers nobody: the failure says how to go on', async () => {
+  await using world = await openWorld({
+    authority: { metadata: (metadata) => ({ ...metadata, registration_endpoint: undefined }) },
+  });
+  await using auth = await world.open({});
+  const server = remoteServer({
+    url: world.remote.url,
+    auth,
+    isPatient: () => true,
+    onNotSignedIn: () => {},
+    hint: 'start it again',
+    pace: new SignInPace(),
+    signal: new AbortController().signal,
+  });
+
+  const refusal = server.refused({
+    status: 401,
+    wwwAuthenticate: 'Bearer',
+    body: undefined,
+    sent: undefined,
+  });
+
+  await expect(refusal).rejects.toThrow(
+    /^sign-in missing: .* does not support dynamic client registration; register a client there .*--remote-auth-client-id/,
+  );
+});

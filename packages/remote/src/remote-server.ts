@@ -1,4 +1,4 @@
-import { messageOf, unauthorized } from '@toolhive/contract/failure';
+import { ThvError, messageOf, unauthorized } from '@toolhive/contract/failure';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
 import { signInAt } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
@@ -24,6 +24,12 @@ export interface RemoteServerOptions {
   signal: AbortSignal;
 }
 
+/** The message with what its error advises. The status of a workload is one text, which has no hint. */
+function withAdvice(error: unknown): string {
+  const advice = error instanceof ThvError ? error.hint : undefined;
+  return advice === undefined ? messageOf(error) : `${messageOf(error)}; ${advice}`;
+}
+
 /** A remote server for the proxy, with the authorization of every request. */
 export function remoteServer(options: RemoteServerOptions): RemoteServer {
   const { url, auth, isPatient, onNotSignedIn, hint, pace, callersAuthenticate = false, signal } = options;
@@ -38,7 +44,7 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
       const answer = await auth.challenged(refusal);
       if (answer !== 'needs authorization') return answer === 'retry';
       const agreed = auth.authorize(signal, pace).catch((cause: unknown) => {
-        throw unauthorized(`sign-in missing: ${messageOf(cause)}`, { hint, cause });
+        throw unauthorized(`sign-in missing: ${withAdvice(cause)}`, { hint, cause });
       });
       if (!isPatient()) {
         agreed.catch(onNotSignedIn);
