@@ -708,3 +708,37 @@ test('a response with other members is readable, and keeps its numbers', async (
     '{"jsonrpc":"2.0","id":7,"result":{"content":[],"n":12345678901234567890}}',
   );
 });
+
+test.each([false, true])('models accept the input schemas of a server (modern: %s)', async (isModern) => {
+  const properties = {
+    list: { type: 'array' },
+    page: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+  };
+  const inputSchema = { type: 'object', properties };
+  await using proxy = await openStdio({ 'tools/list': { tools: [{ ...goodTool, inputSchema }] } });
+  const client = await open2(proxy.url, isModern);
+
+  const first = await client.listTools();
+  const second = await client.listTools();
+  await client.close();
+
+  const accepted = { list: { type: 'array', items: {} }, page: { type: 'integer', exclusiveMinimum: 0 } };
+  expect(first).toMatchObject({ tools: [{ inputSchema: { type: 'object', properties: accepted } }] });
+  expect(second).toMatchObject(first);
+});
+
+test('large numbers survive beside a schema in an earlier form', async () => {
+  const number = '12345678901234567890';
+  const tool = `{"name":"a","inputSchema":{"type":"object","properties":{"b":{"type":"array","default":[${number}]}},"anyOf":[{}]},"_meta":{"n":${number}}}`;
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/list': (self, { id }) => self.write(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[${tool}]}}\n`),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+
+  const answer = await (await session.post({ jsonrpc: '2.0', id: 7, method: 'tools/list' })).text();
+
+  expect(answer).toContain(`"_meta":{"n":${number}}`);
+  expect(answer).toContain(`"default":[${number}],"items":{}`);
+});

@@ -1,6 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { readableCapabilities, readableServerInfo } from '../protocol/server-identity.ts';
 import { contents } from './contents.ts';
+import { currentSchema } from './current-schema.ts';
 import { prompt, resource, resourceContents, template, tools } from './items.ts';
 import {
   Unreadable,
@@ -169,24 +170,33 @@ const mayBeIncomplete: ReadonlySet<string> = new Set([
   'resources/read',
 ]);
 
-function isComplete({ resultType, task, inputRequests }: Record<string, unknown>): boolean {
+/** Whether a result is the outcome of its request. */
+export function isComplete({ resultType, task, inputRequests }: Record<string, unknown>): boolean {
   if (typeof resultType === 'string' && resultType !== 'complete') return false;
   return task === undefined && inputRequests === undefined;
 }
 
-const legacyTools = list((value) =>
-  isObject(value)
-    ? object({ inputSchema: legacyInputSchema, outputSchema: legacyOutputSchema })(value, {})
-    : value,
-);
+const toolList = (members: Record<string, Repair>): Repair =>
+  list((value) => (isObject(value) ? object(members)(value, {}) : value));
+const toolsForModels = toolList({ inputSchema: (value) => (isObject(value) ? currentSchema(value) : value) });
+const legacyTools = toolList({ inputSchema: legacyInputSchema, outputSchema: legacyOutputSchema });
+
+/** Returns a list of tools with input schemas that models accept, the same one if they accept it. */
+export function listForModels(result: Record<string, unknown>): Record<string, unknown> {
+  return withTools(result, toolsForModels);
+}
+
+function withTools(result: Record<string, unknown>, repair: Repair): Record<string, unknown> {
+  const { tools } = result;
+  if (!Array.isArray(tools)) return result;
+  const after = repair(tools, {});
+  return after === tools ? result : withChanges(result, new Map([['tools', after]]));
+}
 
 /** Returns the result in the form of the versions before 2026-07-28, in which schemas and structured results are plain objects. */
 export function legacyResult(method: string, result: Record<string, unknown>): Record<string, unknown> {
-  const { tools, structuredContent, content } = result;
-  if (method === 'tools/list' && Array.isArray(tools)) {
-    const after = legacyTools(tools, {});
-    return after === tools ? result : { ...result, tools: after };
-  }
+  if (method === 'tools/list') return withTools(result, legacyTools);
+  const { structuredContent, content } = result;
   if (method !== 'tools/call' || structuredContent === undefined || isObject(structuredContent))
     return result;
   const isEmpty = Array.isArray(content) && content.length === 0 && structuredContent !== null;
