@@ -742,3 +742,93 @@ test('large numbers survive beside a schema in an earlier form', async () => {
   expect(answer).toContain(`"_meta":{"n":${number}}`);
   expect(answer).toContain(`"default":[${number}],"items":{}`);
 });
+
+describe('a tool with an output schema that returns only text', () => {
+  const schema = (properties: Json, required?: string[]): Json => ({
+    type: 'object',
+    properties,
+    ...(required === undefined ? {} : { required }),
+  });
+  const number = { type: 'number' };
+
+  /** Opens a server whose only tool has the schema and answers with the content. */
+  const openTool = (outputSchema: Json, content: Json[], more: Json = {}) =>
+    openStdio({
+      'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+      'tools/call': { content, ...more },
+    });
+  const text = (said: string): Json => ({ type: 'text', text: said });
+
+  test.each<[string, Json, string, Json]>([
+    ['an object', schema({ a: number }, ['a']), '{\n  "a": 1\n}', { a: 1 }],
+    ['a text in an object', schema({ result: { type: 'string' } }, ['result']), '12', { result: '12' }],
+    ['a list in an object', schema({ result: { type: 'array' } }, ['result']), '[1]', { result: [1] }],
+    ['a number in an object', schema({ result: number }, ['result']), '4', { result: 4 }],
+    ['an object in an object', schema({ result: schema({ a: number }) }), '{"a":1}', { a: 1 }],
+  ])('returns %s to clients that require it', async (_what, outputSchema, said, structuredContent) => {
+    await using proxy = await openTool(outputSchema, [text(said)]);
+    for (const client of [
+      await open1(proxy.url),
+      await open2(proxy.url, false),
+      await open2(proxy.url, true),
+    ]) {
+      await client.listTools();
+
+      const answer = await client.callTool({ name: 'good', arguments: {} });
+      await client.close();
+
+      expect(answer).toMatchObject({ content: [text(said)], structuredContent });
+    }
+  });
+
+  test.each<[string, Json[]]>([
+    ['no JSON', [text('done')]],
+    ['JSON of something else', [text('{"b":1}')]],
+    ['several parts', [text('{"a":1}'), text('done')]],
+  ])('has none in later lists if the text is %s', async (_what, content) => {
+    await using proxy = await openTool(schema({ a: number }, ['a']), content);
+    const first = await open1(proxy.url);
+    await first.listTools();
+    await expect(first.callTool({ name: 'good', arguments: {} })).rejects.toThrow('structured content');
+
+    const second = await open1(proxy.url);
+    const list = await second.listTools();
+    const answer = await second.callTool({ name: 'good', arguments: {} });
+    await Promise.all([first.close(), second.close()]);
+
+    expect(list).toEqual({ tools: [goodTool] });
+    expect(answer).toEqual({ content });
+  });
+
+  test.each<[string, Json]>([
+    ['an error', { isError: true }],
+    ['a structured result', { structuredContent: { a: 2 } }],
+  ])('stays as it is for %s', async (_what, more) => {
+    await using proxy = await openTool(schema({ a: number }, ['a']), [text('{"a":1}')], more);
+    const client = await open1(proxy.url);
+    await client.listTools();
+
+    const answer = await client.callTool({ name: 'good', arguments: {} });
+    await client.close();
+
+    expect(answer).toEqual({ content: [text('{"a":1}')], ...more });
+  });
+});
+
+test('large numbers of a text survive in the structured result', async () => {
+  const number = '12345678901234567890';
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/list': (self, { id }) =>
+      self.send({ id, result: { tools: [{ ...goodTool, outputSchema: { type: 'object' } }] } }),
+    'tools/call': (self, { id }) =>
+      self.send({ id, result: { content: [{ type: 'text', text: `{"n":${number}}` }] } }),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+  await (await session.post({ id: 6, method: 'tools/list' })).text();
+
+  const answer = await (await session.postCall(7, 'good')).text();
+
+  expect(answer).toContain(`"structuredContent":{"n":${number}}`);
+});
