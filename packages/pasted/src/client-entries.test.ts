@@ -507,3 +507,37 @@ test.each([
 
   expect(servers).toMatchObject([{ name: 'one', request: { url: 'https://example.com/mcp' } }]);
 });
+
+test.each<[string, unknown]>([
+  ['a list of texts', ['Authorization: Bearer t']],
+  ['a list of assignments', ['Authorization=Bearer t']],
+  ['a list without colons', ['Authorization Bearer t']],
+  ['a text', 'Authorization: Bearer t\n'],
+  ['JSON', '{"Authorization": "Bearer t"}'],
+  ['names with colons', { 'Authorization:': ' Bearer t\n' }],
+])('the headers of an entry can be %s', async (_what, headers) => {
+  const [server] = await previewOf({ mcpServers: { a: { url: ' https://mcp.example.com/mcp\n', headers } } });
+
+  expect(server).toMatchObject({
+    request: {
+      url: 'https://mcp.example.com/mcp',
+      headers: [{ name: 'Authorization', default: 'Bearer t' }],
+    },
+    needs: [],
+  });
+});
+
+test('a URL for WebSocket is refused by its name', async () => {
+  expect(await previewOf({ mcpServers: { a: { url: 'wss://mcp.example.com/ws' } } })).toMatchObject([
+    { problem: expect.stringContaining('WebSocket') },
+  ]);
+});
+
+test('the directory of the project can stand in braces', async () => {
+  const raw = { command: 'npx', args: ['-y', 'server', '--config', '{workspaceFolder}/config.json'] };
+  const from = { env: {}, directory: '/project', readFile };
+
+  const { request } = await readClientEntry({ name: 'a', workload: 'a', notes: [], entry: raw }, from);
+
+  expect(request.cmd_arguments).toEqual(['--config', '/project/config.json']);
+});

@@ -77,7 +77,7 @@ function fieldsOf(entry: z.infer<typeof Fields>, raw: Readonly<Record<string, un
     },
     envFile: entry.envFile ?? entry.env_file,
     cwd: entry.cwd ?? entry.workingDirectory ?? entry.working_directory,
-    url: urlKeys.map((key) => entry[key]).find((url) => url !== undefined && url !== ''),
+    url: urlKeys.map((key) => entry[key]?.trim()).find((url) => url !== undefined && url !== ''),
     oauth: oauthOf(raw),
     owner:
       entry.uses !== undefined

@@ -46,3 +46,32 @@ export const Texts = z
   .transform((pairs): Record<string, string> =>
     Object.fromEntries((pairs ?? []).flatMap((pair) => (pair && pair[0] !== '' ? [pair] : []))),
   );
+
+/** `Name: value`, as in HTTP, or the name of a variable of the client. */
+function headerIn(line: string): { name: string; value: string | undefined } {
+  const [, name = line, value] = /^\s*([^:=\s]+)(?:\s*[:=]\s*|\s+)(.*)$/s.exec(line) ?? [];
+  return { name: name.trim(), value };
+}
+
+/** The headers in a text: JSON, or a header in each line. */
+function headersIn(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Headers as a map, as `["Name: value"]`, as a list of objects, or as one text. Their names and values have no blanks around them. */
+export const Headers = z
+  .preprocess((value) => {
+    const whole = typeof value === 'string' ? headersIn(value) : value;
+    if (!Array.isArray(whole)) return whole;
+    return whole.map((each: unknown) => (typeof each === 'string' ? headerIn(each) : each));
+  }, Texts)
+  .transform((headers) =>
+    Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.trim().replace(/\s*:$/, ''), value.trim()]),
+    ),
+  );
