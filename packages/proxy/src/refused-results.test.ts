@@ -287,6 +287,12 @@ const oddResults: [method: string, result: unknown, part: unknown][] = [
   ['tools/call', [said], { content: [said] }],
   ['tools/call', { structuredContent: { a: 1 } }, { content: [{ type: 'text', text: '{"a":1}' }] }],
   ['tools/call', { content: null }, { content: [] }],
+  ['tools/call', { toolResult: 'said' }, { content: [said] }],
+  ['tools/call', { output: 'said', _meta: {} }, { content: [said] }],
+  ['tools/call', { a: 1, b: null, c: [2] }, { content: [{ type: 'text', text: '{"a":1,"c":[2]}' }] }],
+  ['tools/call', { error: 'said' }, { content: [said], isError: true }],
+  ['tools/call', { content: [said], is_error: true }, { content: [said], isError: true }],
+  ['tools/call', { content: [said], error: 'x' }, { content: [said], error: 'x' }],
   ['tools/call', { content: 'said' }, { content: [said] }],
   ['tools/call', { content: said }, { content: [said] }],
   ['tools/call', { content: [said], structuredContent: null }, { content: [said] }],
@@ -589,6 +595,29 @@ test('input schemas that combine others reach the clients that know them, and ot
   });
   await modern.close();
   await legacy.close();
+});
+
+test.each<[string, Json]>([
+  ['as a JSON text', { inputSchema: '{"type": "object", "properties": {"a": {"type": "string"}}}' }],
+  ['as input_schema', { input_schema: { type: 'object', properties: { a: { type: 'string' } } } }],
+  ['as parameters', { parameters: { properties: { a: { type: 'string' } } } }],
+])('a tool keeps its arguments if the server writes them %s', async (_what, members) => {
+  await using proxy = await openStdio({ 'tools/list': { tools: [{ name: 'good', ...members }] } });
+  const client = await open1(proxy.url);
+
+  const list = await client.listTools();
+  await client.close();
+
+  const inputSchema = { type: 'object', properties: { a: { type: 'string' } } };
+  expect(list).toMatchObject({ tools: [{ name: 'good', inputSchema }] });
+});
+
+test('a structured text is passed on as it is', async () => {
+  await using proxy = await openStdio({ 'tools/call': { structuredContent: 'said' } });
+  const client = await open1(proxy.url);
+
+  expect(await client.callTool({ name: 'good', arguments: {} })).toEqual({ content: [said] });
+  await client.close();
 });
 
 test('a page that names itself as the next one ends the list', async () => {
