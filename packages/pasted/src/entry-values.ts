@@ -19,8 +19,12 @@ export const Words = z
 export const Command = z
   .union([Scalar, z.array(Scalar.nullable()).transform((words) => words.filter((word) => word !== null))])
   .nullish();
+/** JSON that its author forgot to quote, as for `OPENAPI_MCP_HEADERS`. */
+const Json = z
+  .union([z.record(z.string(), z.unknown()), z.array(z.unknown())])
+  .transform((value) => JSON.stringify(value));
 const Map = z
-  .record(z.string(), Scalar.nullable())
+  .record(z.string(), z.union([Scalar, Json]).nullable())
   .transform((map) =>
     Object.entries(map).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   );

@@ -168,7 +168,8 @@ function valueOf(node: Node): unknown {
   const members = new Map<string, unknown>();
   for (const { children: [key, inner] = [] } of children) {
     if (key === undefined || inner === undefined) continue;
-    const name = String(key.value);
+    const written = String(key.value);
+    const name = written.trim() === '' ? written : written.trim(); // `"httpUrl ": …`
     const earlier = members.get(name);
     members.delete(name);
     if (isObject(earlier)) members.set(`${name}${repeated}${members.size}`, earlier);
