@@ -133,7 +133,7 @@ function withPlainQuotes(line: string): string {
   );
 }
 
-/** The packages of clients, whose programs add servers. */
+/** Client packages whose programs add servers. */
 const clientPackages: Readonly<Record<string, string>> = {
   '@anthropic-ai/claude-code': 'claude',
   '@openai/codex': 'codex',

@@ -51,7 +51,7 @@ export const Texts = z
     Object.fromEntries((pairs ?? []).flatMap((pair) => (pair && pair[0] !== '' ? [pair] : []))),
   );
 
-/** `Name: value`, as in HTTP, or the name of a variable of the client. */
+/** `Name: value`, as in HTTP, or the name of a client's variable. */
 function headerIn(line: string): { name: string; value: string | undefined } {
   const [, name = line, value] = /^\s*([^:=\s]+)(?:\s*[:=]\s*|\s+)(.*)$/s.exec(line) ?? [];
   return { name: name.trim(), value };
