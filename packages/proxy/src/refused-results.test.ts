@@ -500,7 +500,7 @@ test('corrections and omissions are reported once, with an example', async () =>
 
 test('a healthy result passes as its bytes', async () => {
   const number = '12345678901234567890';
-  const healthy = `{"jsonrpc":"2.0", "id":ID, "result":{"content":[],  "structuredContent":{"n":${number}}}}`;
+  const healthy = `{"jsonrpc":"2.0", "id":ID, "result":{"content":[{"type":"text","text":"n"}],  "structuredContent":{"n":${number}}}}`;
   await using proxy = await openTestProxy({ repairsResults: true });
   const server = new ScriptedServer('exact', {
     'tools/call': (self, { id }) => self.write(`${healthy.replace('ID', String(id))}\n`),
@@ -842,6 +842,63 @@ describe('a tool with an output schema that returns only text', () => {
 
     expect(answer).toEqual({ content: [text('{"a":1}')], ...more });
   });
+});
+
+test.each<[string, Json]>([
+  ['other members', { error: 'no' }],
+  ['more members', { a: 1, error: 'no' }],
+])('an error with %s than those of the output schema reaches clients', async (_what, structure) => {
+  const outputSchema = {
+    type: 'object',
+    properties: { a: {} },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  await using proxy = await openStdio({
+    'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+    'tools/call': { content: [], structuredContent: structure, isError: true },
+  });
+  for (const client of [await open1(proxy.url), await open2(proxy.url, true)]) {
+    await client.listTools();
+
+    const answer = await client.callTool({ name: 'good', arguments: {} });
+    await client.close();
+
+    expect(answer).toMatchObject({ isError: true, content: [{ text: JSON.stringify(structure) }] });
+    expect(answer).not.toHaveProperty('structuredContent');
+  }
+});
+
+test('an error with the members of the output schema keeps its structure', async () => {
+  const outputSchema = { type: 'object', properties: { a: {} }, required: ['a'] };
+  const result = { content: [said], structuredContent: { a: 1 }, isError: true };
+  await using proxy = await openStdio({
+    'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+    'tools/call': result,
+  });
+  const client = await open1(proxy.url);
+  await client.listTools();
+
+  expect(await client.callTool({ name: 'good', arguments: {} })).toEqual(result);
+  await client.close();
+});
+
+test('a structured result without any content is text, too, with its large numbers', async () => {
+  const number = '12345678901234567890';
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/call': (self, { id }) =>
+      self.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"n":${number}}}}\n`,
+      ),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+
+  const answer = await (await session.postCall(7, 'any')).text();
+
+  expect(answer).toContain(`"content":[{"type":"text","text":"{\\"n\\":${number}}"}]`);
+  expect(answer).toContain(`"structuredContent":{"n":${number}}`);
 });
 
 test('large numbers of a text survive in the structured result', async () => {

@@ -10,6 +10,8 @@ import type { ResultRepairOptions } from './result-repair.ts';
 interface Promised {
   /** The members that every result has. */
   required: readonly string[];
+  /** The only members that a result can have. Undefined if there can be others. */
+  only: ReadonlySet<string> | undefined;
   /** Whether the only member, `result`, contains what is not an object. The type of the member follows. */
   wraps: { type: unknown } | undefined;
 }
@@ -18,8 +20,11 @@ interface Promised {
 const maxTools = 5_000;
 
 /**
- * Clients refuse the result of a tool that has an output schema and returns only text. The text of such a result is usually the
- * structured result, which MCP wants in both forms. If it is not, the tool has no output schema in later lists.
+ * Gives results both forms that MCP wants, text and structure, because clients refuse or ignore one of them:
+ * - Clients refuse the result of a tool that has an output schema and returns only text. The text is usually the structured
+ *   result. If it is not, the tool has no output schema in later lists.
+ * - They refuse an error whose structure is not that of the output schema, and show nothing of what went wrong.
+ * - Many show only text.
  */
 export function promisedResults({
   repairsResults,
@@ -71,9 +76,15 @@ class PromisedResults implements Middleware {
 
   #called(message: Message, result: Record<string, unknown>, name: string): Message {
     const { structuredContent, isError } = result;
+    if (!isComplete(result)) return message;
     const promised = this.#promised.get(name);
-    if (promised === undefined || isError === true || !isComplete(result)) return message;
-    if (structuredContent !== undefined && structuredContent !== null) return message;
+    const hasStructure = structuredContent !== undefined && structuredContent !== null;
+    if (hasStructure) {
+      const isRefused =
+        promised !== undefined && isError === true && !isAsPromised(structuredContent, promised);
+      return isRefused ? withoutStructure(withText(message)) : withText(message);
+    }
+    if (promised === undefined || isError === true) return message;
     const structured = structuredIn(result['content'], promised);
     if (structured !== undefined) return withStructured(message, result, structured);
     if (structuredContent === undefined) this.#broken.add(name);
@@ -81,13 +92,14 @@ class PromisedResults implements Middleware {
   }
 }
 
-function promisedBy({ properties, required }: Record<string, unknown>): Promised {
+function promisedBy({ properties, required, additionalProperties }: Record<string, unknown>): Promised {
   const names: unknown[] = Array.isArray(required) ? required : [];
   const known = isObject(properties) ? properties : {};
   const { result } = known;
   const isOnly = Object.keys(known).length === 1 && isObject(result);
   return {
     required: names.filter((name) => typeof name === 'string'),
+    only: additionalProperties === false ? new Set(Object.keys(known)) : undefined,
     wraps: isOnly ? { type: result['type'] } : undefined,
   };
 }
@@ -154,6 +166,44 @@ function placeIn(text: string, json: string): { span: Span; replacement: string 
     const [start] = spanOf(text, ['result']) ?? [];
     if (start === undefined) return undefined;
     return { span: [start + 1, start + 1], replacement: `"structuredContent":${json},` };
+  } catch (error) {
+    if (error instanceof MalformedMessage) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a structure has the members of the output schema. Their values are not compared. */
+function isAsPromised(structure: unknown, { required, only }: Promised): boolean {
+  if (!isObject(structure) || !required.every((name) => Object.hasOwn(structure, name))) return false;
+  return only === undefined || Object.keys(structure).every((name) => only.has(name));
+}
+
+/** Adds the structure as text to a result without any content. */
+function withText(message: Message): Message {
+  const { result } = message.value;
+  if (!isObject(result) || !Array.isArray(result['content']) || result['content'].length > 0) return message;
+  const [content, structure] = [spanIn(message.text, 'content'), spanIn(message.text, 'structuredContent')];
+  if (content === undefined || structure === undefined) return message;
+  const { structuredContent } = result;
+  const text = typeof structuredContent === 'string' ? structuredContent : message.text.slice(...structure);
+  const parts = [{ type: 'text', text }];
+  return withResult(
+    message,
+    { ...result, content: parts },
+    { span: content, replacement: JSON.stringify(parts) },
+  );
+}
+
+function withoutStructure(message: Message): Message {
+  const { result } = message.value;
+  if (!isObject(result)) return message;
+  return withReadable(message, result, withChanges(result, new Map([['structuredContent', undefined]])));
+}
+
+/** The place of a member of the result. Undefined if there are two. */
+function spanIn(text: string, member: string): Span | undefined {
+  try {
+    return spanOf(text, ['result', member]);
   } catch (error) {
     if (error instanceof MalformedMessage) return undefined;
     throw error;
