@@ -37,6 +37,11 @@ export function aggregated(words: readonly string[]): Error | undefined {
   const found = aggregators.find(({ name }) => written === name || written.startsWith(`${name}@`));
   if (found === undefined) return undefined;
   const flags = words.slice(isStarted ? at : 0);
+  if (found.name === 'mcp-proxy' && flags.includes('--named-server')) {
+    return invalid('mcp-proxy starts several servers', {
+      hint: 'add each command after --named-server NAME by itself',
+    });
+  }
   const index = flags.findIndex((word) => found.flags.includes(word.split('=', 1)[0] ?? ''));
   if (index === -1) return undefined;
   return invalid(`${found.name} starts several servers from a file`, {

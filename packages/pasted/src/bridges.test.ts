@@ -14,6 +14,8 @@ describe('a command of mcp-remote', () => {
     'npx mcp-remote@0.1.29 https://mcp.example.com/mcp --debug --allow-http',
     'bunx mcp-remote https://mcp.example.com/mcp --host 127.0.0.1',
     'cmd /c npx -y mcp-remote https://mcp.example.com/mcp --transport http-only',
+    'npx -y -p mcp-remote@latest mcp-remote https://mcp.example.com/mcp',
+    'npx --package=mcp-remote mcp-remote-client https://mcp.example.com/mcp',
   ])('becomes its remote server: %s', async (line) => {
     const { request, notes } = await readCommandLine(line.split(' '), from);
 
@@ -40,6 +42,29 @@ describe('a command of mcp-remote', () => {
     const { request } = await readCommandLine(line.split(' '), from);
 
     expect(request.image).toBe('npx://mcp-remote');
+  });
+
+  test.each([
+    ['--header', 'Authorization: Bearer t'],
+    ['--header', '"Authorization: Bearer t"'],
+    ['--header', "'Authorization:Bearer t'"],
+    ['--header=Authorization:Bearer t'],
+  ])('has the header in %j', async (...flag) => {
+    const words = ['npx', 'mcp-remote', 'https://mcp.example.com/mcp', ...flag];
+
+    const { request } = await readCommandLine(words, from);
+
+    expect(request.headers).toMatchObject([{ name: 'Authorization', default: 'Bearer t' }]);
+  });
+
+  test('with a client in a file says that it is not imported', async () => {
+    const line =
+      'npx mcp-remote https://mcp.example.com/mcp --static-oauth-client-info @/home/me/client.json';
+
+    const { request, notes } = await readCommandLine(line.split(' '), from);
+
+    expect(request).toMatchObject({ url: 'https://mcp.example.com/mcp' });
+    expect(notes).toEqual([expect.stringContaining('--remote-auth-client-id')]);
   });
 
   test('with the value of its own variable has this value in a header', async () => {
@@ -238,5 +263,52 @@ test.each([
 ])('a command for several servers names the file to import: %s', async (line, hint) => {
   await expect(readCommandLine(line.split(' '), from)).rejects.toMatchObject({
     hint: expect.stringContaining(hint),
+  });
+});
+
+test.each<[string, object]>([
+  ['mcp-proxy --port 8096 -e KEY v --env B c=d -- uvx server', { env_vars: { KEY: 'v', B: 'c=d' } }],
+  ['mcp-proxy --pass-environment --env KEY v uvx server', { env_vars: { KEY: 'v' } }],
+  ['bun x supergateway@3.4.3 --stdio uvx\u00A0server --stateful --cors --logLevel debug', {}],
+  ['npx -y supergateway --outputTransport=streamableHttp --cors --stdio=uvx\u00A0server', {}],
+])('the server of a bridge with further flags is started: %s', async (line, request) => {
+  const words = line.split(' ').map((word) => word.replace('\u00A0', ' '));
+
+  const read = await readCommandLine(words, from);
+
+  expect(read.request).toMatchObject({ image: 'uvx://server', ...request });
+});
+
+test('mcp-proxy from its repository is not needed', async () => {
+  const line = 'uvx --from git+https://github.com/sparfenyuk/mcp-proxy mcp-proxy https://mcp.example.com/mcp';
+
+  expect((await readCommandLine(line.split(' '), from)).request).toEqual({
+    url: 'https://mcp.example.com/mcp',
+  });
+});
+
+test('a package with the program of a bridge is not taken for the bridge', async () => {
+  const line = 'uvx --from another mcp-proxy https://mcp.example.com/mcp';
+
+  expect((await readCommandLine(line.split(' '), from)).request.image).toBe(
+    'uvx://another#program=mcp-proxy',
+  );
+});
+
+test('several servers of mcp-proxy are added one by one', async () => {
+  const words = [
+    'mcp-proxy',
+    '--port',
+    '8080',
+    '--named-server',
+    'one',
+    'uvx a',
+    '--named-server',
+    'two',
+    'uvx b',
+  ];
+
+  await expect(readCommandLine(words, from)).rejects.toMatchObject({
+    message: 'mcp-proxy starts several servers',
   });
 });

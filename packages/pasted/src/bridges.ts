@@ -37,6 +37,22 @@ export function behindBridge(
   if (installed !== undefined) return installed;
   const served = servedUrl(words);
   if (served !== undefined) return { url: served, headers: {}, note: remoteNote('FastMCP') };
+  return behindPackage(withoutPackageFlag(words), env);
+}
+
+/** `npx -p mcp-remote mcp-remote URL`, `uvx --from git+https://…/mcp-proxy mcp-proxy URL`: the program is that of the package. */
+function withoutPackageFlag(words: readonly string[]): readonly string[] {
+  const at = words.findIndex((word) => /^(?:-p|--package|--from)(?:=|$)/.test(word));
+  const length = words[at]?.includes('=') === true ? 1 : 2;
+  const [, named = ''] = /^[^=]*=(.*)$/.exec(words[at] ?? '') ?? [undefined, words[at + 1]];
+  const [, bridge] =
+    /(?:^|\/)(mcp-remote|mcp-proxy|mcpo|supergateway)(?:\.git)?(?:(?:@|==)[\w.^~-]+)?$/.exec(named) ?? [];
+  const program = words[at + length];
+  if (at < 1 || bridge === undefined || (program !== bridge && program !== `${bridge}-client`)) return words;
+  return [...words.slice(0, at), bridge, ...words.slice(at + length + 1)];
+}
+
+function behindPackage(words: readonly string[], env: Readonly<Record<string, string>>): Behind | undefined {
   const isInstalled = programOf(words) === 'mcp-proxy'; // maybe with its path
   const at = isInstalled
     ? 0
@@ -79,6 +95,7 @@ function behindProxy(
 ): Behind | undefined {
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const note = localNote('mcp-proxy');
+  const assignments: string[] = [];
   let type: BridgedServer['type'];
   let url: string | undefined;
   for (let index = 0; index < rest.length; index += 1) {
@@ -86,16 +103,21 @@ function behindProxy(
     const [, flag = word, attached] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
     if (!word.startsWith('-')) {
       if (url !== undefined) return undefined;
-      if (!isUrl(word)) return { words: rest.slice(index), note };
+      if (!isUrl(word)) return { words: [...assignments, ...rest.slice(index)], note };
       url = word;
-    } else if (word === '--') return { words: rest.slice(index + 1), note };
-    else if (flag === '-H' || flag === '--headers') {
+    } else if (word === '--') return { words: [...assignments, ...rest.slice(index + 1)], note };
+    else if (/^(?:-e|--env)$/.test(flag)) {
+      const [name = '', value] = rest.slice(index + 1);
+      if (value === undefined || !/^[A-Za-z_]\w*$/.test(name)) return undefined;
+      assignments.push(`${name}=${value}`);
+      index += 2;
+    } else if (flag === '-H' || flag === '--headers') {
       headers[rest[index + 1] ?? ''] = rest[index + 2] ?? '';
       index += 2;
     } else if (flag === '--transport' || ownSide.test(flag)) {
       const value = attached ?? rest[(index += 1)];
       if (flag === '--transport') type = value === 'sse' ? 'sse' : 'http';
-    } else if (!/^--(?:pass-environment|debug|stateless)$/.test(flag)) return undefined;
+    } else if (!/^--(?:(?:no-)?pass-environment|debug|stateless|shell)$/.test(flag)) return undefined;
   }
   if (url === undefined) return undefined;
   return { url, headers, ...(type === undefined ? {} : { type }), note: remoteNote('mcp-proxy') };
@@ -112,19 +134,25 @@ function behindDashes(rest: readonly string[]): Behind | undefined {
 function behindGateway(rest: readonly string[]): Behind | undefined {
   const headers: Record<string, string> = {};
   let found: Behind | undefined;
-  for (let index = 0; index < rest.length; index += 2) {
-    const [flag = '', value] = rest.slice(index);
+  const words = rest.flatMap(divided).filter((word) => word !== '--stateful');
+  for (let index = 0; index < words.length; index += 2) {
+    const [flag = '', value] = words.slice(index);
+    // This flag can have a value.
+    if (flag === '--cors' && (value === undefined || value.startsWith('--'))) {
+      index -= 1;
+      continue;
+    }
     if (value === undefined) return undefined;
-    const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
-    const words = flag === '--stdio' ? wordsIn(value) : undefined;
-    if (words !== undefined) found = { words, note: localNote('supergateway') };
+    const [name, content] = headerIn(value);
+    const started = flag === '--stdio' ? wordsIn(value) : undefined;
+    if (started !== undefined) found = { words: started, note: localNote('supergateway') };
     else if (flag === '--sse') found = { url: value, headers, type: 'sse', note: remoteNote('supergateway') };
     else if (flag === '--streamableHttp')
       found = { url: value, headers, type: 'http', note: remoteNote('supergateway') };
     else if (flag === '--header' && name !== undefined && content !== undefined) headers[name] = content;
     else if (flag === '--oauth2Bearer') headers['Authorization'] = `Bearer ${value}`;
     else if (
-      !/^--(?:port|baseUrl|ssePath|messagePath|streamableHttpPath|outputTransport|logLevel|healthEndpoint|cors)$/.test(
+      !/^--(?:port|baseUrl|ssePath|messagePath|streamableHttpPath|outputTransport|logLevel|healthEndpoint|sessionTimeout|protocolVersion|cors)$/.test(
         flag,
       )
     )
@@ -133,13 +161,28 @@ function behindGateway(rest: readonly string[]): Behind | undefined {
   return found;
 }
 
+/** `--flag=value` as two words. */
+function divided(word: string): string[] {
+  const [, flag, value] = /^(--[A-Za-z][\w-]*)=(.*)$/s.exec(word) ?? [];
+  return flag === undefined || value === undefined ? [word] : [flag, value];
+}
+
+/** A header, which some authors quote once more than their shell or their client needs. */
+function headerIn(text: string): [name: string | undefined, content: string | undefined] {
+  const bare = text.trim().replace(/^(["'])(.*)\1$/s, '$2');
+  const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(bare) ?? [];
+  return [name, content];
+}
+
 /** `mcp-remote URL [PORT] [FLAGS]`. */
-function behindRemote(rest: readonly string[]): BridgedServer | undefined {
+function behindRemote(given: readonly string[]): BridgedServer | undefined {
+  const rest = given.flatMap(divided);
   const headers: Record<string, string> = {};
   let type: BridgedServer['type'];
   const oauth: NonNullable<BridgedServer['oauth']> = {};
   const others: string[] = [];
   const withoutTools: string[] = [];
+  let hasFile = false;
   for (let index = 0; index < rest.length; index += 1) {
     const word = rest[index] ?? '';
     if (switches.has(word)) continue;
@@ -149,14 +192,15 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
     }
     const value = rest[(index += 1)];
     if (value === undefined) return undefined;
-    const [, name, content] = /^\s*([^:\s]+)\s*:\s*(.*)$/s.exec(value) ?? [];
+    const [name, content] = headerIn(value);
     if (word === '--header' && name !== undefined && content !== undefined) headers[name] = content;
     else if (word === '--transport') type = typeOf(value);
     else if (word === '--ignore-tool') withoutTools.push(value);
     else if (/^--static-oauth-client-(?:info|metadata)$/.test(word)) {
       const read = clientIn(value);
-      if (read === undefined) return undefined;
-      Object.assign(oauth, read);
+      if (read === undefined && !value.startsWith('@')) return undefined;
+      if (read === undefined) hasFile = true;
+      else Object.assign(oauth, read);
     } else if (!ignored.has(word)) return undefined;
   }
   const [url, port, ...more] = others;
@@ -167,7 +211,9 @@ function behindRemote(rest: readonly string[]): BridgedServer | undefined {
     ...(type === undefined ? {} : { type }),
     ...(Object.keys(oauth).length === 0 ? {} : { oauth }),
     ...(withoutTools.length === 0 ? {} : { withoutTools }),
-    note: remoteNote('mcp-remote'),
+    note: hasFile
+      ? `${remoteNote('mcp-remote')}. The OAuth client in a file is not imported. Add --remote-auth-client-id`
+      : remoteNote('mcp-remote'),
   };
 }
 

@@ -169,6 +169,7 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
   // In a section for servers only, an entry without a server is a mistake of its author, who should know.
   const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
+    if (name.startsWith('$')) return []; // "$schema"
     const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });

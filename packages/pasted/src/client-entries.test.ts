@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readClientDocument } from './client-document.ts';
 import { readClientEntry } from './client-entry.ts';
@@ -506,4 +507,95 @@ test.each([
   const servers = await previewOf({ settings: { mcpServers } });
 
   expect(servers).toMatchObject([{ name: 'one', request: { url: 'https://example.com/mcp' } }]);
+});
+
+test.each<[string, unknown]>([
+  ['a list of texts', ['Authorization: Bearer t']],
+  ['a list of assignments', ['Authorization=Bearer t']],
+  ['a list without colons', ['Authorization Bearer t']],
+  ['a text', 'Authorization: Bearer t\n'],
+  ['JSON', '{"Authorization": "Bearer t"}'],
+  ['names with colons', { 'Authorization:': ' Bearer t\n' }],
+])('the headers of an entry can be %s', async (_what, headers) => {
+  const [server] = await previewOf({ mcpServers: { a: { url: ' https://mcp.example.com/mcp\n', headers } } });
+
+  expect(server).toMatchObject({
+    request: {
+      url: 'https://mcp.example.com/mcp',
+      headers: [{ name: 'Authorization', default: 'Bearer t' }],
+    },
+    needs: [],
+  });
+});
+
+test('a URL for WebSocket is refused by its name', async () => {
+  expect(await previewOf({ mcpServers: { a: { url: 'wss://mcp.example.com/ws' } } })).toMatchObject([
+    { problem: expect.stringContaining('WebSocket') },
+  ]);
+});
+
+test('the directory of the project can stand in braces', async () => {
+  const raw = { command: 'npx', args: ['-y', 'server', '--config', '{workspaceFolder}/config.json'] };
+  const from = { env: {}, directory: '/project', readFile };
+
+  const { request } = await readClientEntry({ name: 'a', workload: 'a', notes: [], entry: raw }, from);
+
+  expect(request.cmd_arguments).toEqual(['--config', '/project/config.json']);
+});
+
+test('blanks around the keys of a configuration do not matter', async () => {
+  const servers = await previewOf({
+    'mcpServers ': { a: { 'httpUrl ': 'https://mcp.example.com/mcp', ' headers': { 'X-A ': 'b' } } },
+  });
+
+  expect(servers).toMatchObject([
+    { name: 'a', request: { url: 'https://mcp.example.com/mcp', headers: [{ name: 'X-A', default: 'b' }] } },
+  ]);
+});
+
+test('the schema of a document is no server', async () => {
+  const entry = {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json',
+    name: 'io.github.user/weather',
+    packages: [{ registryType: 'npm', identifier: '@user/weather', version: '1.0.2' }],
+  };
+
+  await expect(previewOf(entry)).rejects.toMatchObject({
+    hint: 'this is the entry of a registry. Run its package: thv run npx://@user/weather',
+  });
+});
+
+test('a variable can be JSON that its author did not quote', async () => {
+  const env = { HEADERS: { 'X-A': 'b' }, LIST: ['a', 1] };
+
+  expect(await previewOf({ mcpServers: { a: { ...entry, env } } })).toMatchObject([
+    { request: { env_vars: { HEADERS: '{"X-A":"b"}', LIST: '["a",1]' } } },
+  ]);
+});
+
+test.each([
+  ['<https://mcp.example.com/mcp>', 'https://mcp.example.com/mcp'],
+  ['[https://mcp.example.com/mcp](https://mcp.example.com/mcp)', 'https://mcp.example.com/mcp'],
+  ['https://https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
+  ['mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
+  ['mcp.example.com:8443', 'https://mcp.example.com:8443'],
+  ['localhost:8000/mcp', 'http://localhost:8000/mcp'],
+])('a URL is read from %s', async (written, url) => {
+  expect(await previewOf({ mcpServers: { a: { url: written } } })).toMatchObject([{ request: { url } }]);
+});
+
+test('a part of a template in an argument is asked for', async () => {
+  const raw = { command: 'npx', args: ['-y', 'server', '{{ workspace }}/data', 'Hello {{name}}!'] };
+
+  expect(await previewOf({ mcpServers: { a: raw } })).toMatchObject([
+    { needs: [{ kind: 'placeholder', name: 'workspace', token: '{{ workspace }}' }] },
+  ]);
+});
+
+test('the home directory can stand in the braces of a template', async () => {
+  const raw = { command: 'npx', args: ['-y', 'server', '{{HOME}}/data'] };
+
+  expect(await previewOf({ mcpServers: { a: raw } })).toMatchObject([
+    { request: { cmd_arguments: [`${homedir()}/data`] }, needs: [] },
+  ]);
 });

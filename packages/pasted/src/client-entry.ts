@@ -341,6 +341,11 @@ function requireUrl(text: string, open: readonly Open[]): void {
     if (page !== undefined) throw invalid(page.problem, { hint: page.hint });
     return;
   }
+  if (/^wss?:/i.test(text)) {
+    throw invalid('the URL is one for WebSocket, which is not supported', {
+      hint: 'use the URL of the server for streamable HTTP or SSE, which begins with https://',
+    });
+  }
   const examples = [...text.matchAll(/<[^<>/@]{1,60}>/g)].map(([example]) => example);
   const [, port] = /^\w+:\/\/[^/@]*:(\d{1,10})(?:\/|$)/.exec(text) ?? [];
   throw invalid('the URL is not a valid http or https URL', {

@@ -63,6 +63,21 @@ describe('a pasted text', () => {
       'example.com',
       { url: 'https://mcp.example.com/mcp' },
     ],
+    [
+      'claude mcp add-json notes "{""command"":""npx"",""args"":[""server""],""env"":{""A"":""""}}"',
+      'notes',
+      { image: 'npx://server', env_vars: { A: '' } },
+    ],
+    [
+      'npx -y @anthropic-ai/claude-code@latest mcp add notes -- npx -y server',
+      'notes',
+      { image: 'npx://server' },
+    ],
+    ['C:\\nvm4w\\nodejs\\npx.ps1 -y server', 'server', { image: 'npx://server' }],
+    ['mcp.example.com/mcp', 'example.com', { url: 'https://mcp.example.com/mcp' }],
+    ['localhost:3000/mcp', 'localhost', { url: 'http://localhost:3000/mcp' }],
+    ['Server URL: https://mcp.example.com/sse.', 'example.com', { url: 'https://mcp.example.com/sse' }],
+    ['https://mcp.example.com/mcp (streamable HTTP)', 'example.com', { url: 'https://mcp.example.com/mcp' }],
     ['API_KEY=x npx server', 'server', { image: 'npx://server', env_vars: { API_KEY: 'x' } }],
   ])('can be a command: %s', async (text, name, request) => {
     expect(await preview(text)).toMatchObject([{ name, request: { ...request, name } }]);

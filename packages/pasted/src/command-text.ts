@@ -108,7 +108,7 @@ function entriesIn(line: string, env: Readonly<Record<string, string>>): readonl
     const command = commandOfPage(address);
     return [unnamed(command === undefined ? { url: address } : { command })];
   }
-  const words = wordsIn(line);
+  const words = withoutPackage(wordsIn(withPlainQuotes(line)));
   // Only a shell reads it: `cd DIR && npx one`.
   if (words === undefined) {
     const last = wordsIn(line.split(/&&|;/).at(-1)?.trim() ?? '') ?? [];
@@ -122,6 +122,34 @@ function entriesIn(line: string, env: Readonly<Record<string, string>>): readonl
   if (!isCommandLine(words)) return undefined;
   const passed = isContainerProgram(command) ? passedIn(args) : {};
   return [unnamed({ command, args, env: { ...passed, ...env } })];
+}
+
+/** `"{""command"": ""npx""}"`: PowerShell and cmd double the quotes in a word. */
+function withPlainQuotes(line: string): string {
+  if (line.length > 10_000) return line;
+  return line.replace(
+    /"(\s*\{\s*"".*\})\s*"/,
+    (_word, json: string) => `"${json.replaceAll('""', String.raw`\"`)}"`,
+  );
+}
+
+/** Client packages whose programs add servers. */
+const clientPackages: Readonly<Record<string, string>> = {
+  '@anthropic-ai/claude-code': 'claude',
+  '@openai/codex': 'codex',
+  '@google/gemini-cli': 'gemini',
+  '@qwen-code/qwen-code': 'qwen',
+  'opencode-ai': 'opencode',
+};
+
+/** `npx @anthropic-ai/claude-code mcp add …` is `claude mcp add …`. */
+function withoutPackage(words: readonly string[] | undefined): readonly string[] | undefined {
+  if (words === undefined || !/^(?:npx|bunx|pnpx)$/.test(programOf(words))) return words;
+  const at = words.findIndex((word, index) => index > 0 && !/^(?:-y|--yes|--)$/.test(word));
+  const name = (words[at] ?? '').replace(/(?<=.)@[^/]*$/, '');
+  const program = Object.hasOwn(clientPackages, name) ? clientPackages[name] : undefined;
+  const adds = words[at + 1] === 'mcp' && /^add(?:-json)?$/.test(words[at + 2] ?? '');
+  return program !== undefined && adds ? [program, ...words.slice(at + 1)] : words;
 }
 
 /** Programs that people paste, and that start no server here, as the reader of the command says. */

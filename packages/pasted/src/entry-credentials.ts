@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { Text, Texts } from './entry-values.ts';
+import { Headers, Text, Texts } from './entry-values.ts';
 import { isObject } from './parse-document.ts';
 
-const Inner = z.object({ headers: Texts }).nullish().catch(undefined);
+const Inner = z.object({ headers: Headers }).nullish().catch(undefined);
 
 /** The entry fields that become headers. */
 export const credentialFields = {
@@ -23,9 +23,9 @@ export const credentialFields = {
   api_key_env: Text,
   api_key_header: Text,
   api_key_format: Text,
-  headers: Texts,
-  http_headers: Texts,
-  static_headers: Texts,
+  headers: Headers,
+  http_headers: Headers,
+  static_headers: Headers,
   requestInit: Inner,
   requestOptions: Inner,
   env_http_headers: Texts,

@@ -77,7 +77,7 @@ function fieldsOf(entry: z.infer<typeof Fields>, raw: Readonly<Record<string, un
     },
     envFile: entry.envFile ?? entry.env_file,
     cwd: entry.cwd ?? entry.workingDirectory ?? entry.working_directory,
-    url: urlKeys.map((key) => entry[key]).find((url) => url !== undefined && url !== ''),
+    url: urlKeys.map((key) => bareUrl(entry[key])).find((url) => url !== undefined && url !== ''),
     oauth: oauthOf(raw),
     owner:
       entry.uses !== undefined
@@ -93,6 +93,19 @@ function fieldsOf(entry: z.infer<typeof Fields>, raw: Readonly<Record<string, un
       ...[oauth, auth].flatMap((inner) => (isObject(inner) ? unreadFields(inner, readInner) : [])),
     ],
   };
+}
+
+/** A URL without the marks of a page or a chat around it, and with the scheme that its author left out. */
+function bareUrl(written: string | undefined): string | undefined {
+  const text = written?.trim();
+  const [, linked = text] =
+    /^<(https?:\/\/[^<>\s]+)>$|^\[[^\]]*\]\((https?:\/\/[^()\s]+)\)$/
+      .exec(text ?? '')
+      ?.filter((part) => part !== undefined) ?? [];
+  const bare = linked?.replace(/^https?:\/\/(?=https?:\/\/)/i, '');
+  if (bare === undefined) return undefined;
+  if (/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:\/|$)/i.test(bare)) return `http://${bare}`;
+  return /^(?:[\w-]+\.)+[a-z]{2,}(?::\d{1,5})?(?:\/|$)/i.test(bare) ? `https://${bare}` : bare;
 }
 
 const readInner = new Set([...oauthInnerFields, 'token', 'access_token', 'api_key']);

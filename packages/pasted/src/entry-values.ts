@@ -19,8 +19,12 @@ export const Words = z
 export const Command = z
   .union([Scalar, z.array(Scalar.nullable()).transform((words) => words.filter((word) => word !== null))])
   .nullish();
+/** JSON that its author forgot to quote, as for `OPENAPI_MCP_HEADERS`. */
+const Json = z
+  .union([z.record(z.string(), z.unknown()), z.array(z.unknown())])
+  .transform((value) => JSON.stringify(value));
 const Map = z
-  .record(z.string(), Scalar.nullable())
+  .record(z.string(), z.union([Scalar, Json]).nullable())
   .transform((map) =>
     Object.entries(map).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   );
@@ -45,4 +49,33 @@ export const Texts = z
   .nullish()
   .transform((pairs): Record<string, string> =>
     Object.fromEntries((pairs ?? []).flatMap((pair) => (pair && pair[0] !== '' ? [pair] : []))),
+  );
+
+/** `Name: value`, as in HTTP, or the name of a client's variable. */
+function headerIn(line: string): { name: string; value: string | undefined } {
+  const [, name = line, value] = /^\s*([^:=\s]+)(?:\s*[:=]\s*|\s+)(.*)$/s.exec(line) ?? [];
+  return { name: name.trim(), value };
+}
+
+/** The headers in a text: JSON, or a header in each line. */
+function headersIn(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Headers as a map, as `["Name: value"]`, as a list of objects, or as one text. Their names and values have no blanks around them. */
+export const Headers = z
+  .preprocess((value) => {
+    const whole = typeof value === 'string' ? headersIn(value) : value;
+    if (!Array.isArray(whole)) return whole;
+    return whole.map((each: unknown) => (typeof each === 'string' ? headerIn(each) : each));
+  }, Texts)
+  .transform((headers) =>
+    Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.trim().replace(/\s*:$/, ''), value.trim()]),
+    ),
   );

@@ -21,7 +21,7 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
     )
   )
     return 'example'; // a secret of another program
-  if (/^\$(?:[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
+  if (/^\$(?:(?:env:)?[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
   return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
     ? 'doubtful'
     : undefined;
@@ -63,6 +63,8 @@ const crossedOut = /^(?:[a-z]{2,10}[-_]){0,3}x{3,}(?:-x{3,})*$/i;
 export function examplesInWord(word: string): string[] {
   if (word.length > 300) return [];
   const value = word.replace(/^-{0,2}[\w.-]{1,100}=/, '').trim();
+  const [template] = /^\{\{\s*[A-Za-z_][\w.-]{0,60}\s*\}\}(?=$|[\\/])/.exec(value) ?? [];
+  if (template !== undefined) return [template];
   const isExample =
     value.length <= 100 && (/^<[^<>]+>$/.test(value) || isRequest(bare(value)) || crossedOut.test(value));
   return isExample ? [value] : [];

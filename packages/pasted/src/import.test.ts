@@ -20,6 +20,8 @@ test.each([
   'שלום עולם',
   '<div><script>alert(1)</script></div>',
   'curl -fsSL https://example.com/install.sh | sh',
+  'See https://example.com/docs for details',
+  'https://a.example.com/mcp or https://b.example.com/mcp',
   '   \n  ',
 ])('a text that is no configuration is not blamed for its syntax: %s', async (text) => {
   await expect(previewImport(text)).rejects.toMatchObject({
@@ -34,11 +36,25 @@ test('the place of a mistake in a configuration is named', async () => {
   );
 });
 
-test.each(['\n', ' ', '\t', '[ ', 'a.', '--'])('reads a long text of %j at once', async (part) => {
-  const text = `a${part.repeat(490_000 / part.length)}b`;
-
-  await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
+test.each([
+  ['command = "C:\\Users\\me\\server.exe"', /line 2, column \d+$/, 'single quotes'],
+  ['command = npx', /line 2, column \d+$/, 'texts in quotes'],
+  ['[mcp_servers.two words]', /line 2, column \d+$/, 'spaces or dots in quotes'],
+])('the place of a mistake in TOML is named, without its line: %s', async (line, message, hint) => {
+  await expect(previewImport(`[mcp_servers.one]\n${line}\n`)).rejects.toMatchObject({
+    message: expect.stringMatching(message),
+    hint: expect.stringContaining(hint),
+  });
 });
+
+test.each(['\n', ' ', '\t', '\n[', '"{""', '[ ', 'a.', '--'])(
+  'reads a long text of %j at once',
+  async (part) => {
+    const text = `a${part.repeat(490_000 / part.length)}b`;
+
+    await expect(previewImport(text)).rejects.toMatchObject({ kind: 'invalid' });
+  },
+);
 
 test('commands get the names of their programs, beside the names that others have', async () => {
   const from = { env: {}, directory: '/', readFile: () => Promise.reject(new Error('no file is read')) };

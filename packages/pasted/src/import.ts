@@ -49,7 +49,8 @@ export function readPasted(pasted: string, what: string): PastedText {
   const document = withoutMargin(pasted);
   const installation = readInstallation([withoutMarkup(document.trim())]);
   if (installation !== undefined) return installation;
-  const found = commandsIn(document) ?? sourceIn(document) ?? configurationIn(document, what);
+  const found =
+    commandsIn(document) ?? addressIn(document) ?? sourceIn(document) ?? configurationIn(document, what);
   return { ...found, isHidden: false };
 }
 
@@ -78,6 +79,32 @@ async function nameOfEntry(entry: RawEntry, from: EntryFrom): Promise<string> {
   }
 }
 
+const oneEntry = (entry: RawEntry['entry'], notes: string[] = []): ClientDocument => ({
+  entries: [{ name: '', workload: '', notes, entry }],
+  inputs: new Map(),
+  isOff: () => false,
+});
+
+/** An endpoint as pages and chats show it: without its scheme, or in one line with other words. */
+function addressIn(document: string): ClientDocument | undefined {
+  const line = document.trim();
+  if (line.length > 500 || /[\n{}[\]"'`=]/.test(line.replace(/\?\S*/, ''))) return undefined;
+  const bare =
+    /^((?:localhost|127\.0\.0\.1)(?::\d{1,5})?|(?:[\w-]+\.)+[a-z]{2,}(?::\d{1,5})?)\/(?:mcp|sse)\/?$/i;
+  const [, host] = bare.exec(line) ?? [];
+  if (host !== undefined) {
+    const scheme = /^(?:localhost|127\.)/i.test(host) ? 'http' : 'https';
+    return oneEntry({ url: `${scheme}://${line}` }, [
+      `the address has no scheme, so ToolHive uses ${scheme}`,
+    ]);
+  }
+  const [only, ...others] = [...line.matchAll(/https?:\/\/[^\s<>()]+/gi)].map(([url]) =>
+    url.replace(/[.,;:!]$/, ''),
+  );
+  const isEndpoint = /\/(?:mcp|sse)\/?$/i.test(URL.parse(only ?? '')?.pathname ?? '');
+  return only !== undefined && others.length === 0 && isEndpoint ? oneEntry({ url: only }) : undefined;
+}
+
 /** The tools that run the packages of a source. */
 const launchers = { npx: ['npx', '-y'], uvx: ['uvx'], go: ['go', 'run'] } as const;
 
@@ -95,11 +122,7 @@ function sourceIn(document: string): ClientDocument | undefined {
           ? ['docker', 'run', '-i', '--rm', source]
           : undefined;
   if (words === undefined) return undefined;
-  return {
-    entries: [{ name: '', workload: '', notes: [], entry: { command: words } }],
-    inputs: new Map(),
-    isOff: () => false,
-  };
+  return oneEntry({ command: words });
 }
 
 /** Whether a text is meant as a configuration, so that the place of its mistake matters. */

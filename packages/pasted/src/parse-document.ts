@@ -1,5 +1,5 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { parse as parseToml } from 'smol-toml';
+import { TomlError, parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { repairedJson } from './json-repair.ts';
@@ -82,17 +82,31 @@ function parse(quoted: string, what: string): unknown {
     }
   }
   const parsers = [() => parseToml(text), (): unknown => parseYaml(text, quietly)];
+  let toml: TomlError | undefined;
   for (const read of parsers) {
     try {
       const value = read();
       if (isObject(value) || Array.isArray(value)) return value;
-    } catch {
-      // The other format may fit.
+    } catch (thrown) {
+      if (thrown instanceof TomlError) toml = thrown; // the other format may fit
     }
   }
   const inside = /[{[]\s*\S/.test(text) ? repair(text) : undefined;
   if (inside !== undefined) return inside;
+  if (toml !== undefined && /^[ \t]*\[[^\]\n]+\][ \t]*(?:#|\r?$)/m.test(text))
+    throw invalidToml(text, what, toml);
   throw invalid(`${what} is not JSON, YAML, or TOML`, { hint: 'check the file for syntax errors' });
+}
+
+/** The place of a mistake, without the line, which can contain a secret. */
+function invalidToml(text: string, what: string, { line, column }: TomlError): Error {
+  const wrong = text.split(/\r?\n/)[line - 1] ?? '';
+  const hint = wrong.includes('\\')
+    ? String.raw`in TOML, write a Windows path between single quotes: 'C:\Users'`
+    : /^\s*\[/.test(wrong)
+      ? 'in TOML, write a name with spaces or dots in quotes: [mcp_servers."my server"]'
+      : 'in TOML, write texts in quotes, and each member on its own line';
+  return invalid(`${what} is not TOML: syntax error in line ${line}, column ${column}`, { hint });
 }
 
 const hints: Readonly<Record<string, string | undefined>> = {
@@ -154,7 +168,8 @@ function valueOf(node: Node): unknown {
   const members = new Map<string, unknown>();
   for (const { children: [key, inner] = [] } of children) {
     if (key === undefined || inner === undefined) continue;
-    const name = String(key.value);
+    const written = String(key.value);
+    const name = written.trim() === '' ? written : written.trim(); // `"httpUrl ": …`
     const earlier = members.get(name);
     members.delete(name);
     if (isObject(earlier)) members.set(`${name}${repeated}${members.size}`, earlier);

@@ -28,11 +28,11 @@ export interface Scope {
 }
 
 /**
- * `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, `{file:PATH}`, `os.environ/NAME`,
+ * `${NAME}`, `${env:NAME}`, `${input:ID}`, `${{ secrets.NAME }}`, `{env:NAME}`, `{file:PATH}`, `{workspaceFolder}`, `os.environ/NAME`,
  * `process.env.NAME`, and the places of JetBrains, such as `$PROJECT_DIR$`.
  */
 const tokens =
-  /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}|\bos\.environ\/[A-Za-z_]\w{0,100}(?!\S)|(?<!\S)process\.env\.[A-Za-z_]\w{0,100}!?(?!\S)|\$(?:PROJECT_DIR|ProjectFileDir|USER_HOME)\$/g;
+  /\$\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\{(?:env|file|input):[^{}]{1,200}\}|\{(?:workspaceFolder|workspaceFolderBasename|userHome)\}|\{\{ ?HOME ?\}\}|\bos\.environ\/[A-Za-z_]\w{0,100}(?!\S)|(?<!\S)process\.env\.[A-Za-z_]\w{0,100}!?(?!\S)|\$(?:PROJECT_DIR|ProjectFileDir|USER_HOME)\$/g;
 
 /** Replaces the placeholders with a known value, and returns the others, which stay in the text. */
 export function substitute(text: string, scope: Scope): { text: string; open: Open[] } {

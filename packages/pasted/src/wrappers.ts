@@ -292,10 +292,10 @@ function withoutPythonLauncher(all: readonly string[]): readonly string[] {
   return isModule && /^(?:uv|pipx|poetry|pdm|hatch)$/.test(words[2] ?? '') ? words.slice(2) : words;
 }
 
-/** Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
+/** Windows: npx.cmd, npx.ps1, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
 export function programOf([word = '']: readonly string[]): string {
   return win32
     .basename(word)
-    .replace(/\.(cmd|exe)$/i, '')
+    .replace(/\.(?:cmd|exe|ps1|bat)$/i, '')
     .replace(/^(python3)\.\d+$/, '$1');
 }

@@ -33,6 +33,15 @@ test('metrics do not exist by default', async () => {
   expect(response.status).toBe(404);
 });
 
+test('metrics name the version of their format', async () => {
+  await using test = await openScriptedProxy({ metrics: true });
+
+  const response = await fetch(`${test.url}/metrics`);
+
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect(await response.text()).toContain('# TYPE');
+});
+
 test('requests are counted by what they ask for and how that ended, calls by their tool', async () => {
   const called = (_server: unknown, { params }: Said): object => ({
     content: [],

@@ -12,6 +12,7 @@ import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { listingCapture } from './middleware/listing-capture.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
 import { legacyResults } from './middleware/legacy-results.ts';
+import { promisedResults } from './middleware/promised-results.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import type { RateLimitOptions } from './middleware/rate-limit.ts';
 import { recovery } from './middleware/recovery.ts';
@@ -82,6 +83,8 @@ const table: readonly MiddlewareRow[] = [
   { type: 'authorization', create: authorization },
   // Outside of pins, which compare the same definition for clients of all versions.
   { type: 'legacy-results', create: legacyResults },
+  // Inside of legacy results, which clients of earlier versions get in part, and outside of pins, as above.
+  { type: 'promised-results', create: promisedResults },
   { type: 'tool-pinning', create: toolPinning },
   // Inside of everything that refuses calls, so that refused ones cost no tokens.
   { type: 'rate-limit', create: rateLimit },

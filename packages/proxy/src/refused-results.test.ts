@@ -287,6 +287,12 @@ const oddResults: [method: string, result: unknown, part: unknown][] = [
   ['tools/call', [said], { content: [said] }],
   ['tools/call', { structuredContent: { a: 1 } }, { content: [{ type: 'text', text: '{"a":1}' }] }],
   ['tools/call', { content: null }, { content: [] }],
+  ['tools/call', { toolResult: 'said' }, { content: [said] }],
+  ['tools/call', { output: 'said', _meta: {} }, { content: [said] }],
+  ['tools/call', { a: 1, b: null, c: [2] }, { content: [{ type: 'text', text: '{"a":1,"c":[2]}' }] }],
+  ['tools/call', { error: 'said' }, { content: [said], isError: true }],
+  ['tools/call', { content: [said], is_error: true }, { content: [said], isError: true }],
+  ['tools/call', { content: [said], error: 'x' }, { content: [said], error: 'x' }],
   ['tools/call', { content: 'said' }, { content: [said] }],
   ['tools/call', { content: said }, { content: [said] }],
   ['tools/call', { content: [said], structuredContent: null }, { content: [said] }],
@@ -494,7 +500,7 @@ test('corrections and omissions are reported once, with an example', async () =>
 
 test('a healthy result passes as its bytes', async () => {
   const number = '12345678901234567890';
-  const healthy = `{"jsonrpc":"2.0", "id":ID, "result":{"content":[],  "structuredContent":{"n":${number}}}}`;
+  const healthy = `{"jsonrpc":"2.0", "id":ID, "result":{"content":[{"type":"text","text":"n"}],  "structuredContent":{"n":${number}}}}`;
   await using proxy = await openTestProxy({ repairsResults: true });
   const server = new ScriptedServer('exact', {
     'tools/call': (self, { id }) => self.write(`${healthy.replace('ID', String(id))}\n`),
@@ -589,6 +595,29 @@ test('input schemas that combine others reach the clients that know them, and ot
   });
   await modern.close();
   await legacy.close();
+});
+
+test.each<[string, Json]>([
+  ['as a JSON text', { inputSchema: '{"type": "object", "properties": {"a": {"type": "string"}}}' }],
+  ['as input_schema', { input_schema: { type: 'object', properties: { a: { type: 'string' } } } }],
+  ['as parameters', { parameters: { properties: { a: { type: 'string' } } } }],
+])('a tool keeps its arguments if the server writes them %s', async (_what, members) => {
+  await using proxy = await openStdio({ 'tools/list': { tools: [{ name: 'good', ...members }] } });
+  const client = await open1(proxy.url);
+
+  const list = await client.listTools();
+  await client.close();
+
+  const inputSchema = { type: 'object', properties: { a: { type: 'string' } } };
+  expect(list).toMatchObject({ tools: [{ name: 'good', inputSchema }] });
+});
+
+test('a structured text is passed on as it is', async () => {
+  await using proxy = await openStdio({ 'tools/call': { structuredContent: 'said' } });
+  const client = await open1(proxy.url);
+
+  expect(await client.callTool({ name: 'good', arguments: {} })).toEqual({ content: [said] });
+  await client.close();
 });
 
 test('a page that names itself as the next one ends the list', async () => {
@@ -707,4 +736,185 @@ test('a response with other members is readable, and keeps its numbers', async (
   expect(await response.text()).toBe(
     '{"jsonrpc":"2.0","id":7,"result":{"content":[],"n":12345678901234567890}}',
   );
+});
+
+test.each([false, true])('models accept the input schemas of a server (modern: %s)', async (isModern) => {
+  const properties = {
+    list: { type: 'array' },
+    page: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+  };
+  const inputSchema = { type: 'object', properties };
+  await using proxy = await openStdio({ 'tools/list': { tools: [{ ...goodTool, inputSchema }] } });
+  const client = await open2(proxy.url, isModern);
+
+  const first = await client.listTools();
+  const second = await client.listTools();
+  await client.close();
+
+  const accepted = { list: { type: 'array', items: {} }, page: { type: 'integer', exclusiveMinimum: 0 } };
+  expect(first).toMatchObject({ tools: [{ inputSchema: { type: 'object', properties: accepted } }] });
+  expect(second).toMatchObject(first);
+});
+
+test('large numbers survive beside a schema in an earlier form', async () => {
+  const number = '12345678901234567890';
+  const tool = `{"name":"a","inputSchema":{"type":"object","properties":{"b":{"type":"array","default":[${number}]}},"anyOf":[{}]},"_meta":{"n":${number}}}`;
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/list': (self, { id }) => self.write(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[${tool}]}}\n`),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+
+  const answer = await (await session.post({ jsonrpc: '2.0', id: 7, method: 'tools/list' })).text();
+
+  expect(answer).toContain(`"_meta":{"n":${number}}`);
+  expect(answer).toContain(`"default":[${number}],"items":{}`);
+});
+
+describe('a tool with an output schema that returns only text', () => {
+  const schema = (properties: Json, required?: string[]): Json => ({
+    type: 'object',
+    properties,
+    ...(required === undefined ? {} : { required }),
+  });
+  const number = { type: 'number' };
+
+  /** Opens a server whose only tool has the schema and answers with the content. */
+  const openTool = (outputSchema: Json, content: Json[], more: Json = {}) =>
+    openStdio({
+      'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+      'tools/call': { content, ...more },
+    });
+  const text = (said: string): Json => ({ type: 'text', text: said });
+
+  test.each<[string, Json, string, Json]>([
+    ['an object', schema({ a: number }, ['a']), '{\n  "a": 1\n}', { a: 1 }],
+    ['a text in an object', schema({ result: { type: 'string' } }, ['result']), '12', { result: '12' }],
+    ['a list in an object', schema({ result: { type: 'array' } }, ['result']), '[1]', { result: [1] }],
+    ['a number in an object', schema({ result: number }, ['result']), '4', { result: 4 }],
+    ['an object in an object', schema({ result: schema({ a: number }) }), '{"a":1}', { a: 1 }],
+  ])('returns %s to clients that require it', async (_what, outputSchema, said, structuredContent) => {
+    await using proxy = await openTool(outputSchema, [text(said)]);
+    for (const client of [
+      await open1(proxy.url),
+      await open2(proxy.url, false),
+      await open2(proxy.url, true),
+    ]) {
+      await client.listTools();
+
+      const answer = await client.callTool({ name: 'good', arguments: {} });
+      await client.close();
+
+      expect(answer).toMatchObject({ content: [text(said)], structuredContent });
+    }
+  });
+
+  test.each<[string, Json[]]>([
+    ['no JSON', [text('done')]],
+    ['JSON of something else', [text('{"b":1}')]],
+    ['several parts', [text('{"a":1}'), text('done')]],
+  ])('has none in later lists if the text is %s', async (_what, content) => {
+    await using proxy = await openTool(schema({ a: number }, ['a']), content);
+    const first = await open1(proxy.url);
+    await first.listTools();
+    await expect(first.callTool({ name: 'good', arguments: {} })).rejects.toThrow('structured content');
+
+    const second = await open1(proxy.url);
+    const list = await second.listTools();
+    const answer = await second.callTool({ name: 'good', arguments: {} });
+    await Promise.all([first.close(), second.close()]);
+
+    expect(list).toEqual({ tools: [goodTool] });
+    expect(answer).toEqual({ content });
+  });
+
+  test.each<[string, Json]>([
+    ['an error', { isError: true }],
+    ['a structured result', { structuredContent: { a: 2 } }],
+  ])('stays as it is for %s', async (_what, more) => {
+    await using proxy = await openTool(schema({ a: number }, ['a']), [text('{"a":1}')], more);
+    const client = await open1(proxy.url);
+    await client.listTools();
+
+    const answer = await client.callTool({ name: 'good', arguments: {} });
+    await client.close();
+
+    expect(answer).toEqual({ content: [text('{"a":1}')], ...more });
+  });
+});
+
+test.each<[string, Json]>([
+  ['other members', { error: 'no' }],
+  ['more members', { a: 1, error: 'no' }],
+])('an error with %s than those of the output schema reaches clients', async (_what, structure) => {
+  const outputSchema = {
+    type: 'object',
+    properties: { a: {} },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  await using proxy = await openStdio({
+    'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+    'tools/call': { content: [], structuredContent: structure, isError: true },
+  });
+  for (const client of [await open1(proxy.url), await open2(proxy.url, true)]) {
+    await client.listTools();
+
+    const answer = await client.callTool({ name: 'good', arguments: {} });
+    await client.close();
+
+    expect(answer).toMatchObject({ isError: true, content: [{ text: JSON.stringify(structure) }] });
+    expect(answer).not.toHaveProperty('structuredContent');
+  }
+});
+
+test('an error with the members of the output schema keeps its structure', async () => {
+  const outputSchema = { type: 'object', properties: { a: {} }, required: ['a'] };
+  const result = { content: [said], structuredContent: { a: 1 }, isError: true };
+  await using proxy = await openStdio({
+    'tools/list': { tools: [{ ...goodTool, outputSchema }] },
+    'tools/call': result,
+  });
+  const client = await open1(proxy.url);
+  await client.listTools();
+
+  expect(await client.callTool({ name: 'good', arguments: {} })).toEqual(result);
+  await client.close();
+});
+
+test('a structured result without any content is text, too, with its large numbers', async () => {
+  const number = '12345678901234567890';
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/call': (self, { id }) =>
+      self.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"n":${number}}}}\n`,
+      ),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+
+  const answer = await (await session.postCall(7, 'any')).text();
+
+  expect(answer).toContain(`"content":[{"type":"text","text":"{\\"n\\":${number}}"}]`);
+  expect(answer).toContain(`"structuredContent":{"n":${number}}`);
+});
+
+test('large numbers of a text survive in the structured result', async () => {
+  const number = '12345678901234567890';
+  await using proxy = await openTestProxy({ repairsResults: true });
+  const server = new ScriptedServer('exact', {
+    'tools/list': (self, { id }) =>
+      self.send({ id, result: { tools: [{ ...goodTool, outputSchema: { type: 'object' } }] } }),
+    'tools/call': (self, { id }) =>
+      self.send({ id, result: { content: [{ type: 'text', text: `{"n":${number}}` }] } }),
+  });
+  await proxy.proxy.connect(server, async () => server, new AbortController().signal);
+  const session = await RawSession.open(proxy.url);
+  await (await session.post({ id: 6, method: 'tools/list' })).text();
+
+  const answer = await (await session.postCall(7, 'good')).text();
+
+  expect(answer).toContain(`"structuredContent":{"n":${number}}`);
 });

@@ -17,11 +17,23 @@ const maxBodyLength = 8 * 1024;
 export async function readChallenge(header: string | undefined): Promise<Challenge | undefined> {
   if (!header) return {};
   const challenges = await parse(header.slice(0, maxHeaderLength));
-  if (challenges === undefined) return /^\s*(bearer|oauth)\b/i.test(header) ? {} : undefined;
+  const bare = bareParametersOf(header.slice(0, maxHeaderLength));
+  if (challenges === undefined) return /^\s*(bearer|oauth)\b/i.test(header) ? bare : undefined;
   const bearer = challenges.find(({ scheme }) => scheme === 'bearer' || scheme === 'oauth');
   if (bearer === undefined) return undefined;
   const { resource_metadata: resourceMetadata, scope, error } = bearer.parameters;
-  return { ...(resourceMetadata && { resourceMetadata }), ...(scope && { scope }), ...(error && { error }) };
+  return {
+    ...bare,
+    ...(resourceMetadata && { resourceMetadata }),
+    ...(scope && { scope }),
+    ...(error && { error }),
+  };
+}
+
+/** An address without the quotes that its characters require. */
+function bareParametersOf(header: string): Challenge {
+  const [, resourceMetadata] = /\bresource_metadata=([^\s",]+)/i.exec(header) ?? [];
+  return resourceMetadata === undefined ? {} : { resourceMetadata };
 }
 
 /** Reads an OAuth error in the JSON body of a refusal, which some servers use instead of the header. */

@@ -238,11 +238,28 @@ export async function findServer(
     requests.check(settings.endpoints.token, 'the token endpoint');
     return configuredServer(settings.endpoints, issuer);
   }
-  const url = requests.check(issuer ?? '', 'the authorization server');
+  const url = requests.check(issuerIn(issuer ?? ''), 'the authorization server');
   const server = await lookUpServer(options, url);
   if (server !== undefined) return server;
+  const host = settings.issuer === undefined ? await lookUpHost(options, url) : undefined;
+  if (host !== undefined) return host;
   if (issuer === serverUrl.origin) return own(issuer, options);
   throw unavailable(`${nameOf(url)} does not describe how to get a token`, { hint: configureIssuer });
+}
+
+const wellKnownServer = /^(.*?)\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(\/.*)?$/;
+
+/** The issuer, which users and servers often write as the address of its metadata. */
+function issuerIn(text: string): string {
+  const url = URL.parse(text);
+  const [, before, behind] = wellKnownServer.exec(url?.pathname ?? '') ?? [];
+  return url === null || before === undefined ? text : `${url.origin}${behind ?? before}`;
+}
+
+/** Servers name their endpoint as the issuer, whose metadata is that of their host, which must confirm itself. */
+async function lookUpHost(options: DiscoveryOptions, url: URL): Promise<AuthorizationServer | undefined> {
+  if (slashless(url.pathname) === '') return undefined;
+  return (await readMetadata(options, new URL(url.origin))).server;
 }
 
 /**

@@ -86,6 +86,38 @@ describe('a token answer', () => {
   });
 });
 
+test.each<[string, (reply: Reply) => void]>([
+  [
+    'with an error of OAuth',
+    (reply) => reply(400, { error: 'invalid_request', error_description: 'invalid' }),
+  ],
+  ['in a framework', (reply) => reply(401, { detail: 'Invalid or expired refresh token' })],
+  ['in a list', (reply) => reply(400, { errors: [{ message: 'refresh_token has expired' }] })],
+])('a refresh token that is refused %s needs the user', async (_what, answer) => {
+  await using world = await openWorld({ authority: { expiresIn: 60 } });
+  await world.auth.authorize();
+  world.clock.ms += 61_000;
+  world.authority.changes.token = ({ reply }) => answer(reply);
+
+  await world.auth.headers();
+
+  expect(world.auth.state).toMatchObject({ kind: 'needs authorization' });
+});
+
+test.each<[string, (reply: Reply) => void]>([
+  ['about something else', (reply) => reply(400, { detail: 'Try again' })],
+  ['on a page', (reply) => reply(401, '<p>Invalid grant</p>', { 'content-type': 'text/html' })],
+])('a refusal %s does not lose the grant', async (_what, answer) => {
+  await using world = await openWorld({ authority: { expiresIn: 60 } });
+  await world.auth.authorize();
+  world.clock.ms += 61_000;
+  world.authority.changes.token = ({ reply }) => answer(reply);
+
+  await expect(world.auth.headers()).rejects.toThrow('did not return a new token');
+
+  expect(world.auth.state).toMatchObject({ kind: 'authorized' });
+});
+
 describe('the authentication of a client', () => {
   const register: NonNullable<WorldChanges['authority']>['register'] = ({ json, reply }) =>
     reply(201, { ...json, client_id: 'given', client_secret: 'hush', client_secret_expires_at: 0 });
@@ -154,6 +186,42 @@ describe('the metadata of a server', () => {
     expect(await signedInStatus({ server: { metadata } })).toBe(200);
   });
 
+  test.each([
+    ['the address of the metadata of its authorization server', '/.well-known/oauth-authorization-server'],
+    ['that of the other standard', '/.well-known/openid-configuration'],
+    ['its endpoint instead of its authorization server', '/mcp'],
+  ])('is used if it names %s', async (_what, path) => {
+    await using world = await openWorld({
+      server: {
+        metadata: (all) => ({ ...all, authorization_servers: [`${world.authority.issuer}${path}`] }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(world.auth.state).toMatchObject({ kind: 'authorized' });
+  });
+
+  test('does not use the host of an authorization server that says it is another', async () => {
+    await using honest = await openWorld();
+    await using world = await openWorld({
+      authority: { metadata: (all) => ({ ...all, issuer: honest.authority.issuer }) },
+      server: { metadata: (all) => ({ ...all, authorization_servers: [`${world.authority.issuer}/mcp`] }) },
+    });
+
+    await expect(world.auth.authorize()).rejects.toMatchObject({
+      message: `${world.authority.issuer}/mcp does not describe how to get a token`,
+    });
+  });
+
+  test('is found where a challenge names it without quotes', async () => {
+    const wellKnown = '/.well-known/elsewhere/mcp';
+    const challenge = (origin: string): string =>
+      `Bearer realm="x", resource_metadata=${origin}${wellKnown}, scope="a"`;
+
+    expect(await signedInStatus({ server: { wellKnown, challenge } })).toBe(200);
+  });
+
   test('is refused without a resource where its owner may be another', async () => {
     await using world = await openWorld({
       server: {
@@ -215,6 +283,63 @@ describe('the metadata of an authorization server', () => {
     await world.auth.authorize();
 
     expect(await world.ask()).toBe(200);
+  });
+});
+
+describe('an issuer in the settings', () => {
+  test.each(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server/tenant'])(
+    'may be the address of its metadata: %s',
+    async (path) => {
+      const tenant = path.endsWith('/tenant') ? '/tenant' : '';
+      await using world = await openWorld({ authority: { path: tenant } });
+      const config = { issuer: `${new URL(world.authority.issuer).origin}${path}` };
+      await using auth = await world.open({ config });
+
+      await auth.authorize();
+
+      expect(auth.state).toMatchObject({ kind: 'authorized' });
+    },
+  );
+});
+
+describe('a registration that is refused for one member', () => {
+  type Registration = Record<string, unknown>;
+
+  test.each<[string, (json: Registration) => boolean]>([
+    [
+      'grant_types: refresh_token is not supported',
+      ({ grant_types: types }) => String(types).includes('refresh'),
+    ],
+    ['Public clients are not supported', ({ token_endpoint_auth_method: method }) => method === 'none'],
+    [`Unrecognized key: "application_type"`, (json) => 'application_type' in json],
+  ])('is repeated in another form: %s', async (error_description, refuses) => {
+    await using world = await openWorld({
+      authority: {
+        register: ({ json, reply }) =>
+          refuses(json)
+            ? reply(400, { error: 'invalid_client_metadata', error_description })
+            : reply(201, { ...json, client_id: 'https://given.example' }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('is told by the first refusal if no form helps', async () => {
+    const refusals = ['no refresh_token', 'no public clients', 'no application_type', 'no scope'];
+    let at = 0;
+    await using world = await openWorld({
+      authority: {
+        register: ({ reply }) =>
+          reply(400, { error: 'invalid_client_metadata', error_description: refusals[at++] ?? 'too many' }),
+      },
+    });
+
+    await expect(world.auth.authorize()).rejects.toThrow('no refresh_token');
+
+    expect(at).toBe(4);
   });
 });
 

@@ -65,49 +65,19 @@ interface RegistrationCall {
   signal: AbortSignal;
 }
 
+/** How often a refused registration is repeated in another form. */
+const maxRepetitions = 3;
+
 /**
- * Has the server register us (RFC 7591). Some servers accept only registrations without a scope, and some only with one, so
- * a refused registration is repeated once in the other form.
+ * Has the server register us (RFC 7591). Some servers refuse a registration for a single member instead of ignoring it, so a
+ * refused registration is repeated in the forms that they accept.
  */
 export async function register(
   server: AuthorizationServer,
-  registration: Registration,
+  { redirectUri, scopes }: Registration,
   call: RegistrationCall,
 ): Promise<Client> {
-  try {
-    return await registerWith(server, registration, call);
-  } catch (error) {
-    const scopes = registration.scopes.length > 0 ? [] : (server.scopes_supported ?? []);
-    const isSame = scopes.length === registration.scopes.length;
-    if (!isSame && isRefusedScope(error)) {
-      try {
-        return await registerWith(server, { ...registration, scopes }, call);
-      } catch {
-        // the first answer is about what was wanted
-      }
-    }
-    const reason = explain(error, notRegistered(server), { quote: true });
-    if (!(reason instanceof ThvError) || reason.kind !== 'forbidden') throw reason;
-    throw forbidden(reason.message, { hint: registerYourself, cause: reason });
-  }
-}
-
-const notRegistered = ({ issuer }: AuthorizationServer): string => `${issuer} does not register this client`;
-
-/** Whether a registration may be refused for its scope, or for having none. */
-function isRefusedScope(error: unknown): boolean {
-  return (
-    error instanceof ResponseBodyError &&
-    ['invalid_client_metadata', 'invalid_scope', 'invalid_request'].includes(error.error)
-  );
-}
-
-async function registerWith(
-  server: AuthorizationServer,
-  { redirectUri, scopes }: Registration,
-  { requests, signal }: RegistrationCall,
-): Promise<Client> {
-  const metadata = {
+  let metadata: ClientMetadata = {
     client_name: clientName,
     redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
@@ -116,7 +86,93 @@ async function registerWith(
     application_type: 'native',
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   };
-  const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
+  const left = new Set(forms);
+  let first: unknown;
+  for (let repetition = 0; ; repetition += 1) {
+    try {
+      return await registerWith(server, redirectUri, metadata, call);
+    } catch (error) {
+      call.signal.throwIfAborted();
+      first ??= error; // the first answer is about what was wanted
+      const form = repetition < maxRepetitions ? formFor(error, left) : undefined;
+      const next = form?.change(metadata, server);
+      if (form === undefined || next === undefined) throw refusalOf(first, server);
+      left.delete(form);
+      metadata = next;
+    }
+  }
+}
+
+/** Why the server does not register this client. Only the user can do something about an answer of OAuth. */
+function refusalOf(error: unknown, server: AuthorizationServer): unknown {
+  const reason = explain(error, notRegistered(server), { quote: true });
+  const isAnswer = reason instanceof ThvError && reason.kind === 'forbidden';
+  return isAnswer ? forbidden(reason.message, { hint: registerYourself, cause: reason }) : reason;
+}
+
+const notRegistered = ({ issuer }: AuthorizationServer): string => `${issuer} does not register this client`;
+
+interface ClientMetadata {
+  client_name: string;
+  redirect_uris: string[];
+  grant_types: string[];
+  response_types: string[];
+  token_endpoint_auth_method: string;
+  application_type?: string;
+  scope?: string;
+}
+
+/** Another form of a registration, for servers that refuse it with such words. */
+interface Form {
+  words: RegExp;
+  /** Undefined if the registration already has this form. */
+  change: (metadata: ClientMetadata, server: AuthorizationServer) => ClientMetadata | undefined;
+}
+
+/** Some servers accept only registrations without a scope, and some only with one. */
+const otherScope: Form = {
+  words: /scope/i,
+  change({ scope, ...metadata }, { scopes_supported: supported = [] }) {
+    if (scope !== undefined) return metadata;
+    return supported.length === 0 ? undefined : { ...metadata, scope: supported.join(' ') };
+  },
+};
+
+const forms: readonly Form[] = [
+  otherScope,
+  {
+    words: /grant|refresh/i,
+    change: (metadata) => ({ ...metadata, grant_types: ['authorization_code'] }),
+  },
+  {
+    words: /auth_?method|public client|\bnone\b/i,
+    change: (metadata, server) =>
+      metadata.token_endpoint_auth_method === 'none'
+        ? { ...metadata, token_endpoint_auth_method: authenticationAt(server, { hasSecret: true }) }
+        : undefined,
+  },
+  { words: /application_?type/i, change: ({ application_type: _type, ...metadata }) => metadata },
+];
+
+/** The form that the words of a refusal ask for, or the one with another scope. */
+function formFor(error: unknown, left: ReadonlySet<Form>): Form | undefined {
+  if (!(error instanceof ResponseBodyError) || !refusals.has(error.error)) return undefined;
+  const { error_description: description = '' } = error;
+  return (
+    [...left].find(({ words }) => words.test(description)) ?? [...left].find((form) => form === otherScope)
+  );
+}
+
+/** Errors about a member of the registration. */
+const refusals = new Set(['invalid_client_metadata', 'invalid_scope', 'invalid_request']);
+
+async function registerWith(
+  server: AuthorizationServer,
+  redirectUri: string,
+  metadata: ClientMetadata,
+  { requests, signal }: RegistrationCall,
+): Promise<Client> {
+  const answer = await dynamicClientRegistrationRequest(server, { ...metadata }, requests.options(signal));
   const response = await asRequired(answer);
   const registered = await readingAnswer(response, notRegistered(server), () =>
     processDynamicClientRegistrationResponse(response),

@@ -109,6 +109,7 @@ async function refreshOnce(
   });
   const response = await asStandard(answer);
   const isClientUnknown = await refusesClient(response);
+  const isGrantOver = await refusesGrant(response);
   const { status } = response;
   try {
     const tokens = await readingAnswer(response, what, async () =>
@@ -120,11 +121,23 @@ async function refreshOnce(
     const code = error instanceof ResponseBodyError ? error.error : undefined;
     if (isClientUnknown) return { refusal: code ?? 'invalid_client', isClientUnknown };
     if (code !== undefined && !passing.has(code) && status !== 429) return { refusal: code, isClientUnknown };
+    if (code === undefined && isGrantOver) return { refusal: 'invalid_grant', isClientUnknown };
     const failure = explain(error, what);
     if (status === 400 && code === undefined) return { failure };
     throw failure;
   }
 }
+
+/** Whether a refusal without an error code of OAuth says in JSON that the refresh token is over. The response can still be read. */
+async function refusesGrant(answer: Response): Promise<boolean> {
+  if (answer.status !== 400 && answer.status !== 401) return false;
+  const text = (await answer.clone().text()).slice(0, maxWords);
+  return /^\s*[{["]/.test(text) && grantWords.test(text.replaceAll('_', ' '));
+}
+
+const maxWords = 8 * 1024;
+const grantWords =
+  /\b(?:invalid|expired|revoked|unknown)\b[^.<>{}]{0,40}\b(?:refresh[ -]?token|grant)\b|\b(?:refresh[ -]?token|grant)\b[^.<>{}]{0,40}\b(?:invalid|expired|revoked|not found|not valid|unknown)\b/i;
 
 /** Errors that ask for a later attempt. */
 const passing = new Set([

@@ -325,7 +325,7 @@ const rows = [
     guide: {
       name: 'VS Code',
       apply: 'Run the command **MCP: List Servers** and start the server, or reload the window.',
-      note: 'VS Code asks whether you trust a new or changed server before its first start.',
+      note: 'VS Code asks whether you trust a new or changed server before its first start. Another profile has its own servers, unless it uses those of the default profile.',
     },
   },
   {

@@ -24,6 +24,9 @@ export interface Metrics extends Middleware {
   serve(exchange: Exchange): void;
 }
 
+/** The text format of Prometheus. */
+const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** Loads OpenTelemetry, and counts under the names and labels that dashboards for ToolHive know. */
 export async function openMetrics(server: string, transport: string): Promise<Metrics> {
   const [{ MeterProvider }, { PrometheusExporter }] = await Promise.all([
@@ -51,7 +54,11 @@ export async function openMetrics(server: string, transport: string): Promise<Me
     listingTokens: meter.createGauge('toolhive_mcp_listing_tokens', {
       description: 'Estimated tokens of the tools that clients list.',
     }),
-    write: (request, response) => exporter.getMetricsRequestHandler(request, response),
+    write(request, response) {
+      exporter.getMetricsRequestHandler(request, response);
+      // The exporter names no version, and sends its headers only after it has collected the figures.
+      if (!response.headersSent) response.setHeader('content-type', metricsMediaType);
+    },
   });
 }
 

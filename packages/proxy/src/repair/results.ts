@@ -1,6 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { readableCapabilities, readableServerInfo } from '../protocol/server-identity.ts';
 import { contents } from './contents.ts';
+import { currentSchema } from './current-schema.ts';
 import { prompt, resource, resourceContents, template, tools } from './items.ts';
 import {
   Unreadable,
@@ -58,19 +59,44 @@ const cursor: Repair = (value) =>
   typeof value === 'number' ? String(value) : typeof value === 'string' ? value : undefined;
 
 /** Whatever a server means by it, a call that it calls an error is one. */
-const isError: Repair = (value) => {
+const isError: Repair = (value, result) => {
+  if (value === undefined && Object.hasOwn(result, 'is_error')) return isError(result['is_error'], none);
+  if (value === undefined && isOnlyError(result)) return true;
   if (value === undefined || typeof value === 'boolean') return value;
-  const isNothing = value === null || value === 0;
+  const isZero = value === null || value === 0;
   const isDenied = typeof value === 'string' && /^(?:false|no|0)?$/i.test(value);
-  return isNothing || isDenied ? undefined : true;
+  return isZero || isDenied ? undefined : true;
 };
 
+const none: Record<string, unknown> = {};
+
+/** Whether a result consists of an error instead of contents. */
+function isOnlyError(result: Record<string, unknown>): boolean {
+  const { content, structuredContent, error } = result;
+  return isNothing(content) && isNothing(structuredContent) && !isNothing(error) && error !== false;
+}
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null;
+
+/** The members of the result of a call. */
+const ofResult = new Set(['content', 'structuredContent', 'isError', 'is_error', '_meta', 'resultType']);
+
+/** What a server writes in the place of contents: the only other member, or all of them. */
+function otherText(result: Record<string, unknown>): unknown[] {
+  const others = Object.entries(result).filter(([name, value]) => !ofResult.has(name) && !isNothing(value));
+  const [only, ...more] = others;
+  if (only === undefined) return [];
+  return [{ type: 'text', text: textOf(more.length === 0 ? only[1] : Object.fromEntries(others)) }];
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 const toolResult = object({
-  content(value, { structuredContent }) {
-    const after = contents(value, {});
-    const isMissing = value === undefined || value === null;
-    if (!isMissing || structuredContent === undefined || structuredContent === null) return after;
-    return [{ type: 'text', text: JSON.stringify(structuredContent) }];
+  content(value, result) {
+    const { structuredContent } = result;
+    if (!isNothing(value)) return contents(value, none);
+    if (isNothing(structuredContent)) return otherText(result);
+    return [{ type: 'text', text: textOf(structuredContent) }];
   },
   isError,
   _meta: metadata,
@@ -169,28 +195,37 @@ const mayBeIncomplete: ReadonlySet<string> = new Set([
   'resources/read',
 ]);
 
-function isComplete({ resultType, task, inputRequests }: Record<string, unknown>): boolean {
+/** Whether a result is the outcome of its request. */
+export function isComplete({ resultType, task, inputRequests }: Record<string, unknown>): boolean {
   if (typeof resultType === 'string' && resultType !== 'complete') return false;
   return task === undefined && inputRequests === undefined;
 }
 
-const legacyTools = list((value) =>
-  isObject(value)
-    ? object({ inputSchema: legacyInputSchema, outputSchema: legacyOutputSchema })(value, {})
-    : value,
-);
+const toolList = (members: Record<string, Repair>): Repair =>
+  list((value) => (isObject(value) ? object(members)(value, {}) : value));
+const toolsForModels = toolList({ inputSchema: (value) => (isObject(value) ? currentSchema(value) : value) });
+const legacyTools = toolList({ inputSchema: legacyInputSchema, outputSchema: legacyOutputSchema });
+
+/** Returns a list of tools with input schemas that models accept, the same one if they accept it. */
+export function listForModels(result: Record<string, unknown>): Record<string, unknown> {
+  return withTools(result, toolsForModels);
+}
+
+function withTools(result: Record<string, unknown>, repair: Repair): Record<string, unknown> {
+  const { tools } = result;
+  if (!Array.isArray(tools)) return result;
+  const after = repair(tools, {});
+  return after === tools ? result : withChanges(result, new Map([['tools', after]]));
+}
 
 /** Returns the result in the form of the versions before 2026-07-28, in which schemas and structured results are plain objects. */
 export function legacyResult(method: string, result: Record<string, unknown>): Record<string, unknown> {
-  const { tools, structuredContent, content } = result;
-  if (method === 'tools/list' && Array.isArray(tools)) {
-    const after = legacyTools(tools, {});
-    return after === tools ? result : { ...result, tools: after };
-  }
+  if (method === 'tools/list') return withTools(result, legacyTools);
+  const { structuredContent, content } = result;
   if (method !== 'tools/call' || structuredContent === undefined || isObject(structuredContent))
     return result;
   const isEmpty = Array.isArray(content) && content.length === 0 && structuredContent !== null;
-  const said = isEmpty ? [{ type: 'text', text: JSON.stringify(structuredContent) }] : content;
+  const said = isEmpty ? [{ type: 'text', text: textOf(structuredContent) }] : content;
   return withChanges(
     result,
     new Map<string, unknown>([

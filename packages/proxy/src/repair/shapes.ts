@@ -42,7 +42,7 @@ export function object(members: Readonly<Record<string, Repair>>): Repair {
   };
 }
 
-/** The objects that others were made from. */
+/** The objects that others were made from at first. */
 const origins = new WeakMap<object, object>();
 
 /** Returns the object that a repaired one was made from, and other values as they are. */
@@ -57,7 +57,7 @@ export function withChanges(
 ): Record<string, unknown> {
   const all = [...new Map([...Object.entries(value), ...changes])];
   const changed = Object.fromEntries(all.filter(([, member]) => member !== undefined));
-  origins.set(changed, value);
+  origins.set(changed, origins.get(value) ?? value);
   return changed;
 }
 

@@ -1,4 +1,4 @@
-import { isObject } from '../jsonrpc/message.ts';
+import { isObject, readValue } from '../jsonrpc/message.ts';
 import { isCompilable } from './compilable-schema.ts';
 import type { PatternBudget } from './compilable-schema.ts';
 import { plainSchema } from './plain-schema.ts';
@@ -9,7 +9,8 @@ import type { Repair } from './shapes.ts';
  * The input schema of a tool. Arguments are always an object, so a schema that does not name a type has the type
  * `object`, also if it is a combination of others. A schema of another type accepts no call.
  */
-export const inputSchema: Repair = (value) => {
+export const inputSchema: Repair = (written, tool) => {
+  const value = schemaIn(written, tool);
   if (isEmpty(value)) return { type: 'object' };
   if (!isObject(value)) return new Unreadable(`is ${kindOf(value)} instead of an object`);
   const type = objectTypeOf(value['type']);
@@ -17,6 +18,20 @@ export const inputSchema: Repair = (value) => {
     return new Unreadable(`has ${typeNameOf(value['type'])} instead of the type "object"`);
   return withObjectParts(value, type);
 };
+
+/** The schema, which may be a JSON text, or have the name that the interfaces of models give it. */
+function schemaIn(written: unknown, { input_schema, parameters }: Record<string, unknown>): unknown {
+  if (isEmpty(written)) {
+    const other = [input_schema, parameters].find((one) => isObject(one) && isObject(one['properties']));
+    return other ?? written;
+  }
+  if (typeof written !== 'string' || !/^\s*\{/.test(written)) return written;
+  try {
+    return readValue(written);
+  } catch {
+    return written;
+  }
+}
 
 /**
  * The output schema of a tool. A client that cannot compile the schema refuses the whole list, and tools work
