@@ -127,7 +127,7 @@ describe('a client that the authorization server has forgotten', () => {
           unknownClient: ({ reply }) =>
             reply(200, '<p>Something went wrong</p>', { 'content-type': 'text/html' }),
         },
-        config: end === 'timeout' ? { timeout: '300ms' } : {},
+        config: end === 'timeout' ? { timeout: '2s' } : {},
       });
       const stop = new AbortController();
       const ended = world.auth.authorize(stop.signal).catch((error: unknown) => error);
