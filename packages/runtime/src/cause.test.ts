@@ -181,6 +181,19 @@ test.each([
     'run it with -v FILE:/data/mail-token-path:ro -e MAIL_TOKEN_PATH=/data/mail-token-path',
   ],
   [
+    `OAuth credentials not found.
+   Set GOOGLE_OAUTH_CREDENTIALS to the path of your credentials file:
+   export GOOGLE_OAUTH_CREDENTIALS="/path/to/gcp-oauth.keys.json"
+- To use a custom token location, set CALENDAR_TOKEN_PATH environment variable`,
+    'Set GOOGLE_OAUTH_CREDENTIALS to the path of your credentials file:',
+    'run it with -v FILE:/data/google-oauth-credentials:ro -e GOOGLE_OAUTH_CREDENTIALS=/data/google-oauth-credentials',
+  ],
+  [
+    'API_TOKEN is required\nAPI_URL environment variable (optional): another host\nLOG_FORMAT must be set, defaults to text',
+    'API_TOKEN is required',
+    'store it with thv secret set API_TOKEN and run the server with --secret API_TOKEN,target=API_TOKEN',
+  ],
+  [
     'GOOGLE_APPLICATION_CREDENTIALS environment variable missing',
     'GOOGLE_APPLICATION_CREDENTIALS environment variable missing',
     'run it with -v FILE:/data/google-application-credentials:ro -e GOOGLE_APPLICATION_CREDENTIALS=/data/google-application-credentials',

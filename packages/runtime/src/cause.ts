@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { installing, missingInPython, missingProgram, startsProgram } from './missing-programs.ts';
-import { fileFlags, missingVariables, settingThem } from './missing-variables.ts';
+import { fileFlags, missingVariables } from './missing-variables.ts';
 
 /** Why a server ended, as far as its output tells. */
 export interface Cause {
@@ -313,7 +313,7 @@ function knownCause(lines: readonly string[], server: KnownServer): Cause | unde
   for (const complaint of complaints) {
     if (complaint === variables) {
       const missing = missingVariables(lines.filter((line) => !isSource(line)));
-      if (missing !== undefined) return { line: shortened(missing.line), fix: settingThem(missing.names) };
+      if (missing !== undefined) return { line: shortened(missing.line), fix: missing.fix };
       continue;
     }
     const { pattern, fix, better } = complaint;

@@ -1,7 +1,12 @@
 /** Environment variable names in server output. Nothing else is taken from the output. */
 const variable = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bKUBECONFIG\b/g;
 const isMissing =
-  /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|KeyError|needs? /i;
+  /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|\bset [A-Z][A-Z0-9_]+ to\b|KeyError|needs? /i;
+/** A line about what the server does not need. */
+const isOptional =
+  /\boptional(?:ly)?\b|\bto (?:use|set|choose) (?:a|an|the|your|your own) (?:custom|different|other|alternative)\b|\bto (?:override|customi[sz]e|change)\b|\bdefaults? to\b/i;
+/** A line about a variable with a path, whatever its name is. */
+const namesFile = /\bpath (?:of|to)\b|\bfile ?path\b/i;
 /** A server that traces its settings names all variables, also those that it does not need. */
 const isTrace = /\b(?:DEBUG|TRACE|VERBOSE)\b[\]:]/;
 /** Error codes, and settings that ToolHive makes itself. */
@@ -15,15 +20,17 @@ const isSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
 const maxNamed = 8;
 
 /** The variables that a server's output misses, in the order of their lines. */
-export function missingVariables(lines: readonly string[]): { line: string; names: string[] } | undefined {
-  const stated = lines.filter(
-    (line) => isMissing.test(line) && !isTrace.test(line) && namesIn(line).length > 0,
-  );
+export function missingVariables(lines: readonly string[]): { line: string; fix: string } | undefined {
+  const all = lines.filter((line) => isMissing.test(line) && !isTrace.test(line) && namesIn(line).length > 0);
+  const needed = all.filter((line) => !isOptional.test(line));
+  const stated = needed.length > 0 ? needed : all;
   const last = stated.at(-1);
   if (last === undefined) return undefined;
   // Servers write one line for each variable, or all in one line.
   const names = [...new Set(stated.flatMap((line) => required(namesIn(line), line)))];
-  return names.length === 0 ? undefined : { line: last, names: names.slice(0, maxNamed) };
+  if (names.length === 0) return undefined;
+  const files = names.filter((name) => stated.some((line) => line.includes(name) && namesFile.test(line)));
+  return { line: last, fix: settingThem(names.slice(0, maxNamed), files) };
 }
 
 function namesIn(line: string): string[] {
@@ -53,9 +60,9 @@ function areAlternatives(names: readonly string[], line: string): boolean {
 }
 
 /** The commands and flags that set the variables, as a phrase. */
-export function settingThem(names: readonly string[]): string {
-  const secrets = names.filter((name) => isSecret.test(name) && !isPath.test(name));
-  const files = names.filter((name) => isPath.test(name));
+function settingThem(names: readonly string[], known: readonly string[]): string {
+  const files = names.filter((name) => isPath.test(name) || known.includes(name));
+  const secrets = names.filter((name) => isSecret.test(name) && !files.includes(name));
   const plain = names.filter((name) => !secrets.includes(name) && !files.includes(name));
   const flags = [
     ...secrets.map((name) => `--secret ${name},target=${name}`),
