@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isCommandLine, readCommandLine } from './launchers.ts';
+import { readLocalPath } from './local-path.ts';
 
 let home: string;
 let directory: string;
@@ -132,6 +133,13 @@ describe('a FastMCP project file', () => {
     await write(content);
 
     await expect(read('fastmcp run')).rejects.toThrow(problem);
+  });
+
+  test('that is run as a package gets a hint', async () => {
+    await write({ source });
+
+    const hint = expect.stringContaining('thv run -- fastmcp run');
+    await expect(readLocalPath(['./fastmcp.json'], { directory })).rejects.toMatchObject({ hint });
   });
 
   test('that is not JSON is refused', async () => {
