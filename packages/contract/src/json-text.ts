@@ -37,6 +37,16 @@ export function parseJson(text: string, what: string, { maxDepth }: { maxDepth: 
   return value;
 }
 
+/** The value of a short JSON text, because models often write an object as its text. Returns anything else as it is. */
+export function readObject(given: unknown): unknown {
+  if (typeof given !== 'string' || given.length > 100_000) return given;
+  try {
+    return parseJson(given, 'the text', { maxDepth: 100 });
+  } catch {
+    return given; // its schema refuses a text
+  }
+}
+
 /**
  * Returns the exceeded limit of a text, as a phrase that continues the name of the text, or undefined. The text can be
  * anything, including invalid JSON. Brackets inside strings do not count.

@@ -73,7 +73,7 @@ function hintFor(document: unknown): string | undefined {
     return 'this is a resource of Kubernetes. Apply it with kubectl, or run the image or the URL in it: thv run IMAGE';
   const { source, environment } = document;
   if (isObject(source) && source['entrypoint'] !== undefined && isObject(environment))
-    return 'this is a project file of FastMCP. Run its server: thv run -- uv run fastmcp run FILE.py';
+    return 'this is a project file of FastMCP. Run its server: thv run -- fastmcp run FILE';
   return isObject(services)
     ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
     : undefined;

@@ -23,9 +23,16 @@ import {
   readNode,
   readPython,
   readTypeScript,
-  servedFile,
 } from './script-launchers.ts';
-import { findModule, readMcpInstall, readMcpRun, readModule, readProjectTool, readUv } from './uv-run.ts';
+import {
+  findModule,
+  isMcpRun,
+  readMcpInstall,
+  readMcpRun,
+  readModule,
+  readProjectTool,
+  readUv,
+} from './uv-run.ts';
 import { addingPrograms, readAdded } from './client-add.ts';
 import {
   powerShells,
@@ -74,13 +81,16 @@ const launchers: readonly Launcher[] = [
   )('deno'),
   ...(['mcp', 'fastmcp'] as const).flatMap((program) =>
     [`${program} run`, `${program} dev`, `${program} dev inspector`].map(
-      launcher((words, from) => readMcpRun(program, words, from), servedFile),
+      launcher(
+        (words, from) => readMcpRun(program, words, from),
+        (words) => isMcpRun([program, 'run', ...words]),
+      ),
     ),
   ),
   ...(['mcp', 'fastmcp'] as const).map((program) =>
     launcher(
       (words, from) => readMcpInstall(program, words, from),
-      (words) => words.some((word) => /\.py(?::\w+)?$/.test(word)),
+      (words) => words.some((word) => /\.(?:py(?::\w+)?|json)$/.test(word)),
     )(`${program} install`),
   ),
   launcher(

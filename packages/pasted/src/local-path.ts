@@ -84,6 +84,11 @@ async function readFile(
   if (path.endsWith('.py')) return readPythonScript(path, from);
   if (/\.(?:tgz|tar\.gz)$/.test(path)) return { image: `npx://${path}` };
   if (path.endsWith('.whl')) return { image: `uvx://${path}` };
+  if (/(?:^|[.-])fastmcp\.json$/.test(basename(path))) {
+    throw invalid(`${path} is a FastMCP project file`, {
+      hint: `to run its server, use thv run -- fastmcp run ${path}`,
+    });
+  }
   const unnamed = unnamedScript(path);
   if (unnamed !== undefined) throw unnamed;
   throw invalid(`${path} is not a server that ToolHive can run`, {

@@ -16,8 +16,8 @@ export function beforeScript(pattern: RegExp): (words: readonly string[]) => boo
   };
 }
 
-/** A file with an MCP server, maybe with the name of the object in it. */
-export const servedFile = beforeScript(/\.py(?::\w+)?$/);
+/** A file with an MCP server, maybe with the name of the object in it, or a file that names such a file. */
+export const servedFile = beforeScript(/\.(?:py(?::\w+)?|json)$/);
 export const javaScript = beforeScript(/\.[cm]?[jt]sx?$|[\\/]node_modules[\\/]\.bin[\\/][\w.-]+$/);
 /** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;

@@ -6,6 +6,7 @@ import { asWorkloadName } from './entry-names.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import type { OtherFlags } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
+import { readFastMcpFile } from './fastmcp-file.ts';
 import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { readProjectFile } from './project-file.ts';
@@ -232,7 +233,8 @@ const mcpProgram = /^(?:fast)?mcp(?:@[\w.]+)?$/;
 
 /** Whether a program starts the server in a file: `fastmcp run server.py:app`. */
 export function isMcpRun([program = '', verb = '', ...words]: readonly string[]): boolean {
-  return mcpProgram.test(program) && /^(?:run|dev)$/.test(verb) && servedFile(words);
+  if (!mcpProgram.test(program) || !/^(?:run|dev)$/.test(verb)) return false;
+  return servedFile(words) || (program.startsWith('fast') && words.length === 0);
 }
 
 /** Divides the words from the packages that uv would install for them, and from the flags for a terminal. */
@@ -250,23 +252,35 @@ function withoutPackages(all: readonly string[]): { words: string[]; packages: s
   return { words, packages: packages.filter((each) => each !== '') };
 }
 
-/** `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. */
+/**
+ * `mcp run FILE[:OBJECT]` imports the file, and starts the server in it. `fastmcp run` also starts the server that a
+ * project file names, by default `fastmcp.json`.
+ */
 export async function readMcpRun(program: string, all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { words: taken, packages } = withoutPackages(all);
   const { given, words } = readOtherFlags(`${program} run`, taken, withValues('-t', '--transport'));
-  const [target = '', ...args] = words;
+  const [named = 'fastmcp.json', ...args] = words;
+  const isProject = program.startsWith('fast') && named.endsWith('.json');
+  const project = isProject ? await readFastMcpFile(absolutePath(named, from), from) : undefined;
+  const target = project?.target ?? named;
   const [file = ''] = target.split(/:(?=\w+$)/);
   const path = absolutePath(file, from);
   const { request, notes } = await readLocalPath([path], from);
-  const { python_with = [] } = request;
+  const { python_with = [], ...settings } = project?.settings ?? {};
   return {
-    notes: [...notes, `the server has read access to ${path}`],
+    notes: [...notes, ...(project?.notes ?? []), `the server has read access to ${path}`],
     request: {
       image: `uvx://${program}`,
-      cmd_arguments: ['run', ...given.flat(), path + target.slice(file.length), ...args],
+      cmd_arguments: [
+        'run',
+        ...given.flat(),
+        path + target.slice(file.length),
+        ...(args.length === 0 ? (project?.args ?? []) : args),
+      ],
+      ...settings,
       python_with: [
         ...(/^mcp(?:@|$)/.test(program) ? ['mcp[cli]'] : []),
-        ...(python_with ?? []),
+        ...new Set([...(request.python_with ?? []), ...(python_with ?? [])]),
         ...packages,
       ],
       volumes: [`${path}:${path}:ro`],
@@ -311,7 +325,7 @@ export async function readMcpInstall(
     return name === undefined ? [] : [[name, value] as const];
   });
   const read = await readEnvFiles(valuesOf(given, '-f', '--env-file'), from);
-  const env_vars = { ...read, ...Object.fromEntries(set) };
+  const env_vars = { ...request.env_vars, ...read, ...Object.fromEntries(set) };
   const name = asWorkloadName(valuesOf(given, '-n', '--name', '--server-name').at(-1) ?? '');
   const python_version = valuesOf(given, '--python').at(-1);
   return {

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { moduleBeside } from './beside-script.ts';
 import { installing, missingInPython, missingProgram, startsProgram } from './missing-programs.ts';
 import { fileFlags, missingVariables } from './missing-variables.ts';
 
@@ -29,6 +30,8 @@ export interface KnownServer {
   given?: readonly string[];
   /** The day whose Python packages the user has chosen. */
   pythonExcludeNewer?: string | null | undefined;
+  /** The source that it runs from. */
+  image?: string;
   /** Whether it comes from the Python package index, so that further packages can be installed with it. */
   isPython?: boolean;
   /** The local ports that it reaches at its own loopback address, so that it cannot listen there. */
@@ -109,6 +112,10 @@ const complaints: readonly Complaint[] = [
     pattern: /\bon Python < (3\.\d{1,2})\b/,
     fix: ([version = '']) =>
       `run it with --python ${version}, because it was not tested with an older Python`,
+  },
+  {
+    pattern: /No module named '([A-Za-z_]\w{0,100})/,
+    fix: ([name = ''], _output, known) => moduleBeside(name, known),
   },
   {
     // Version 1 of the Python SDK brought these along, and servers use them without saying so.

@@ -118,6 +118,19 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s', (version)
     expect(called.result['content']).toEqual([{ type: 'text', text: 'contents of notes.txt' }]);
   });
 
+  test('calls a tool with parameters that a model wrote as JSON text, and refuses other texts', async () => {
+    await using world = await openWorld({ files });
+    const client = mcpCaller(world.url, modern);
+
+    const given = (parameters: unknown) => call(client, 'call_tool', { tool_name: 'read_file', parameters });
+    const called = await given('{"path":"notes.txt"}');
+    const refused = await Promise.all(['notes.txt', '["notes.txt"]', '{"a":'.repeat(200)].map(given));
+
+    expect(called.result['content']).toEqual([{ type: 'text', text: 'contents of notes.txt' }]);
+    const refusal = [{ type: 'text', text: 'call_tool: parameters: expected an object' }];
+    expect(refused.map(({ result }) => result['content'])).toEqual([refusal, refusal, refusal]);
+  });
+
   test('searches with the parameters of the original, and limits the result to a server', async () => {
     await using world = await openWorld({ files, mail });
     const client = mcpCaller(world.url, { version });

@@ -1,3 +1,4 @@
+import { readObject } from '@toolhive/contract/json-text';
 import { GroupName, WorkloadName } from '@toolhive/contract/names';
 import * as z from 'zod';
 
@@ -30,7 +31,10 @@ export const FindTool = z
 export const CallTool = z.object({
   server_name: serverName,
   tool_name: z.string().min(1).max(300).meta({ description: 'The tool, as find_tool names it.' }),
-  parameters: z.record(z.string(), z.unknown()).optional().meta({ description: 'The tool arguments.' }),
+  parameters: z
+    .preprocess(readObject, z.record(z.string(), z.unknown(), 'expected an object'))
+    .optional()
+    .meta({ description: 'The tool arguments.' }),
 });
 
 export const ListTools = z.object({ server: serverName, group });

@@ -160,6 +160,7 @@ export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownSe
     pythonWith: python_with,
     pythonExcludeNewer: python_exclude_newer,
     given: [...(cmd_args ?? []), ...Object.values(env_vars ?? {})],
+    image,
     isPython: image.startsWith('uvx://'),
     localPorts: runConfig.local_ports,
     hasNetwork: networkOf(runConfig).kind !== 'none',

@@ -48,6 +48,20 @@ test.each(addresses)(
   },
 );
 
+test('a result that is nearly as large as ToolHive accepts does not end an event stream', async () => {
+  await using proxy = await openTestProxy();
+  await proxy.connect();
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new SSEClientTransport(new URL(`${proxy.url}/sse`)));
+
+  const { content } = await client.callTool({ name: 'large', arguments: { bytes: 16_000_000 } });
+  const next = await client.callTool({ name: 'echo', arguments: { message: 'hello' } });
+  await client.close();
+
+  expect(content).toEqual([{ type: 'text', text: expect.toSatisfy((text) => text.length === 16_000_000) }]);
+  expect(next.content).toMatchObject([{ type: 'text' }]);
+});
+
 test.each([
   ['that names its protocol version', { 'mcp-protocol-version': '2025-06-18' }, 400],
   ['that resumes a stream', { 'last-event-id': '1' }, 400],

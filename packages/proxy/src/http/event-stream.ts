@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import { maxMessageBytes } from '../input/byte-budget.ts';
 import { writeSoon } from './reply-queue.ts';
 
-/** How much a client may leave unread before its stream ends. */
-const maxUnreadBytes = 8 * 1024 * 1024;
+/** How much a client may leave unread before its stream ends: the largest message, and others beside it. */
+const maxUnreadBytes = maxMessageBytes + 8 * 1024 * 1024;
 
 /** A `text/event-stream` response (HTML, section 9.2) that cannot grow without bound. */
 export class EventStream {

@@ -243,6 +243,13 @@ function checkedCases(socket: string, isComplete: boolean): void {
           files: { 'checked.py': main },
         },
         { name: 'needed-python', version: '2.0.0', files: { 'needed.py': '' } },
+        { name: 'outer-python', version: '3.0.0', requires: ['inner-python'], files: {} },
+        {
+          name: 'inner-python',
+          version: '4.0.0',
+          scripts: ['outer-python = inner:main'],
+          files: { 'inner.py': main },
+        },
       ];
       await using index = await openPythonIndex(wheels);
       const paths = wheels.map(
@@ -279,6 +286,18 @@ function checkedCases(socket: string, isComplete: boolean): void {
         [wheel('checked-python', '1.0.0'), wheel('needed-python', '2.0.0')],
       ]);
       expect(newest).toEqual({ version: '1.0.0' });
+    });
+
+    test('also if a dependency has its program', async () => {
+      const runtime = await aRuntime();
+      const { seen, options } = watching();
+
+      const prepared = await runtime.prepare(source('uvx', 'outer-python', '3.0.0'), options);
+
+      expect(prepared).toMatchObject({ version: '3.0.0' });
+      expect(seen.map(({ artifacts }) => artifacts.map(({ name }) => name))).toEqual([
+        ['outer-python', 'inner-python'],
+      ]);
     });
   });
 

@@ -187,7 +187,8 @@ needs_build = locked.returncode != 0 and re.search('no usable wheels|building (f
 
 /**
  * Installs the wheels of a lock, and compares them with its hashes, which `uv tool install` does not do. A package
- * without wheels or without hashes is installed without a lock.
+ * without wheels or without hashes is installed without a lock. If a dependency has the program of the package, uv
+ * installs the dependency as a tool, with the package in its environment.
  */
 const downloadPython = `${askUv}
 def pins():
@@ -198,7 +199,11 @@ def pins():
             raise LookupError(field('name'))
         yield ' '.join([field('name') + '==' + field('version'), *('--hash=sha256:' + one for one in hashes)])
 def install(*options):
-    return uv('tool', 'install', *options, *(word for other in others for word in ('--with', other)), spec)
+    def tool(name, beside):
+        return uv('tool', 'install', *options, *(word for other in beside for word in ('--with', other)), name)
+    done = tool(spec, others)
+    found = re.search('executable with the name \`[^\`\\\\s]+\` is available via dependency \`([A-Za-z0-9][\\\\w.-]*)\`', done.stderr)
+    return tool(found[1], [spec, *others]) if done.returncode != 0 and found else done
 def install_locked():
     pinned = facts / 'requirements.txt'
     pinned.write_text('\\n'.join(pins()) + '\\n')

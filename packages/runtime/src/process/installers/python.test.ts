@@ -80,6 +80,13 @@ const wheels: readonly Wheel[] = [
     files: { 'helping.py': 'def main():\n    print("helped", flush=True)\n    input()\n' },
     scripts: ['helper = helping:main'],
   },
+  { name: 'outer', version: '2.0.0', files: {}, requires: ['inner'] },
+  {
+    name: 'inner',
+    version: '1.0.0',
+    files: { 'inner.py': 'def main():\n    print("an inner program", flush=True)\n    input()\n' },
+    scripts: ['outer = inner:main', 'another = inner:main'],
+  },
   {
     name: 'imports',
     version: '1.0.0',
@@ -251,6 +258,17 @@ test('a server starts the programs of its dependencies by their names', async ({
   await using server = await runtime.start(aLaunch(prepared), never);
 
   expect(await firstOutput(server)).toBe('helped\n');
+});
+
+test('a package whose program a dependency has is started with this program', async ({ skip }) => {
+  if (uvPath === undefined) skip('uv cannot be had here');
+  const runtime = openRuntime('outer');
+
+  const prepared = await runtime.prepare(parseSource('uvx://outer'), { report: () => {}, signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(prepared).toMatchObject({ name: 'outer', version: '2.0.0' });
+  expect(await firstOutput(server)).toBe('an inner program\n');
 });
 
 test('the modules of a package and its dependencies are compiled once, at its installation', async ({

@@ -74,8 +74,8 @@ export const uvInstaller: Installer = {
   },
 
   async install(source, context) {
-    const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
     let lock: LockedPackage[] | undefined;
+    let tool = normalized(source.name);
     const { result, python } = await withPython(source, context, (found) =>
       fromWheels(source, context, async (build) => {
         const downloaded = await download(source, context, { python: found, build });
@@ -84,8 +84,9 @@ export const uvInstaller: Installer = {
         const offline = lock === undefined ? [] : ['--offline'];
         const options = [...build, ...offline];
         if (startsPython(source)) return installForPython(source, options, { context, python: found });
-        const args = ['tool', 'install', ...options, '--python', found.path, ...others];
-        return uv([...args, pythonRequirement(source)], context, { python: found, source });
+        const installed = await installTool(source, options, { context, python: found });
+        if (installed.provider !== undefined) tool = normalized(installed.provider);
+        return installed.result;
       }),
     );
     if (result.code !== 0 && hasNoProgram(result))
@@ -93,8 +94,8 @@ export const uvInstaller: Installer = {
     if (result.code !== 0) throw uvFailure(source, result);
     const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
     if (contents !== undefined) await context.inspect(source, contents);
-    const tool = normalized(source.name);
-    const install = await describeTool(source, { tool, folder: context.folder, python });
+    const started = tool === normalized(source.name) ? source : { ...source, program: programOf(source) };
+    const install = await describeTool(started, { tool, folder: context.folder, python });
     await compileModules(`tools/${tool}`, python, context);
     return { ...install, contents: recorded(contents) };
   },
@@ -138,6 +139,37 @@ async function compiled(
 async function isNewest(source: PackageSource, version: string, context: InstallContext): Promise<boolean> {
   const { pin } = await compiled(source, context, fromWheels, ['--no-deps']);
   return pin === undefined || pin === version;
+}
+
+const programOf = ({ name, program }: PackageSource): string => program ?? name;
+
+/**
+ * Installs a package with its program. If a dependency has the program, uv installs only the dependency as a tool, with
+ * the package in its environment. `uvx` starts such a program, too.
+ */
+async function installTool(
+  source: PackageSource,
+  options: readonly string[],
+  { context, python }: { context: InstallContext; python: Python },
+): Promise<{ result: ToolResult; provider?: string }> {
+  const requirement = pythonRequirement(source);
+  const others = source.options?.with ?? [];
+  const install = (tool: string, beside: readonly string[]): Promise<ToolResult> => {
+    const args = ['tool', 'install', ...options, '--python', python.path];
+    const more = beside.flatMap((other) => ['--with', other]);
+    return uv([...args, ...more, tool], context, { python, source });
+  };
+  const result = await install(requirement, others);
+  const provider = hasNoProgram(result) ? providerOf(source, result) : undefined;
+  if (provider === undefined) return { result };
+  return { result: await install(provider, [requirement, ...others]), provider };
+}
+
+/** The dependency that has the program, which uv names. */
+function providerOf(source: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): string | undefined {
+  const found =
+    /executable with the name `([^`\s]+)` is available via dependency `([A-Za-z0-9][\w.-]*)`/.exec(stderr);
+  return found !== null && found[1] === programOf(source) ? found[2] : undefined;
 }
 
 /** Whether the user starts a module of the package, as in `uvx --from PACKAGE python -m MODULE`. */
