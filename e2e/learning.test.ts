@@ -208,25 +208,30 @@ describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (wi
         'tidy',
         'for file in /docs/old.txt /scanned/old.txt /single; do read -r line <$file; done; echo new >/edited/new.txt',
       );
+      const proposal = async () =>
+        JSON.parse(await user.mustThv('learn', 'tidy', '--stop', '--format', 'json')) as {
+          mounts: unknown;
+          profile: unknown;
+        };
+      // Each mount has an observer of its own, and reports in its own time.
+      await expect
+        .poll(async () => (await proposal()).mounts)
+        .toEqual([
+          { source: docs, target: '/docs', granted: 'read', used: 'read', files: ['old.txt'] },
+          { source: edited, target: '/edited', granted: 'write', used: 'write', files: ['new.txt'] },
+          { source: scanned, target: '/scanned', granted: 'write', used: 'read', files: ['old.txt'] },
+          { source: unused, target: '/unused', granted: 'write', used: 'none', files: [] },
+          { source: single, target: '/single', granted: 'write', used: 'read', files: [] },
+        ]);
+      const before = await proposal();
       process.kill(await user.daemonPid());
       await user.mustThv('list');
-      const { mounts, profile: proposed } = JSON.parse(
-        await until(async () => {
-          const proposal = await user.mustThv('learn', 'tidy', '--stop', '--format', 'json');
-          return proposal.includes('new.txt') ? proposal : undefined;
-        }),
-      );
+      const after = await proposal();
       const { stdout } = await user.thv('learn', 'tidy', '--stop', '--yes');
       const permissions = await user.mustThv('permission', 'show', 'tidy');
 
-      expect(mounts).toEqual([
-        { source: docs, target: '/docs', granted: 'read', used: 'read', files: ['old.txt'] },
-        { source: edited, target: '/edited', granted: 'write', used: 'write', files: ['new.txt'] },
-        { source: scanned, target: '/scanned', granted: 'write', used: 'read', files: ['old.txt'] },
-        { source: unused, target: '/unused', granted: 'write', used: 'none', files: [] },
-        { source: single, target: '/single', granted: 'write', used: 'read', files: [] },
-      ]);
-      expect(proposed).toMatchObject({
+      expect(after).toEqual(before);
+      expect(after.profile).toMatchObject({
         read: [`${docs}:/docs`, `${scanned}:/scanned`],
         write: [`${edited}:/edited`],
       });

@@ -1,5 +1,8 @@
 // @suite e2e (in depth)
-import { access, readFile, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { access, mkdtempDisposable, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { statePaths } from '@toolhive/state/paths';
 import { takeOwnership } from '@toolhive/state/ownership';
@@ -46,6 +49,27 @@ test('a command during the end of a daemon waits for its end, and gets an answer
   ending[Symbol.dispose]();
 
   expect(await listed).toMatchObject({ code: 0, stdout: '[]\n' });
+});
+
+test('a daemon that waits for nothing but an engine stays until the engine answers', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-engine-'));
+  const socket = join(folder.path, 'engine.sock');
+  // An earlier daemon is removing its container, so the next one waits for that without a limit.
+  const engine = createServer(({ url = '', method }, response) => {
+    const path = url.replace(/^\/v[\d.]+|\?.*$/g, '');
+    response.setHeader('api-version', '1.41');
+    if (path.endsWith('/wait')) return setTimeout(() => response.end('{"StatusCode":0}'), 500);
+    if (method === 'DELETE') return response.writeHead(409).end('{"message":"removal is in progress"}');
+    return response.end(path === '/_ping' ? 'OK' : path === '/containers/json' ? '[{"Id":"0a1b"}]' : '[]');
+  });
+  await once(engine.listen(socket), 'listening');
+  await using user = await makeUser({ env: { TOOLHIVE_RUNTIME: '', TOOLHIVE_DOCKER_SOCKET: socket } });
+
+  const { code, stderr, stdout } = await user.thv('list', '--format', 'json');
+
+  expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: '[]\n' });
+  engine.close();
+  engine.closeAllConnections();
 });
 
 test('what holds for all workloads of this machine is said once', async () => {

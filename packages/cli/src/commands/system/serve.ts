@@ -50,6 +50,7 @@ export async function serve(
   const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
   const clientDocument = process.env['TOOLHIVE_CLIENT_DOCUMENT'];
   const options = { env: process.env, version, log, clientDocument };
+  using _awake = stayAwake();
   await using daemon = await openDaemon({
     version,
     env: process.env,
@@ -73,6 +74,12 @@ export async function serve(
   await untilAborted(ended.signal);
   log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;
+}
+
+/** Keeps the process alive while nothing else does: Node.js ends a process that only waits for an engine, for example. */
+function stayAwake(): Disposable {
+  const timer = setInterval(() => {}, 60_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Where the API listens besides the daemon's own socket. */
