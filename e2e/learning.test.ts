@@ -213,7 +213,7 @@ describe.runIf(canMakeNetworks && isInstalled('inotifywait'))('learning mode (wi
           mounts: unknown;
           profile: unknown;
         };
-      // Each mount has an observer of its own, and reports in its own time.
+      // A separate program observes each mount.
       await expect
         .poll(async () => (await proposal()).mounts)
         .toEqual([

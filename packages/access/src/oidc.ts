@@ -165,8 +165,8 @@ async function checkJwt(token: string, provider: Provider, options: OidcOptions)
 }
 
 /**
- * Whether only the provider can tell what a JWT means: its claims are not in it, like those of the lightweight access tokens
- * of Keycloak, or it is signed with a key that the provider keeps.
+ * Whether only the provider can read a JWT: its claims are missing, as in Keycloak's lightweight access tokens, or it is
+ * signed with a key that the provider keeps.
  */
 function isForTheProvider(error: unknown): boolean {
   if (error instanceof errors.JWTClaimValidationFailed) return error.reason === 'missing';

@@ -534,7 +534,7 @@ test('a URL for WebSocket is refused by its name', async () => {
   ]);
 });
 
-test('the directory of the project can stand in braces', async () => {
+test('the project directory can be in braces', async () => {
   const raw = { command: 'npx', args: ['-y', 'server', '--config', '{workspaceFolder}/config.json'] };
   const from = { env: {}, directory: '/project', readFile };
 
@@ -543,7 +543,7 @@ test('the directory of the project can stand in braces', async () => {
   expect(request.cmd_arguments).toEqual(['--config', '/project/config.json']);
 });
 
-test('blanks around the keys of a configuration do not matter', async () => {
+test('blanks around configuration keys do not matter', async () => {
   const servers = await previewOf({
     'mcpServers ': { a: { 'httpUrl ': 'https://mcp.example.com/mcp', ' headers': { 'X-A ': 'b' } } },
   });
@@ -553,7 +553,7 @@ test('blanks around the keys of a configuration do not matter', async () => {
   ]);
 });
 
-test('the schema of a document is no server', async () => {
+test('the schema entry of a document is not a server', async () => {
   const entry = {
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json',
     name: 'io.github.user/weather',
@@ -584,7 +584,7 @@ test.each([
   expect(await previewOf({ mcpServers: { a: { url: written } } })).toMatchObject([{ request: { url } }]);
 });
 
-test('a part of a template in an argument is asked for', async () => {
+test('a template in an argument is asked for', async () => {
   const raw = { command: 'npx', args: ['-y', 'server', '{{ workspace }}/data', 'Hello {{name}}!'] };
 
   expect(await previewOf({ mcpServers: { a: raw } })).toMatchObject([
@@ -592,7 +592,7 @@ test('a part of a template in an argument is asked for', async () => {
   ]);
 });
 
-test('the home directory can stand in the braces of a template', async () => {
+test('the home directory can be in template braces', async () => {
   const raw = { command: 'npx', args: ['-y', 'server', '{{HOME}}/data'] };
 
   expect(await previewOf({ mcpServers: { a: raw } })).toMatchObject([

@@ -141,7 +141,7 @@ function packagesOf(
   };
 }
 
-/** FastMCP would replace a placeholder with any variable of the user, also with a credential for something else. */
+/** FastMCP would replace a placeholder with any of the user's variables, also with a credential for something else. */
 function variablesOf(deployment: FastMcpFile['deployment']): {
   env: Record<string, string>;
   open: string[];

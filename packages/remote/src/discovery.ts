@@ -249,7 +249,7 @@ export async function findServer(
 
 const wellKnownServer = /^(.*?)\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(\/.*)?$/;
 
-/** The issuer, which users and servers often write as the address of its metadata. */
+/** The issuer. Users and servers often write its metadata address instead. */
 function issuerIn(text: string): string {
   const url = URL.parse(text);
   const [, before, behind] = wellKnownServer.exec(url?.pathname ?? '') ?? [];

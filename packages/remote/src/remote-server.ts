@@ -24,7 +24,7 @@ export interface RemoteServerOptions {
   signal: AbortSignal;
 }
 
-/** The message with what its error advises. The status of a workload is one text, which has no hint. */
+/** The message with the error's advice, because a workload's status has only one text. */
 function withAdvice(error: unknown): string {
   const advice = error instanceof ThvError ? error.hint : undefined;
   return advice === undefined ? messageOf(error) : `${messageOf(error)}; ${advice}`;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 /**
  * The fix for a server whose Python script imports a module beside the script, because the server gets only the script.
- * Undefined if there is no such module. A package of the same name would be another one, maybe from an attacker.
+ * Undefined without such a module. A package of the same name could come from an attacker.
  */
 export function moduleBeside(
   module: string,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '@toolhive/contract/failure';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
@@ -17,20 +17,19 @@ function version(resourceVersion: string, uid = 'a'): KubernetesObject {
   };
 }
 
+async function clientOf(server: Server): Promise<KubernetesClient> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return new KubernetesClient({ server: url, namespace: 'tools', tls: {}, token: async () => undefined });
+}
+
 test('the answer to a write does not bring back an object that has left the copy since', async () => {
   const watching = Promise.withResolvers<ServerResponse>();
   const server = createServer((request, response) => {
     if (request.url?.includes('watch=true') === true) watching.resolve(response);
     else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [version('1')] }));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await using client = new KubernetesClient({
-    server: url,
-    namespace: 'tools',
-    tls: {},
-    token: async () => undefined,
-  });
+  await using client = await clientOf(server);
   const over = new AbortController();
   const gone = Promise.withResolvers<void>();
   const copy = new Reflector({
@@ -74,14 +73,7 @@ test('a watch that is accepted after a refusal shows that the kind can be read, 
       response.flushHeaders(); // and nothing more
     }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await using client = new KubernetesClient({
-    server: url,
-    namespace: 'tools',
-    tls: {},
-    token: async () => undefined,
-  });
+  await using client = await clientOf(server);
   const over = new AbortController();
   const told: string[] = [];
   const copy = new Reflector({

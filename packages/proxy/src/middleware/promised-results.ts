@@ -12,7 +12,7 @@ interface Promised {
   required: readonly string[];
   /** The only members that a result can have. Undefined if there can be others. */
   only: ReadonlySet<string> | undefined;
-  /** Whether the only member, `result`, contains what is not an object. The type of the member follows. */
+  /** Whether the only member, `result`, contains values other than objects. The type of the member follows. */
   wraps: { type: unknown } | undefined;
 }
 

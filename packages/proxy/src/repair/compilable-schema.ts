@@ -2,7 +2,8 @@ import { isObject } from '../jsonrpc/message.ts';
 
 type Schema = Record<string, unknown>;
 
-const types: ReadonlySet<unknown> = new Set([
+/** The types of JSON Schema. */
+export const schemaTypes: ReadonlySet<unknown> = new Set([
   'string',
   'number',
   'integer',
@@ -10,7 +11,6 @@ const types: ReadonlySet<unknown> = new Set([
   'null',
   'object',
   'array',
-  '', // compiles, and means nothing
 ]);
 
 const isNumber = (value: unknown): boolean => typeof value === 'number';
@@ -25,7 +25,9 @@ const keywords: ReadonlyMap<string, Check> = new Map<string, Check>([
   [
     'type',
     (value) =>
-      Array.isArray(value) ? value.every((type) => types.has(type) && type !== '') : types.has(value),
+      Array.isArray(value)
+        ? value.every((type) => schemaTypes.has(type))
+        : schemaTypes.has(value) || value === '', // an empty one compiles, and means nothing
   ],
   ['enum', (value) => Array.isArray(value) && value.length > 0],
   ['uniqueItems', isBoolean],

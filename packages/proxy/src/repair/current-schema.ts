@@ -1,18 +1,9 @@
 import { isObject } from '../jsonrpc/message.ts';
+import { schemaTypes } from './compilable-schema.ts';
 import { withChanges } from './shapes.ts';
 
 type Schema = Record<string, unknown>;
 
-/** The types of JSON Schema. */
-const types: ReadonlySet<string> = new Set([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-  'object',
-  'array',
-]);
 /** Schemas in deeper levels, and beyond this number, stay as they are. */
 const maxDepth = 64;
 const maxSchemas = 20_000;
@@ -110,7 +101,7 @@ const type: Form = (value) => {
 
 function typeNamed(name: string): string | undefined {
   const lower = name.toLowerCase();
-  return types.has(lower) ? lower : undefined;
+  return schemaTypes.has(lower) ? lower : undefined;
 }
 
 const enumeration: Form = (value) => (Array.isArray(value) && value.length > 0 ? value : undefined);
@@ -157,7 +148,7 @@ function boundIn(schema: Schema, bound: string, exclusive: string): Changes {
     : [[exclusive, number(schema[exclusive], same)]];
 }
 
-/** Models want to read what an array contains. Earlier drafts have a list of schemas as `items`. */
+/** Models require the contents of arrays. Earlier drafts have a list of schemas as `items`. */
 function itemsIn(schema: Schema, walk: Walker): Changes {
   const { items, additionalItems } = schema;
   if (Array.isArray(items)) {
@@ -176,7 +167,7 @@ function namesArray(value: unknown): boolean {
   return names.some((name) => typeof name === 'string' && name.toLowerCase() === 'array');
 }
 
-/** `"required": true` in the schema of a property, of draft 3, belongs to the list of the object around it. */
+/** `"required": true` in the schema of a property, of draft 3, belongs to the list of the surrounding object. */
 function requiredIn({ properties, required: listed }: Schema): Changes {
   if (!isObject(properties)) return [];
   const names = Object.keys(properties).filter((name) => {
