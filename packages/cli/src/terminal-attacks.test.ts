@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -71,7 +71,8 @@ describe('the log of thv serve', () => {
   test.each(Object.entries(hostile))(
     'has %s in no file, and the same text in its JSON',
     async (_what, text) => {
-      const path = join(await mkdtemp(join(tmpdir(), 'thv-log-')), 'hive.log');
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-log-'));
+      const path = join(folder.path, 'hive.log');
 
       // The descriptor of standard error is where a background daemon writes its log.
       const script = `tested.openLog({ debug: false, path: ${JSON.stringify(path)} }).warn({ text: ${JSON.stringify(text)} }, 'said');`;
