@@ -814,6 +814,7 @@ describe('a tool with an output schema that returns only text', () => {
     ['no JSON', [text('done')]],
     ['JSON of something else', [text('{"b":1}')]],
     ['several parts', [text('{"a":1}'), text('done')]],
+    ['JSON with too many levels', [text(`{"a":${'['.repeat(501)}${']'.repeat(501)}}`)]],
   ])('has none in later lists if the text is %s', async (_what, content) => {
     await using proxy = await openTool(schema({ a: number }, ['a']), content);
     const first = await open1(proxy.url);

@@ -1,4 +1,4 @@
-import { MalformedMessage, isObject, onOneLine, spanOf, withResult } from '../jsonrpc/message.ts';
+import { MalformedMessage, isObject, onOneLine, readValue, spanOf, withResult } from '../jsonrpc/message.ts';
 import type { Message, Span } from '../jsonrpc/message.ts';
 import { isComplete } from '../repair/results.ts';
 import { withChanges } from '../repair/shapes.ts';
@@ -126,11 +126,13 @@ function structuredIn(content: unknown, { required, wraps }: Promised): Structur
   return { value: { result: value }, json: `{"result":${json}}` };
 }
 
+/** The value of a JSON text within the limits of messages, because the text becomes a part of one. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
+    return readValue(text);
+  } catch (error) {
+    if (error instanceof MalformedMessage) return undefined;
+    throw error;
   }
 }
 

@@ -1,6 +1,8 @@
+import { timedOut } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { callEngine, isFailure, type Call, type Engine } from './engine.ts';
 import { withRetries } from './retry.ts';
+import { settlesWithin } from './settles-within.ts';
 
 const Inspected = z.object({
   Id: z.string(),
@@ -37,6 +39,9 @@ export async function inspectContainer(
   }
 }
 
+/** How long another call may take to remove a container. A daemon at its start waits for that. */
+const REMOVAL_MS = 60_000;
+
 /** Removes a container and its files, running or not. A missing container is not an error. */
 export async function removeContainer(engine: Engine, id: string): Promise<void> {
   const remove = () =>
@@ -51,7 +56,8 @@ export async function removeContainer(engine: Engine, id: string): Promise<void>
     if (isFailure(error, 'not-found')) return;
     // Another call is removing the container, so wait for that call.
     if (!isFailure(error, 'conflict')) throw error;
-    await waitForContainer(engine, id, 'removed');
+    if (!(await settlesWithin(waitForContainer(engine, id, 'removed'), REMOVAL_MS)))
+      throw timedOut(`${engine.kind} is still removing the container ${id}`);
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from './container.ts';
 import { isFailure, type Engine } from './engine.ts';
 import { usageOfContainer } from './usage.ts';
+import { settlesWithin } from './settles-within.ts';
 
 /** How much of the grace period a stdio server has to react to the end of its input, before the signal. */
 const INPUT_END_MS = 1_000;
@@ -161,15 +162,4 @@ function exitOf({ State }: Inspected, { limits }: Launch): Exit {
       reason: excessReason('memory', limits),
     }),
   };
-}
-
-async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const settled = promise.then(() => true);
-  const late = delay(ms, false, { signal: timer.signal }).catch(() => false);
-  try {
-    return await Promise.race([settled, late]);
-  } finally {
-    timer.abort();
-  }
 }

@@ -50,8 +50,7 @@ export async function serve(
   const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
   const clientDocument = process.env['TOOLHIVE_CLIENT_DOCUMENT'];
   const options = { env: process.env, version, log, clientDocument };
-  using _awake = stayAwake();
-  await using daemon = await openDaemon({
+  const opening = openDaemon({
     version,
     env: process.env,
     log,
@@ -69,6 +68,8 @@ export async function serve(
     stop,
     signal: ended.signal,
   });
+  // Once it is open, its listener keeps the process alive. Its end need not wait for an engine that is gone.
+  await using daemon = await staysAwake(opening);
   await announce(daemon, out);
   onReady();
   await untilAborted(ended.signal);
@@ -76,10 +77,14 @@ export async function serve(
   if (ended.signal.reason !== asked) throw ended.signal.reason;
 }
 
-/** Keeps the process alive while nothing else does: Node.js ends a process that only waits for an engine, for example. */
-function stayAwake(): Disposable {
+/** Keeps the process alive during work: Node.js ends a process that only waits for an engine, for example. */
+async function staysAwake<Result>(work: Promise<Result>): Promise<Result> {
   const timer = setInterval(() => {}, 60_000);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Where the API listens besides the daemon's own socket. */
