@@ -231,7 +231,7 @@ describe('a JWT that only its provider understands', () => {
     ['has no time', ({ sign }) => sign({ exp: undefined })],
     ['is signed with a secret', ofProvider],
     ['is signed with an unpublished key', ({ sign }) => sign({}, { kid: 'another' })],
-  ])('and that %s, is introspected if ToolHive is a client of the provider', async (_what, tokenOf) => {
+  ])('and that %s, is introspected if ToolHive can ask the provider', async (_what, tokenOf) => {
     expect(await judge({}, tokenOf, asks)).toBe('accepted');
     expect(await judge({ introspection: () => ({ active: false }) }, tokenOf, asks)).toBe(
       'the token is no longer valid',

@@ -1,4 +1,4 @@
-import { isSseUrl } from '@toolhive/contract/sse-url';
+import { insteadOfWebSocket, isSseUrl } from '@toolhive/contract/sse-url';
 import { invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { pageAddress } from '@toolhive/contract/page-address';
@@ -343,7 +343,7 @@ function requireUrl(text: string, open: readonly Open[]): void {
   }
   if (/^wss?:/i.test(text)) {
     throw invalid('the URL is one for WebSocket, which is not supported', {
-      hint: 'use the URL of the server for streamable HTTP or SSE, which begins with https://',
+      hint: insteadOfWebSocket,
     });
   }
   const examples = [...text.matchAll(/<[^<>/@]{1,60}>/g)].map(([example]) => example);

@@ -114,6 +114,7 @@ describe('a FastMCP project file', () => {
 
   test.each([
     ['a path to a parent directory', () => ({ source: { path: '../outside.py' } })],
+    ['a path of nothing', () => ({ source: { path: '../missing.py' } })],
     ['an absolute path', () => ({ source: { path: join(home, 'outside.py') } })],
     ['a link', () => ({ source: { path: 'link.py' } })],
     ['requirements elsewhere', () => ({ source, environment: { requirements: '../outside.txt' } })],

@@ -104,14 +104,15 @@ function jsonOf(text: string, path: string): unknown {
 function fileIn(projectFile: string, named: string): string {
   const directory = dirname(projectFile);
   const path = resolve(directory, named);
+  const outside = () =>
+    invalid(`${projectFile} names ${path}, which is outside its directory`, {
+      hint: 'move the file into this directory, or run the file itself: fastmcp run FILE.py',
+    });
+  if (isOutside(directory, path)) throw outside();
   if (!existsSync(path)) {
     throw notFound(`${path} not found`, { hint: `correct the path in ${projectFile}` });
   }
-  if (isOutside(directory, path) || isOutside(realpathSync(directory), realpathSync(path))) {
-    throw invalid(`${projectFile} names ${path}, which is outside its directory`, {
-      hint: 'move the file into this directory, or run the file itself: fastmcp run FILE.py',
-    });
-  }
+  if (isOutside(realpathSync(directory), realpathSync(path))) throw outside();
   return path;
 }
 

@@ -187,7 +187,7 @@ describe('the metadata of a server', () => {
   });
 
   test.each([
-    ['the address of the metadata of its authorization server', '/.well-known/oauth-authorization-server'],
+    ['a metadata address of its authorization server', '/.well-known/oauth-authorization-server'],
     ['that of the other standard', '/.well-known/openid-configuration'],
     ['its endpoint instead of its authorization server', '/mcp'],
   ])('is used if it names %s', async (_what, path) => {

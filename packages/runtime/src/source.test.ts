@@ -109,3 +109,9 @@ describe('a package of a package registry', () => {
     expect(() => parseSource(text)).toThrow(message);
   });
 });
+
+test('a WebSocket URL is refused with what to use instead', () => {
+  expect(() => parseSource('wss://mcp.example.com/mcp')).toThrow(
+    expect.objectContaining({ hint: expect.stringContaining('streamable HTTP or SSE') }),
+  );
+});

@@ -1,3 +1,4 @@
+import { insteadOfWebSocket } from '@toolhive/contract/sse-url';
 import { invalid, invalidField } from '@toolhive/contract/failure';
 import type { PrereleaseMode } from '@toolhive/contract/prerelease';
 import { type GitPlace, formatGit, fragmentText, isGitSpec, parseGit } from '@toolhive/contract/git-source';
@@ -91,9 +92,11 @@ export function parseSource(text: string): ServerSource {
   if (scheme === bundleScheme) return parseBundle(text, rest);
   if (!isPackageScheme(scheme)) {
     throw invalid(`${text} has the unknown scheme ${scheme}`, {
-      hint: isGitSpec(text)
-        ? `name the kind of package: npx://${text} or uvx://${text}`
-        : `use ${[...packageSchemes, bundleScheme].map((known) => `${known}://`).join(', ')} or an image reference`,
+      hint: /^wss?$/.test(scheme)
+        ? insteadOfWebSocket
+        : isGitSpec(text)
+          ? `name the kind of package: npx://${text} or uvx://${text}`
+          : `use ${[...packageSchemes, bundleScheme].map((known) => `${known}://`).join(', ')} or an image reference`,
     });
   }
   return parsePackage(scheme, rest);
