@@ -187,6 +187,37 @@ describe('records', () => {
 
     expect(records.length).toBeLessThan(200);
   });
+
+  test('a flood of denials hides none of another workload', async () => {
+    await using audit = await AuditLog.open(paths, log);
+    for (let count = 0; count < 5_000; count += 1)
+      audit.recordDenial(anEntry({ outcome: 'denied', workload: undefined }));
+    audit.recordDenial(anEntry({ outcome: 'denied', workload: 'other' }));
+
+    expect(await audit.list({ workload: 'other' })).toHaveLength(1);
+  });
+
+  test('a day of denials displaces a small part of the other records, and each is counted', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      await using audit = await AuditLog.open(paths, log);
+      const all = 24 * 3_600;
+      for (let second = 0; second < all; second += 1) {
+        audit.recordDenial(anEntry({ outcome: 'denied' }));
+        vi.advanceTimersByTime(1_000);
+      }
+
+      const records = await audit.list({}, 100_000);
+
+      const similar = records.map(({ record }) =>
+        Number(record.metadata?.extra['similar_denials_before'] ?? 0),
+      );
+      expect(records.length).toBeLessThan(3_100);
+      expect(records.length + similar.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(all - 60);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 describe('redaction', () => {

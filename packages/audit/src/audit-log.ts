@@ -9,6 +9,7 @@ import { AuditFile } from './audit-file.ts';
 import { AuditStore } from './audit-store.ts';
 import type { StoredRecord } from './audit-store.ts';
 import type { AuditQuery } from './search-index.ts';
+import { DenialLimit } from './denial-limit.ts';
 import { Redaction } from './redaction.ts';
 import { storedRecordOf } from './audit-record.ts';
 
@@ -21,8 +22,6 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 const maxWatchers = 64;
 /** How many records a watcher is given at once. */
 const watchedAtOnce = 200;
-/** How many denials without a call are recorded at once, and how many more per second: web pages can cause any number. */
-const denials = { burst: 100, perSecond: 5 };
 
 /** A record that is not written yet. As a text, because many waiting objects would cost the garbage collector a lot. */
 interface Waiting {
@@ -52,9 +51,7 @@ export class AuditLog implements AsyncDisposable {
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
-  #allowance = denials.burst;
-  #allowedMs = performance.now();
-  #suppressed = 0;
+  readonly #denials = new DenialLimit();
   #isClosed = false;
 
   private constructor(store: AuditStore, paths: Pick<StatePaths, 'audit' | 'auditFile'>, log: Logger) {
@@ -83,17 +80,8 @@ export class AuditLog implements AsyncDisposable {
 
   /** Takes a denial of a request that anyone can repeat any number of times. Too many of them are only counted. */
   recordDenial(entry: AuditEntry): void {
-    const nowMs = performance.now();
-    const { burst, perSecond } = denials;
-    this.#allowance = Math.min(burst, this.#allowance + ((nowMs - this.#allowedMs) / 1000) * perSecond);
-    this.#allowedMs = nowMs;
-    if (this.#allowance < 1) {
-      this.#suppressed += 1;
-      return;
-    }
-    this.#allowance -= 1;
-    const suppressed = this.#suppressed;
-    this.#suppressed = 0;
+    const suppressed = this.#denials.take(entry.workload);
+    if (suppressed === undefined) return;
     if (suppressed === 0) return this.record(entry);
     const extra = { ...entry.metadata?.extra, similar_denials_before: suppressed };
     this.record({ ...entry, metadata: { extra } });

@@ -25,6 +25,31 @@ test('a page without locks, as over plain http from another machine, follows the
   globalThis.fetch = () => new Promise(() => {}); // its next attempt ends with the page
 });
 
+test('a page that is signed out asks again when another tab has signed in, and does not keep asking', async () => {
+  vi.stubGlobal('navigator', {});
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const tabs = new BroadcastChannel('toolhive-sign-in');
+  try {
+    let attempts = 0;
+    globalThis.fetch = async () => {
+      attempts += 1;
+      return Response.json({ type: 'about:blank', title: 'Unauthorized', status: 401 }, { status: 401 });
+    };
+    followEvents({ onEvent() {}, onConnection() {} });
+    await vi.advanceTimersByTimeAsync(50_000);
+    const alone = attempts;
+
+    tabs.postMessage('signed in');
+
+    await vi.waitFor(() => expect(attempts).toBe(2));
+    expect(alone).toBe(1);
+  } finally {
+    globalThis.fetch = () => new Promise(() => {}); // its next attempt ends with the page
+    tabs.close();
+    vi.useRealTimers();
+  }
+});
+
 test('an action that waits for a daemon that hangs ends when heartbeats are missing', async () => {
   vi.stubGlobal('navigator', {});
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

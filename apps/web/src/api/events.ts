@@ -1,5 +1,7 @@
 import type { DaemonEvent } from '@toolhive/contract/event';
+import { ThvError } from '@toolhive/contract/failure';
 import { client, giveUp, lastHeardAt } from './client.ts';
+import { onSignInElsewhere } from './sign-in.ts';
 
 /** Whether events arrive. */
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -20,6 +22,8 @@ const lookMs = 5_000;
 
 /** The time between attempts to reach a daemon that does not respond. */
 const retryMs = 500;
+/** The same where the daemon refuses this browser, because it records each attempt. */
+const refusedRetryMs = 60_000;
 
 /**
  * Follows the events of the daemon. One tab reads the stream and passes events on to the others, because a browser
@@ -67,6 +71,7 @@ async function lead(tell: (message: Message) => void): Promise<never> {
       heardAt = lastHeardAt();
       if (silentLooks >= maxSilentLooks) tell({ hangs: true });
     }, lookMs);
+    let isRefused = false;
     try {
       const events = await client.watchEvents({ headers: { 'last-event-id': last } });
       tell({ connection: 'live' });
@@ -76,12 +81,23 @@ async function lead(tell: (message: Message) => void): Promise<never> {
         if (id !== '') last = id;
         tell({ event });
       }
-    } catch {
+    } catch (thrown) {
       // The connection is lost or refused, which the state below shows. The next attempt determines the cause.
+      isRefused = thrown instanceof ThvError && thrown.kind === 'unauthorized';
     } finally {
       clearInterval(watch);
     }
     tell({ connection: 'lost' });
-    await new Promise((resolve) => setTimeout(resolve, retryMs));
+    await (isRefused ? signInOrPause() : new Promise((resolve) => setTimeout(resolve, retryMs)));
   }
+}
+
+/** Waits until this browser signs in, which another tab tells, or for a while. */
+async function signInOrPause(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = onSignInElsewhere(resolve);
+  const timer = setTimeout(resolve, refusedRetryMs);
+  await promise;
+  clearTimeout(timer);
+  stop();
 }

@@ -154,7 +154,9 @@ function NameAndProblem({
   const isProblem = status === 'error' || status === 'unhealthy';
   return (
     <>
-      <Link href={`/w/${encodeURIComponent(name)}`}>{name}</Link>{' '}
+      <Link href={`/w/${encodeURIComponent(name)}`} aria-label={name}>
+        <Middle>{name}</Middle>
+      </Link>{' '}
       {remote && <span className="badge">remote</span>}
       {context !== undefined && status !== 'running' && (
         <span className={`second-line ${isProblem ? 'problem' : 'quiet'}`}>

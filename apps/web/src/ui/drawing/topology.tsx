@@ -151,7 +151,11 @@ function DrawnLink({
   );
 }
 
+/** Leaves out the middle, because many names differ only at their end. */
 function shorten(text: string, length: number): string {
   const characters = Array.from(text);
-  return characters.length <= length ? text : `${characters.slice(0, Math.max(1, length - 1)).join('')}…`;
+  if (characters.length <= length) return text;
+  const ending = Math.floor((length - 1) / 2);
+  const start = characters.slice(0, Math.max(1, length - 1 - ending));
+  return `${start.join('')}…${characters.slice(characters.length - ending).join('')}`;
 }

@@ -1,0 +1,43 @@
+/**
+ * How many denials are recorded at once, and how many more per second. Web pages can cause any number, and in a month
+ * they must not displace the other records.
+ */
+const limits = { burst: 100, perSecond: 1 / 30 };
+const maxKept = 1_000;
+
+interface Allowance {
+  left: number;
+  atMs: number;
+  /** How many denials were not recorded since the last one that was. */
+  suppressed: number;
+}
+
+/** Limits the records of denials that anyone can repeat, for each workload by itself, so that those of one hide no others. */
+export class DenialLimit {
+  readonly #allowances = new Map<string, Allowance>();
+
+  /** Returns how many denials were not recorded before this one. Undefined if this one must not be recorded either. */
+  take(workload = ''): number | undefined {
+    const nowMs = performance.now();
+    const known = this.#allowances.get(workload) ?? { left: limits.burst, atMs: nowMs, suppressed: 0 };
+    const left = leftAt(known, nowMs);
+    const isRecorded = left >= 1;
+    this.#allowances.set(workload, {
+      left: isRecorded ? left - 1 : left,
+      atMs: nowMs,
+      suppressed: isRecorded ? 0 : known.suppressed + 1,
+    });
+    if (this.#allowances.size > maxKept) this.#forget(nowMs);
+    return isRecorded ? known.suppressed : undefined;
+  }
+
+  /** Forgets workloads without a denial for long. */
+  #forget(nowMs: number): void {
+    for (const [workload, allowance] of this.#allowances)
+      if (leftAt(allowance, nowMs) === limits.burst) this.#allowances.delete(workload);
+  }
+}
+
+function leftAt({ left, atMs }: Allowance, nowMs: number): number {
+  return Math.min(limits.burst, left + ((nowMs - atMs) / 1000) * limits.perSecond);
+}
