@@ -80,7 +80,7 @@ export class AuditLog implements AsyncDisposable {
 
   /** Takes a denial of a request that anyone can repeat any number of times. Too many of them are only counted. */
   recordDenial(entry: AuditEntry): void {
-    const suppressed = this.#denials.take(entry.workload);
+    const suppressed = this.#denials.take(entry.component);
     if (suppressed === undefined) return;
     if (suppressed === 0) return this.record(entry);
     const extra = { ...entry.metadata?.extra, similar_denials_before: suppressed };

@@ -12,17 +12,20 @@ interface Allowance {
   suppressed: number;
 }
 
-/** Limits the records of denials that anyone can repeat, for each workload by itself, so that those of one hide no others. */
+/**
+ * Limits the records of denials that anyone can repeat, for each component by itself, so that those of one hide no others.
+ * No caller can choose the name of a component: it is a workload or the API.
+ */
 export class DenialLimit {
   readonly #allowances = new Map<string, Allowance>();
 
   /** Returns how many denials were not recorded before this one. Undefined if this one must not be recorded either. */
-  take(workload = ''): number | undefined {
+  take(component: string): number | undefined {
     const nowMs = performance.now();
-    const known = this.#allowances.get(workload) ?? { left: limits.burst, atMs: nowMs, suppressed: 0 };
+    const known = this.#allowances.get(component) ?? { left: limits.burst, atMs: nowMs, suppressed: 0 };
     const left = leftAt(known, nowMs);
     const isRecorded = left >= 1;
-    this.#allowances.set(workload, {
+    this.#allowances.set(component, {
       left: isRecorded ? left - 1 : left,
       atMs: nowMs,
       suppressed: isRecorded ? 0 : known.suppressed + 1,
@@ -31,10 +34,10 @@ export class DenialLimit {
     return isRecorded ? known.suppressed : undefined;
   }
 
-  /** Forgets workloads without a denial for long. */
+  /** Forgets components without a denial for long. */
   #forget(nowMs: number): void {
-    for (const [workload, allowance] of this.#allowances)
-      if (leftAt(allowance, nowMs) === limits.burst) this.#allowances.delete(workload);
+    for (const [component, allowance] of this.#allowances)
+      if (leftAt(allowance, nowMs) === limits.burst) this.#allowances.delete(component);
   }
 }
 
