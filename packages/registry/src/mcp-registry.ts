@@ -54,7 +54,7 @@ function offerOf({ server, status, extension }: Listing): Offer {
   const { name } = server;
   if (status === 'deleted') return { name, why: ['the server has been withdrawn'] };
   const { ways, why } = waysToRun(server);
-  const main = ways.find(({ isImage }) => isImage) ?? ways[0];
+  const main = ways.find(({ isImage, mounts }) => isImage && mounts.length === 0) ?? ways[0];
   const remote = remoteOf(server);
   if (typeof remote === 'string') why.push(remote);
   const common = {
@@ -106,6 +106,7 @@ function customOf(server: ServerJson, main: WayToRun | undefined, more: unknown)
     title: server.title,
     homepage: server.websiteUrl,
     arguments: main?.asked.length ? main.asked : undefined,
+    mounts: main?.mounts.length ? main.mounts : undefined,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -125,7 +126,7 @@ function withKeys(offers: readonly Offer[], skipped: Converted['skipped']) {
     if (offer.server !== undefined) put(servers, offer.name, offer.server);
     if (offer.remote !== undefined) put(remotes, remoteName(offer), offer.remote);
     if (offer.server === undefined && offer.remote === undefined) {
-      skipped.push({ name: offer.name, why: offer.why.join('; ') });
+      skipped.push({ name: offer.name, why: [...new Set(offer.why)].join('; ') });
     }
   }
   return { servers, remote_servers: remotes };
