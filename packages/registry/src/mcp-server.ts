@@ -264,8 +264,16 @@ function remoteTransportOf({ type, url }: Remote): string {
   return /\/sse\/?(?:\?|$)/.test(url) ? 'sse' : 'streamable-http';
 }
 
+/** The members of a remote server's entry that its remote decides. */
+interface RemoteEntry {
+  url: string;
+  transport: string;
+  headers: object[];
+  url_variables?: object[];
+}
+
 /** A remote server's entry, or the reason why it cannot be one. A URL without variables is preferred. */
-export function remoteOf({ remotes }: ServerJson): object | string | undefined {
+export function remoteOf({ remotes }: ServerJson): RemoteEntry | string | undefined {
   const known = remotes.usable
     .map((remote) => ({
       ...remote,
