@@ -3,7 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 import type { EntityJson } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar } from './cedar.ts';
 
-/** The content of a configuration that Cedar evaluates. */
+/** What Cedar evaluates in a configuration. */
 export interface PolicyContent {
   /** The policies by ID. */
   texts: Record<string, string>;
@@ -103,7 +103,7 @@ function wholeEntity(entity: unknown): unknown {
   return { attrs: {}, parents: [], ...entity };
 }
 
-/** Methods of MCP in the place of the actions. */
+/** MCP methods that authors write in place of actions. */
 const actions: Readonly<Record<string, string>> = {
   'tools/call': 'call_tool',
   'tools/list': 'list_tools',

@@ -59,7 +59,7 @@ function offerOf({ server, status, extension, original }: Listing): Offer {
   const main = ways.find(({ isImage, mounts }) => isImage && mounts.length === 0) ?? ways[0];
   const remote = remoteOf(server);
   if (typeof remote === 'string') why.push(remote);
-  /** The members of both kinds of entries. Those of ToolHive have precedence over those of the original. */
+  /** The members that both kinds of entries have. ToolHive's own win over the original's. */
   const common = ({ status: ownStatus = status, custom_metadata: more, ...rest }: Extended): object => ({
     description: server.description,
     tier: 'Community',

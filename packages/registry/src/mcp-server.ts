@@ -264,7 +264,7 @@ function remoteTransportOf({ type, url }: Remote): string {
   return /\/sse\/?(?:\?|$)/.test(url) ? 'sse' : 'streamable-http';
 }
 
-/** The members of a remote server's entry that its remote decides. */
+/** The members that a remote decides in its entry. */
 interface RemoteEntry {
   url: string;
   transport: string;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** The namespace of the original in the publisher's metadata. */
+/** The original's namespace in the publisher's metadata. */
 const originalNamespace = 'io.github.stacklok';
 
 const shared = {
@@ -24,7 +24,7 @@ const Remote = z.object({ ...shared, oauth_config: z.unknown(), env_vars: z.unkn
 type Local = z.infer<typeof Local>;
 type Remote = z.infer<typeof Remote>;
 
-/** What registries of the original say about a server, in the terms of this product. */
+/** What the original's registries say about a server, in this product's terms. */
 export interface OriginalExtensions {
   /** About the server in an image. */
   local: (image: string) => Local;
@@ -33,7 +33,7 @@ export interface OriginalExtensions {
 }
 
 /**
- * The extensions of the original in a publisher's metadata, by image reference or URL. Other packages of the server are not
+ * The original's extensions in a publisher's metadata, by image reference or URL. The server's other packages are not
  * meant: a provenance or permissions for an image say nothing about them.
  */
 export function originalExtensionsIn(publisherMetadata: unknown): OriginalExtensions {

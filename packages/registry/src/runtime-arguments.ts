@@ -1,14 +1,14 @@
 import type { Argument, NamedInput, Package } from './server-json.ts';
 
-/** The meaning of a package's runtime arguments, which are for a command that ToolHive does not use. */
+/** What a package's runtime arguments mean, which are for a command that ToolHive does not use. */
 export interface RuntimeMeaning {
-  /** The environment variables of the server. */
+  /** The server's environment variables. */
   variables: NamedInput[];
   /** The mounts that the server wants, one per line. Only the user can grant them. */
   mounts: string[];
-  /** The program of the package, if it is not the one with the name of the package. */
+  /** The package's program, if it has another name than the package. */
   program?: string;
-  /** The arguments of the server. */
+  /** The server's arguments. */
   rest: readonly Argument[];
 }
 
@@ -38,10 +38,10 @@ export function meaningOf(each: Package, isImage: boolean): RuntimeMeaning | str
 
 const environment: ReadonlySet<string> = new Set(['-e', '--env']);
 const volumes: ReadonlySet<string> = new Set(['-v', '--volume', '--mount']);
-/** The options of `uvx` and `npx` for the package of a program. */
+/** How `uvx` and `npx` name a program's package. */
 const packageFlags: ReadonlySet<string> = new Set(['--from', '-p', '--package']);
 
-/** Arguments of `npx` or `docker run` that change nothing here. */
+/** Arguments for `npx` or `docker run` that change nothing here. */
 const idle: ReadonlySet<string> = new Set([
   '-y',
   '--yes',
@@ -53,7 +53,7 @@ const idle: ReadonlySet<string> = new Set([
   '--rm',
   'run',
 ]);
-/** Options of `docker run` that change nothing here. Only the proxy reaches the ports of a server. */
+/** Options for `docker run` that change nothing here. Only the proxy reaches a server's ports. */
 const idleOptions: ReadonlySet<string> = new Set(['-p', '--publish', '--name', '--pull']);
 
 function isIdle(arg: Argument, word: string, isImage: boolean): boolean {

@@ -249,7 +249,7 @@ export const RunConfig = z
   });
 export type RunConfig = z.infer<typeof RunConfig>;
 
-/** Fields of later versions of the original that decide who may call a server, how often, and with which credentials. */
+/** Fields that later versions of the original export, and that decide who may call a server, how often, and with which credentials. */
 export const laterAccessFields = [
   'additional_middleware_configs',
   'aws_sts_config',

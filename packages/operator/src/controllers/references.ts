@@ -89,7 +89,7 @@ export async function resolveReferences(pass: Pass, spec: ServerSpec | RemotePro
   };
 }
 
-/** The token exchange of a configuration, whose definition may be a later one. Throws `UnresolvedReference`. */
+/** The token exchange in a configuration, whose definition may be a later one. Throws `UnresolvedReference`. */
 function exchangeOf({ spec, metadata }: CustomResource): NonNullable<ExternalAuthSpec['tokenExchange']> {
   const problems = laterFieldProblems(mcpExternalAuthConfig.laterFields ?? [], spec);
   const parsed = mcpExternalAuthConfig.spec.safeParse(spec);

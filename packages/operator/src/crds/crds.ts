@@ -62,7 +62,7 @@ export function crdOf(resource: Resource): object {
   };
 }
 
-/** The schema of a definition, which also names the fields that it refuses. */
+/** The schema in a definition, which also names the fields that it refuses. */
 function servedSchemaOf(resource: Resource): ResourceSchema {
   const schema = schemaOf(resource);
   addLaterFields(schema.properties.spec, resource.laterFields ?? []);

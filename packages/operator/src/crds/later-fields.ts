@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 
 /**
- * A field of later versions of the original. The API server removes unknown fields unless the client asks for strict
+ * A field that only later versions of the original know. The API server removes unknown fields unless the client asks for strict
  * validation, and a server without its field could run without authentication or authorization. So the definitions
  * contain these fields, and refuse them.
  */
@@ -13,8 +13,8 @@ export interface LaterField {
   instead: string;
 }
 
-/** The fields of later versions on servers and remote servers. */
-export const laterProxyFields: readonly LaterField[] = [
+/** Later fields on servers and remote servers. */
+const laterProxyFields: readonly LaterField[] = [
   { path: 'oidcConfigRef', type: 'object', instead: 'set spec.oidcConfig' },
   { path: 'authServerRef', type: 'object', instead: 'set spec.oidcConfig for tokens of your provider' },
   { path: 'authzConfigRef', type: 'object', instead: 'set spec.authzConfig' },
@@ -37,7 +37,7 @@ export const laterProxyFields: readonly LaterField[] = [
   { path: 'proxyPort', type: 'integer', instead: 'set spec.port' },
 ];
 
-/** The fields of later versions on servers. */
+/** Later fields on servers. */
 export const laterServerFields: readonly LaterField[] = [
   ...laterProxyFields,
   {
@@ -48,7 +48,7 @@ export const laterServerFields: readonly LaterField[] = [
   { path: 'mcpPort', type: 'integer', instead: 'set spec.targetPort' },
 ];
 
-/** The fields of later versions on remote servers. */
+/** Later fields on remote servers. */
 export const laterRemoteFields: readonly LaterField[] = [
   ...laterProxyFields,
   {
@@ -63,7 +63,7 @@ export const laterRemoteFields: readonly LaterField[] = [
   },
 ];
 
-/** The fields of later versions on token exchanges. */
+/** Later fields on token exchanges. */
 export const laterExchangeFields: readonly LaterField[] = ['subjectTokenType', 'subjectProviderName'].map(
   (name) => ({
     path: `tokenExchange.${name}`,
@@ -72,12 +72,12 @@ export const laterExchangeFields: readonly LaterField[] = ['subjectTokenType', '
   }),
 );
 
-/** The problems with the fields of later versions in a spec. */
+/** The problems with later fields in a spec. */
 export function laterFieldProblems(fields: readonly LaterField[], spec: unknown): string[] {
   return fields.filter(({ path }) => valueAt(spec, path.split('.')) !== undefined).map(problemOf);
 }
 
-/** Adds fields to the schema of a spec, which refuses them. */
+/** Adds fields to a spec's schema, which refuses them. */
 export function addLaterFields(schema: z.core.JSONSchema.BaseSchema, fields: readonly LaterField[]): void {
   for (const field of fields) {
     const [name = '', ...parents] = field.path.split('.').toReversed();

@@ -22,7 +22,7 @@ export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends
   spec: Spec;
   /** The rules about several fields at once, which the API server checks. */
   rules?: readonly Rule[];
-  /** The fields of later versions of the original, which are refused. */
+  /** Fields that only later versions of the original know, and that are refused. */
   laterFields?: readonly LaterField[];
   status: Status;
   /** What `kubectl get` shows beside the name. */
