@@ -27,6 +27,10 @@ const registry = {
       ],
       permissions: { network: { outbound: { allow_host: ['api.weather.example'], allow_port: [443] } } },
       provenance: { signer_identity: '/.github/workflows/release.yml' },
+      custom_metadata: {
+        arguments: ['--station (required): The station.\u001b', 7],
+        mounts: ['/maps:ro: The maps.'],
+      },
       repository_url: 'https://code.example/weather',
       metadata: { stars: 7, pulls: 19, last_updated: '2026-01-01T00:00:00Z' },
     },
@@ -91,6 +95,10 @@ test('tells all about a local server', async () => {
     Image: ghcr.io/example/weather:1.2.0
     Package: npx://@example/weather@1.2.0
     Target port: 9000
+    Arguments to add after --:
+      - --station (required): The station.�
+    Mounts to grant:
+      - --volume DIRECTORY:/maps:ro: The maps.
     Provenance: yes
     Permissions:
       - reaches api.weather.example on port 443

@@ -129,6 +129,23 @@ describeOperator(
         manifest('MCPExternalAuthConfig', 'bad', { type: 'tokenExchange' }),
         /tokenExchange is required/,
       ],
+      [
+        'the authentication of a later version',
+        server('bad', { oidcConfigRef: { name: 'id', audience: 'bad' } }),
+        /spec\.oidcConfigRef is not supported: set spec\.oidcConfig/,
+      ],
+      [
+        'a nested field of a later version',
+        server('bad', {
+          authzConfig: {
+            type: 'inline',
+            inline: { policies: ['permit(principal, action, resource);'] },
+            groupClaimName: 'groups',
+          },
+        }),
+        /spec\.authzConfig\.groupClaimName is not supported/,
+      ],
+      ['a port of a later version', server('bad', { proxyPort: 8080 }), /set spec\.port/],
     ])('the API server refuses %s with a clear message', async (_what, text, message) => {
       const namespace = await world.cluster.namespace();
 

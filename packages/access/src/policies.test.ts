@@ -192,6 +192,39 @@ describe('policies', () => {
   });
 });
 
+describe('a configuration for the original', () => {
+  test('can have entities without parents or attributes, and empty members of later versions', async () => {
+    const entities = [
+      { uid: { type: 'Client', id: 'ada' }, parents: [{ type: 'THVGroup', id: 'admins' }] },
+      { uid: { type: 'THVGroup', id: 'admins' } },
+      { uid: { type: 'Tool', id: 'weather' }, attrs: { owner: 'ada' } },
+    ];
+    const config = configOf(
+      ['permit(principal in THVGroup::"admins", action, resource) when { resource.owner == "ada" };'],
+      entities,
+    );
+    const cedar = { ...config.cedar, group_claim_name: '', role_claim_name: null, multi_valued_claims: [] };
+    const bob = { principal: { id: 'bob', claims: { sub: 'bob' } } };
+
+    expect(await decide({ ...config, cedar })).toMatchObject({ isAllowed: true });
+    expect(await decide({ ...config, cedar }, bob)).toMatchObject({ isAllowed: false });
+  });
+
+  test('that names a group gets a hint that works', async () => {
+    const opened = Policies.open(configOf(['permit(principal in THVGroup::"admins", action, resource);']));
+    const { hint } = await opened.then(
+      () => ({ hint: '' }),
+      (error: { hint: string }) => error,
+    );
+    const [, condition = ''] = /for example (.*), or add Client entities/.exec(hint) ?? [];
+    const config = configOf([`permit(principal, action, resource) when { ${condition} };`]);
+
+    expect(await decide(config, {}, { groups: ['admins'] })).toMatchObject({ isAllowed: true, errors: [] });
+    expect(await decide(config, {}, { groups: ['guests'] })).toMatchObject({ isAllowed: false, errors: [] });
+    expect(await decide(config)).toMatchObject({ isAllowed: false, errors: [] });
+  });
+});
+
 describe('attacks on policies:', () => {
   const onlyAda = configOf(['permit(principal == Client::"ada", action, resource);']);
 
@@ -349,8 +382,60 @@ describe('mistakes in policies are named with their place:', () => {
       /entities_json is not JSON/,
     ],
     ['entities that are none', configOf([permitAll], [{ id: 1 }]), /entities_json is invalid/],
+    [
+      'entities that are no list',
+      { cedar: { policies: [permitAll], entities_json: '{"uid":1}' } },
+      /entities_json is not a JSON array/,
+    ],
+    [
+      'an entity whose uid is text',
+      configOf([permitAll], [{ uid: 'Tool::weather', attrs: {} }]),
+      /has the uid "Tool::weather", which is text/,
+    ],
+    [
+      'a group that no caller is a member of',
+      configOf(['forbid(principal in THVGroup::"guests", action, resource);', permitAll]),
+      /policy0 in cedar\.policies names a THVGroup, but ToolHive does not derive groups from claims/,
+    ],
+    [
+      'a group with entities, but without members',
+      configOf(
+        [permitAll, 'forbid(principal in THVGroup::"guests", action, resource);'],
+        [{ uid: { type: 'THVGroup', id: 'guests' } }],
+      ),
+      /policy1 in cedar\.policies names a THVGroup/,
+    ],
   ])('%s', async (_what, config, message) => {
     await expect(Policies.open(config)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['group_claim_name', 'groups'],
+    ['role_claim_name', 'roles'],
+    ['group_entity_type', 'Team'],
+    ['multi_valued_claims', ['scope']],
+    ['primary_upstream_provider', 'okta'],
+  ])('%s, which later versions of the original have', async (name, value) => {
+    const opened = Policies.open({ cedar: { policies: [permitAll], [name]: value } });
+
+    await expect(opened).rejects.toThrow(`cedar.${name} is not supported`);
+  });
+
+  test.each([
+    ['Action::"tools/call"', 'use Action::"call_tool"'],
+    ['Action::"resources/read"', 'use Action::"read_resource"'],
+  ])('the method of MCP %s, with the right action', async (action, hint) => {
+    const config = configOf([`permit(principal, action == ${action}, resource);`]);
+
+    await expect(Policies.open(config)).rejects.toMatchObject({ hint });
+  });
+
+  test('a server, which no policy can name', async () => {
+    const config = configOf(['permit(principal, action, resource in MCP::"weather");']);
+
+    await expect(Policies.open(config)).rejects.toMatchObject({
+      hint: 'policies belong to one server, so name only its tools, prompts, and resources',
+    });
   });
 
   test('a place behind characters of several bytes', async () => {

@@ -10,6 +10,7 @@ import type {
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar, loadCedar } from './cedar.ts';
 import { claimValueOf } from './cedar-values.ts';
+import { hintForName, policyContentOf } from './policy-config.ts';
 import { ReadFacts } from './policy-reads.ts';
 
 /** What policies decide, and because of which of them. */
@@ -56,8 +57,9 @@ export class PolicySet implements Disposable {
   readonly reads: ReadFacts;
 
   private constructor(config: AuthzConfig, schema: NonNullable<PolicySchema>) {
-    this.#texts = policyTexts(config);
-    this.#given = new Map(entitiesOf(config).map((entity) => [keyOf(typeAndId(entity.uid)), entity]));
+    const { texts, entities } = policyContentOf(config);
+    this.#texts = texts;
+    this.#given = new Map(entities.map((entity) => [keyOf(typeAndId(entity.uid)), entity]));
     checkPolicies(this.#texts, this.#withGivenTypes(schema));
     this.reads = new ReadFacts(this.#texts);
     this.#name = freeNames.pop() ?? `policies${++lastName}`;
@@ -185,36 +187,15 @@ function mistakesIn(
   return answer.validationErrors;
 }
 
-function policyTexts({ cedar: config }: AuthzConfig): Record<string, string> {
-  const policies = config?.policies ?? [];
-  if (policies.length === 0) {
-    throw invalid('the authorization configuration has no policies', {
-      hint: 'add at least one to cedar.policies: without any, nothing would be allowed',
-    });
-  }
-  return Object.fromEntries(policies.map((text, index) => [`policy${index}`, text]));
-}
-
-function entitiesOf({ cedar: config }: AuthzConfig): EntityJson[] {
-  const text = config?.entities_json;
-  if (text === undefined || text.trim() === '') return [];
-  let entities: unknown;
-  try {
-    entities = JSON.parse(text);
-  } catch (cause) {
-    throw invalid('cedar.entities_json is not JSON', { cause });
-  }
-  const answer = cedar().checkParseEntities({ entities: entities as EntityJson[] });
-  if (answer.type === 'failure')
-    throw invalid(`cedar.entities_json is invalid: ${answer.errors[0]?.message ?? ''}`);
-  return entities as EntityJson[]; // checked by Cedar
-}
-
 function mistake(id: string, text: string, error: DetailedError | undefined): Error {
   const { message = 'the policy could not be read', help, sourceLocations = [] } = error ?? {};
   const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
   return invalid(`cedar.policies has a mistake in ${placeOf(id, text, error)}: ${what}`, {
-    hint: help ?? sourceLocations[0]?.label ?? 'see https://docs.cedarpolicy.com for the language',
+    hint:
+      hintForName(what) ??
+      help ??
+      sourceLocations[0]?.label ??
+      'see https://docs.cedarpolicy.com for the language',
   });
 }
 

@@ -149,22 +149,23 @@ test('an exported workload can be created again under its name', async () => {
   expect(await api.client.exportWorkload(named('echo'))).toEqual(exported);
 });
 
-test.each([['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]]])(
-  'a run config that asks for protection which does not exist yet is refused: %s',
-  async (field, value) => {
-    proves('bad.unenforced');
-    await using api = await openTestApi();
-    await run(api);
-    const exported = await api.client.exportWorkload(named('echo'));
+test.each([
+  ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
+  ['validating_webhooks', [{ name: 'policy', url: 'https://policy.example.com' }]],
+  ['embedded_auth_server_config', { issuer: 'https://id.example.com' }],
+])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {
+  proves('bad.unenforced');
+  await using api = await openTestApi();
+  await run(api);
+  const exported = await api.client.exportWorkload(named('echo'));
 
-    const edit = api.client.editWorkload({ ...named('echo'), body: { ...exported, [field]: value } });
+  const edit = api.client.editWorkload({ ...named('echo'), body: { ...exported, [field]: value } });
 
-    await expect(edit).rejects.toMatchObject({
-      kind: 'not-implemented',
-      message: expect.stringContaining(field) as string,
-    });
-  },
-);
+  await expect(edit).rejects.toMatchObject({
+    kind: 'not-implemented',
+    message: expect.stringContaining(field) as string,
+  });
+});
 
 test('remote servers do not support the stdio transport', async () => {
   proves('api.workloads.remote-stdio');

@@ -69,6 +69,18 @@ describe('a bundle', () => {
     ],
     ['python', 'uvx', { args: ['example[cli]>=1'] }, "thv run uvx 'example[cli]>=1'"],
     [
+      'python',
+      'uvx',
+      { args: ['--from', 'git+https://github.com/example/servers#subdirectory=one', 'serve'] },
+      "thv run uvx --from 'git+https://github.com/example/servers#subdirectory=one' serve",
+    ],
+    [
+      'node',
+      'npx',
+      { args: ['server'], env: { KEY: '${user_config.secret_key}', PLACE: '<place>' } },
+      "thv run --secret SECRET_KEY,target=KEY --env 'PLACE=<place>' npx://server",
+    ],
+    [
       'node',
       'docker',
       { args: ['run', '-i', '--rm', '-e', 'A', '-eB=c', 'example/server:1', '--volume', 'x'] },
@@ -77,7 +89,8 @@ describe('a bundle', () => {
   ])(
     'of type %s that starts %s is answered with the command for its server',
     (type, command, config, line) => {
-      const start = () => theServer(type, { command, ...config }, { user_config: { a: field } });
+      const fields = { a: field, secret_key: { ...field, sensitive: true } };
+      const start = () => theServer(type, { command, ...config }, { user_config: fields });
 
       expect(start).toThrow(
         expect.objectContaining({

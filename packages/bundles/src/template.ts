@@ -47,7 +47,7 @@ export function serverOf(manifest: Manifest, platform: string): ServerTemplate {
     throw unsupported(
       `the bundle ${name} starts ${JSON.stringify(text)}, which a ${server.type} bundle cannot`,
       {
-        hint: hintFor(config, Object.keys(runners[type])),
+        hint: hintFor(config, Object.keys(runners[type]), manifest),
       },
     );
   }
@@ -110,18 +110,35 @@ export function innerFile(text: string): string | undefined {
 /** The programs that download a server and start it, and that `thv run` understands. */
 const downloaders = /^(npx|uvx|bunx|pipx|docker|podman)(?:\.cmd|\.exe)?$/;
 
-function hintFor({ command, args, env }: ReturnType<typeof configOf>, allowed: readonly string[]): string {
+function hintFor(
+  { command, args, env }: ReturnType<typeof configOf>,
+  allowed: readonly string[],
+  manifest: Manifest,
+): string {
   const [, program] = downloaders.exec(command) ?? [];
   const words = args.map(withNames);
-  const variables = Object.entries(env).map(([name, text]) => `--env ${name}=${withNames(text)}`);
+  const variables = Object.entries(env).map(([name, text]) =>
+    isSensitive(text, manifest)
+      ? `--secret ${withNames(text)},target=${name}`
+      : `--env ${quoted(`${name}=${withNames(text)}`)}`,
+  );
   const isPlain = [...words, ...Object.values(env).map(withNames)].every((word) =>
-    /^[\w@./:~^=+,<>[\]*-]+$/.test(word),
+    /^[\w@./:~^=+,<>[\]*#-]+$/.test(word),
   );
   if (program === undefined || !isPlain || words.length === 0 || asksForAccess(program, words))
     return `it can start ${[...allowed, 'a file in the bundle'].join(' or ')}`;
-  const quoted = words.map((word) => (/[<>[\]*~^]/.test(word) ? `'${word}'` : word));
-  const source = sourceIn(program, quoted) ?? [program, ...quoted];
+  const shown = words.map(quoted);
+  const source = sourceIn(program, shown) ?? [program, ...shown];
   return `the bundle only downloads its server, so run that instead: ${['thv run', ...variables, ...source].join(' ')}`;
+}
+
+/** A word without a single quote, as a shell takes it. */
+const quoted = (word: string): string => (/[<>[\]*~^#]/.test(word) ? `'${word}'` : word);
+
+/** Whether a text stands for a sensitive field, whose value belongs into a secret and not into a command line. */
+function isSensitive(text: string, { user_config: fields }: Manifest): boolean {
+  const [, key] = variableOnly.exec(text) ?? [];
+  return key !== undefined && Object.hasOwn(fields, key) && fields[key]?.sensitive === true;
 }
 
 /** Whether a container gets more than its image and its variables. No hint may suggest access that a bundle asks for. */

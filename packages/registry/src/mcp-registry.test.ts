@@ -154,7 +154,7 @@ describe('a server of the MCP registry', () => {
 
     expect(entry?.args).toEqual([]);
     expect(entry?.custom_metadata?.['arguments']).toEqual([
-      'folder: What to share.',
+      'folder (required): What to share.',
       '--token: Written as {token}.',
     ]);
   });

@@ -3,6 +3,8 @@ import { keysFor } from './keys.ts';
 import { isListing, listPage } from './list-page.ts';
 import { remoteOf, waysToRun } from './mcp-server.ts';
 import type { WayToRun } from './mcp-server.ts';
+import { originalExtensionsIn } from './original-extension.ts';
+import type { OriginalExtensions } from './original-extension.ts';
 import { reasonOf } from './reason.ts';
 import { ServerJson } from './server-json.ts';
 
@@ -50,28 +52,47 @@ interface Offer {
   why: string[];
 }
 
-function offerOf({ server, status, extension }: Listing): Offer {
+function offerOf({ server, status, extension, original }: Listing): Offer {
   const { name } = server;
   if (status === 'deleted') return { name, why: ['the server has been withdrawn'] };
   const { ways, why } = waysToRun(server);
-  const main = ways.find(({ isImage }) => isImage) ?? ways[0];
+  const main = ways.find(({ isImage, mounts }) => isImage && mounts.length === 0) ?? ways[0];
   const remote = remoteOf(server);
   if (typeof remote === 'string') why.push(remote);
-  const common = {
+  /** The members that both kinds of entries have. ToolHive's own win over the original's. */
+  const common = ({ status: ownStatus = status, custom_metadata: more, ...rest }: Extended): object => ({
     description: server.description,
-    status: status === 'deprecated' ? 'Deprecated' : 'Active',
     tier: 'Community',
     tools: [],
     ...(server.repository === undefined ? {} : { repository_url: server.repository.url }),
+    ...rest,
+    status: [status, ownStatus?.toLowerCase()].includes('deprecated') ? 'Deprecated' : 'Active',
     ...extension,
-    custom_metadata: customOf(server, main, extension['custom_metadata']),
-  };
+    custom_metadata: customOf(server, main, { ...more, ...objectOf(extension['custom_metadata']) }),
+  });
   return {
     name,
-    ...(main === undefined ? {} : { server: { ...entryOf(main, ways), ...common } }),
-    ...(typeof remote === 'object' ? { remote: { ...common, ...remote } } : {}),
+    ...(main === undefined ? {} : { server: localEntry(main, ways) }),
+    ...(typeof remote === 'object' ? { remote: { ...common(original.remote(remote.url)), ...remote } } : {}),
     why: why.length > 0 ? why : ['the server has neither packages nor remotes'],
   };
+
+  function localEntry(way: WayToRun, all: readonly WayToRun[]): object {
+    const { args, ...more } = way.isImage ? original.local(way.source) : {};
+    const entry = entryOf(way, all);
+    return { ...entry, ...(way.args.length > 0 || args === undefined ? {} : { args }), ...common(more) };
+  }
+}
+
+/** What a publisher says about one way to use a server. */
+interface Extended {
+  status?: string | undefined;
+  custom_metadata?: Record<string, unknown> | undefined;
+  [field: string]: unknown;
+}
+
+function objectOf(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 function entryOf(main: WayToRun, ways: readonly WayToRun[]): object {
@@ -98,14 +119,15 @@ function packageOf(main: WayToRun, { source, args }: WayToRun): object {
   return { source, ...(main.args.length > 0 || args.length === 0 ? {} : { args }) };
 }
 
-function customOf(server: ServerJson, main: WayToRun | undefined, more: unknown): object {
+function customOf(server: ServerJson, main: WayToRun | undefined, more: object): object {
   const all = {
-    ...(typeof more === 'object' ? more : {}),
+    ...more,
     registry_name: server.name,
     version: server.version ?? server.versionDetail?.version,
     title: server.title,
     homepage: server.websiteUrl,
     arguments: main?.asked.length ? main.asked : undefined,
+    mounts: main?.mounts.length ? main.mounts : undefined,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -125,7 +147,7 @@ function withKeys(offers: readonly Offer[], skipped: Converted['skipped']) {
     if (offer.server !== undefined) put(servers, offer.name, offer.server);
     if (offer.remote !== undefined) put(remotes, remoteName(offer), offer.remote);
     if (offer.server === undefined && offer.remote === undefined) {
-      skipped.push({ name: offer.name, why: offer.why.join('; ') });
+      skipped.push({ name: offer.name, why: [...new Set(offer.why)].join('; ') });
     }
   }
   return { servers, remote_servers: remotes };
@@ -145,6 +167,7 @@ interface Listing {
   isLatest?: boolean | undefined;
   updatedAt?: string | undefined;
   extension: Record<string, unknown>;
+  original: OriginalExtensions;
 }
 
 /** The metadata that the registry itself adds to a server. */
@@ -195,6 +218,11 @@ const Publisher = z
   .transform(({ _meta }) => _meta[publisherKey][toolhiveKey])
   .catch({});
 
+const Metadata = z
+  .object({ _meta: z.object({ [publisherKey]: z.unknown() }) })
+  .transform(({ _meta }) => _meta[publisherKey])
+  .catch({});
+
 function parseListing(value: unknown): Listing {
   const outer = Outer.parse(value);
   const server = ServerJson.parse(outer.server ?? value);
@@ -208,6 +236,7 @@ function parseListing(value: unknown): Listing {
       ...FormerPublisher.parse(outer['x-publisher'])['x-dev.toolhive'],
       ...Publisher.parse(outer.server ?? value),
     },
+    original: originalExtensionsIn(Metadata.parse(outer.server ?? value)),
   };
 }
 

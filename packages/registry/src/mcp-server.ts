@@ -1,3 +1,4 @@
+import { meaningOf } from './runtime-arguments.ts';
 import type { Argument, Input, NamedInput, Package, Remote, ServerJson, Variables } from './server-json.ts';
 
 /** One way to run a server on this machine. */
@@ -11,6 +12,8 @@ export interface WayToRun {
   variables: object[];
   /** The inputs that the user must provide, one per line. */
   asked: string[];
+  /** The mounts that the server wants, one per line. Only the user can grant them. */
+  mounts: string[];
 }
 
 /** The ways to run a server that this product has, and why others are none. */
@@ -29,8 +32,9 @@ export function waysToRun({ packages }: ServerJson): { ways: WayToRun[]; why: st
  * Packages of registries come first, because they have versions. Of several bundles, the one that names this platform
  * wins.
  */
-function rank({ source, transport, targetPort }: WayToRun): number {
+function rank({ source, transport, targetPort, mounts }: WayToRun): number {
   // Without an address, the port of such a server is unknown.
+  if (mounts.length > 0) return 0.75;
   if (!source.startsWith('mcpb://')) return transport === 'stdio' || targetPort !== undefined ? 0 : 0.5;
   const file = source.slice(source.lastIndexOf('/')).toLowerCase();
   const names = (words: Record<string, RegExp>): (string | undefined)[] =>
@@ -62,19 +66,34 @@ function wayOf(each: Package): WayToRun | string {
   }
   const problem = kind === bundle ? bundleProblem(each) : undefined;
   if (problem !== undefined) return problem;
-  const runtime = runtimeVariables(each);
-  if (typeof runtime === 'string') return runtime;
-  const { words, asked } = wordsOf(each.packageArguments);
+  const isImage = kind === image;
+  const runtime = meaningOf(each, isImage);
+  if (typeof runtime === 'string') {
+    return `its runtime argument ${runtime} cannot be honoured: run ${kind.source(each)} with your own options instead`;
+  }
+  const variables = settable([...each.environmentVariables, ...runtime.variables]);
+  if (typeof variables === 'string') return variables;
+  const { words, asked } = wordsOf([...runtime.rest, ...each.packageArguments]);
   const port = portOf(each);
   return {
-    isImage: kind === image,
-    source: kind.source(each),
+    isImage,
+    source: `${kind.source(each)}${runtime.program === undefined ? '' : `#program=${runtime.program}`}`,
     transport: transportOf(each.transport?.type ?? 'stdio'),
     ...(port === undefined ? {} : { targetPort: port }),
     args: words,
-    variables: [...each.environmentVariables, ...runtime].map(variableOf),
+    variables: variables.map(variableOf),
     asked,
+    mounts: runtime.mounts,
   };
+}
+
+/** The variables with names that ToolHive can set, or the reason why the server cannot do without another one. */
+function settable(variables: readonly NamedInput[]): NamedInput[] | string {
+  const others = variables.filter(({ name }) => !/^[A-Za-z_]\w*$/.test(name));
+  const needed = others.find(({ name, isRequired }) => isRequired && name.trim() !== '');
+  return needed === undefined
+    ? variables.filter((variable) => !others.includes(variable))
+    : `its environment variable ${JSON.stringify(needed.name.slice(0, 100))} has a name that ToolHive cannot set`;
 }
 
 interface PackageKind {
@@ -170,33 +189,6 @@ function transportOf(type: string): string {
   return streamable.has(bare.replace(/[-_ ]/g, '')) ? 'streamable-http' : bare;
 }
 
-/** Arguments of `npx` or `docker run` that change nothing here. */
-const idle = new Set(['-y', '--yes', '-i', '-t', '-it', '--interactive', '--tty', '--rm', 'run']);
-
-/**
- * The environment variables in the runtime arguments. All other runtime arguments are for a command that ToolHive
- * does not use. If the server needs them, returns the reason.
- */
-function runtimeVariables({ runtimeArguments: args, identifier, version }: Package): NamedInput[] | string {
-  const own: ReadonlySet<string> = new Set([
-    identifier,
-    `${identifier}@${version}`,
-    `${identifier}:${version}`,
-  ]);
-  const variables: NamedInput[] = [];
-  for (const arg of args) {
-    const word = arg.name ?? arg.value ?? arg.valueHint ?? '';
-    const given = arg.value ?? arg.default;
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(given ?? '') ?? [];
-    if ((word === '-e' || word === '--env') && name !== undefined) variables.push({ ...arg, name, value });
-    else if (isFlag(arg) && given?.toLowerCase() === 'false') continue;
-    else if (!idle.has(word) && !own.has(word) && (arg.isRequired || given !== undefined)) {
-      return `its runtime argument ${word} cannot be honoured`;
-    }
-  }
-  return variables;
-}
-
 /** The command line, as far as the description specifies it. The user must provide the other words. */
 function wordsOf(args: readonly Argument[]): { words: string[]; asked: string[] } {
   const words: string[] = [];
@@ -204,13 +196,17 @@ function wordsOf(args: readonly Argument[]): { words: string[]; asked: string[] 
   for (const arg of args) {
     const value = valueOf(arg);
     if (value !== undefined && isFlag(arg)) words.push(...flagOf(arg, value));
-    else if (value === undefined)
-      asked.push([arg.name ?? arg.valueHint ?? 'argument', describe(arg)].join(': '));
+    else if (value === undefined) asked.push(askedOf(arg));
     else if (arg.name === undefined || arg.type === 'positional') words.push(value);
     else if (value === '') words.push(arg.name);
     else words.push(...(arg.name.startsWith('--') ? [`${arg.name}=${value}`] : [arg.name, value]));
   }
   return { words, asked };
+}
+
+function askedOf(arg: Argument): string {
+  const name = arg.name ?? arg.valueHint ?? 'argument';
+  return `${name}${arg.isRequired ? ' (required)' : ''}: ${describe(arg)}`;
 }
 
 type Flag = Argument & { name: string };
@@ -251,8 +247,14 @@ function portOf({ transport, packageArguments, environmentVariables }: Package):
       if (word !== undefined) values[word] = rest;
   }
   const url = URL.parse(fill(transport.url, values));
-  return url === null ? undefined : Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  if (url === null) return undefined;
+  // Some authors name the public address of their service, whose usual port says nothing about the server here.
+  const usual = isLocal(url.hostname) ? (url.protocol === 'https:' ? 443 : 80) : undefined;
+  return Number(url.port) || usual;
 }
+
+const isLocal = (host: string): boolean =>
+  host === 'localhost' || host === '0.0.0.0' || host.startsWith('127.') || /^\[::1?\]$/.test(host);
 
 const remoteTransports: ReadonlySet<string> = new Set(['streamable-http', 'sse']);
 
@@ -262,8 +264,16 @@ function remoteTransportOf({ type, url }: Remote): string {
   return /\/sse\/?(?:\?|$)/.test(url) ? 'sse' : 'streamable-http';
 }
 
+/** The members that a remote decides in its entry. */
+interface RemoteEntry {
+  url: string;
+  transport: string;
+  headers: object[];
+  url_variables?: object[];
+}
+
 /** A remote server's entry, or the reason why it cannot be one. A URL without variables is preferred. */
-export function remoteOf({ remotes }: ServerJson): object | string | undefined {
+export function remoteOf({ remotes }: ServerJson): RemoteEntry | string | undefined {
   const known = remotes.usable
     .map((remote) => ({
       ...remote,
@@ -325,8 +335,14 @@ function withDeclarations(input: NamedInput): NamedInput {
 
 /** The value of an input, if the user does not have to provide it. */
 function valueOf(input: Input): string | undefined {
-  const given = input.value ?? input.default;
+  const given = givenOf(input);
   return given === undefined || openVariables(input).length > 0 ? undefined : fill(given, input.variables);
+}
+
+/** No server expects a single name in braces, so without its declaration, the name stands for the user's value. */
+function givenOf({ value, default: fallback, variables }: Input): string | undefined {
+  const [, name] = /^\{([\w-]+)\}$/.exec(value ?? '') ?? [];
+  return name === undefined || Object.hasOwn(variables, name) ? (value ?? fallback) : fallback;
 }
 
 const braces = /\{([\w-]+)\}/g;
@@ -340,8 +356,9 @@ function fill(template: string, variables: Variables): string {
 }
 
 /** The variables in an input's value that only the user knows. */
-function openVariables({ value, default: fallback, variables }: Input): Variables[string][] {
-  const names = [...(value ?? fallback ?? '').matchAll(braces)].map(([, name = '']) => name);
+function openVariables(input: Input): Variables[string][] {
+  const { variables } = input;
+  const names = [...(givenOf(input) ?? '').matchAll(braces)].map(([, name = '']) => name);
   return names
     .filter((name) => Object.hasOwn(variables, name))
     .flatMap((name) => variables[name] ?? [])

@@ -70,11 +70,125 @@ describe('a package of a server', () => {
     expect(serverOf([aPackage({ runtimeArguments })])?.image).toBe(npx);
   });
 
+  test.each<[string, object, object]>([
+    [
+      'an option and its value as two arguments of docker',
+      {
+        registryType: 'oci',
+        identifier: 'docker.io/e/w:1',
+        runtimeArguments: ['run', '-i', '--rm', '-e', 'KEY', '-e', 'MODE=fast', 'e/w:2', 'serve'],
+        environmentVariables: [{ name: 'KEY', isRequired: true, isSecret: true }],
+      },
+      {
+        image: 'docker.io/e/w:1',
+        args: ['serve'],
+        env_vars: [
+          { name: 'KEY', required: true, secret: true },
+          { name: 'MODE', default: 'fast' },
+        ],
+      },
+    ],
+    [
+      'an option with a name, and its value behind it',
+      {
+        registryType: 'oci',
+        identifier: 'e/w:1',
+        runtimeArguments: [
+          { type: 'named', name: '-e', description: 'Set a variable' },
+          { type: 'positional', value: 'TOKEN', isSecret: true, isRequired: true },
+        ],
+      },
+      { args: [], env_vars: [{ name: 'TOKEN', required: true, secret: true }] },
+    ],
+    [
+      'a published port, which only the proxy reaches',
+      {
+        registryType: 'oci',
+        identifier: 'e/w:1',
+        runtimeArguments: [{ type: 'named', name: '-p', value: '8080:8080', isRequired: true }],
+        transport: { type: 'http', url: 'http://localhost:8080/mcp' },
+      },
+      { image: 'e/w:1', target_port: 8080, args: [] },
+    ],
+    [
+      'its own name in another version',
+      { runtimeArguments: ['--yes', '@example/weather@latest', 'mcp'] },
+      { image: npx, args: ['mcp'] },
+    ],
+    [
+      'a program of its own',
+      {
+        registryType: 'pypi',
+        identifier: 'weather',
+        runtimeArguments: [{ type: 'named', name: '--from', value: 'weather' }, 'weather-mcp', '--fast'],
+      },
+      { image: 'uvx://weather@1.2.0#program=weather-mcp', args: ['--fast'] },
+    ],
+  ])('is used if its runtime has %s', (_what, changes, expected) => {
+    expect(serverOf([aPackage(changes)])).toMatchObject(expected);
+  });
+
+  test.each([
+    [{ name: '-v', value: '{data}:/data:ro', isRequired: true }, '/data:ro (required): The data.'],
+    [{ name: '--mount', value: 'type=bind,src={data},dst=/data,ro' }, '/data:ro: The data.'],
+    [{ name: '-v', value: 'data:/data' }, '/data: The data.'],
+    [{ name: '--volume', value: '~/.ssh' }, 'a directory: The data.'],
+  ])('gets no mount from %j, which is named instead', (argument, mount) => {
+    const runtimeArguments = [{ type: 'named', description: 'The data.', ...argument }];
+    const image = { registryType: 'oci', identifier: 'e/w:1', version: undefined, runtimeArguments };
+    const entry = serverOf([aPackage(image)]);
+
+    expect(entry).toMatchObject({ image: 'e/w:1', args: [], env_vars: [] });
+    expect(entry?.custom_metadata?.['mounts']).toEqual([mount]);
+    expect(entry).not.toHaveProperty('permissions');
+    // A package without mounts needs less.
+    expect(serverOf([aPackage(image), aPackage()])?.image).toBe(npx);
+  });
+
+  test.each([
+    ['https://weather.example.com/mcp', undefined],
+    ['https://weather.example.com:8080/mcp', 8080],
+    ['http://[::1]/mcp', 80],
+  ])('with the address %s has the port %s', (url, port) => {
+    expect(serverOf([aPackage({ transport: { type: 'http', url } })])?.target_port).toBe(port);
+  });
+
+  test('is used without a variable that has no name', () => {
+    expect(serverOf([aPackage({ environmentVariables: [{ name: '' }, { name: 'KEY' }] })])).toMatchObject({
+      env_vars: [{ name: 'KEY' }],
+    });
+  });
+
+  test('is refused if it needs a variable that ToolHive cannot set', () => {
+    const environmentVariables = [{ name: 'x-key', isRequired: true }];
+
+    expect(read({ packages: [aPackage({ environmentVariables })] }).skipped).toEqual([
+      {
+        name: 'io.github.example/weather',
+        why: 'its environment variable "x-key" has a name that ToolHive cannot set',
+      },
+    ]);
+  });
+
+  test.each([
+    [{ value: '{level}', default: 'WARN' }, ['--log=WARN'], undefined],
+    [{ value: '{level}' }, [], ['--log: ']],
+    [{ value: '/users/{id}' }, ['--log=/users/{id}'], undefined],
+  ])('may have the undeclared name %j', (input, args, asked) => {
+    const entry = serverOf([aPackage({ packageArguments: [{ type: 'named', name: '--log', ...input }] })]);
+
+    expect(entry?.args).toEqual(args);
+    expect(entry?.custom_metadata?.['arguments']).toEqual(asked);
+  });
+
   test('is refused if its runtime has a flag that matters', () => {
     const flag = { type: 'named', name: '--privileged', format: 'boolean', value: 'true' };
 
     expect(read({ packages: [aPackage({ runtimeArguments: [flag] })] }).skipped).toEqual([
-      { name: 'io.github.example/weather', why: 'its runtime argument --privileged cannot be honoured' },
+      {
+        name: 'io.github.example/weather',
+        why: 'its runtime argument --privileged cannot be honoured: run npx://@example/weather@1.2.0 with your own options instead',
+      },
     ]);
   });
 

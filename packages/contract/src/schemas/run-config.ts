@@ -249,6 +249,17 @@ export const RunConfig = z
   });
 export type RunConfig = z.infer<typeof RunConfig>;
 
+/** Fields that later versions of the original export, and that decide who may call a server, how often, and with which credentials. */
+export const laterAccessFields = [
+  'additional_middleware_configs',
+  'aws_sts_config',
+  'embedded_auth_server_config',
+  'mutating_webhooks',
+  'rate_limit_config',
+  'upstream_swap_config',
+  'validating_webhooks',
+] as const;
+
 /** The sessions of a workload. */
 export function sessionsOf({ sessions = 'own', auto_sessions: isAuto }: RunConfig): Sessions {
   return isAuto === true && sessions === 'own' ? 'auto' : sessions;

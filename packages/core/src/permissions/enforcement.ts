@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { invalid, invalidField, notImplemented } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
-import type { RunConfig } from '@toolhive/contract/run-config';
+import { type RunConfig, laterAccessFields } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
 /** The addresses on which a server with its own network can be reached. */
@@ -34,6 +34,8 @@ export function refuseUnenforced(runConfig: RunConfig): void {
       hint: `remove env_file_dir, and run the server with --env-file-dir ${folder} instead`,
     });
   }
+  const later = laterAccessFields.find((name) => isAsked(runConfig[name]));
+  if (later !== undefined) throw refusal('the access settings of later versions are', later);
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;
     if (repeatsAccess(type, runConfig, parameters)) continue;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { laterFieldProblems } from '../crds/later-fields.ts';
 import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import { mcpServer } from '../crds/mcp-server.ts';
 import { Dispute, NameClash } from '../runtime/applier.ts';
@@ -49,8 +50,10 @@ export function stopOf(error: unknown): Stop | undefined {
 
 /** The spec with all defaults. Throws `InvalidSpec`. */
 export function specOf({ kind, spec }: CustomResource): ServerSpec | RemoteProxySpec {
-  const schema = kind === 'MCPServer' ? mcpServer.spec : mcpRemoteProxy.spec;
-  const parsed = schema.safeParse(spec);
+  const definition = kind === 'MCPServer' ? mcpServer : mcpRemoteProxy;
+  const problems = laterFieldProblems(definition.laterFields ?? [], spec);
+  if (problems.length > 0) throw new InvalidSpec(problems.join('; '));
+  const parsed = definition.spec.safeParse(spec);
   if (!parsed.success) throw new InvalidSpec(`invalid spec: ${z.prettifyError(parsed.error)}`);
   const { data } = parsed;
   if (!('podTemplateSpec' in data) || data.podTemplateSpec === undefined) return data;

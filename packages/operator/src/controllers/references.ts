@@ -8,6 +8,7 @@ import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isNotFound } from '@toolhive/kubernetes/status';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { laterFieldProblems } from '../crds/later-fields.ts';
 import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
 import { mcpToolConfig } from '../crds/mcp-tool-config.ts';
 import { canonicalJson, hashOf } from '../runtime/canonical.ts';
@@ -59,14 +60,7 @@ export async function resolveReferences(pass: Pass, spec: ServerSpec | RemotePro
   const read = reader(pass);
   const tools = read.custom(kinds.toolConfig, spec.toolConfigRef?.name);
   const exchange = read.custom(kinds.externalAuth, spec.externalAuthConfigRef?.name);
-  const exchangeSpec =
-    exchange === undefined ? undefined : mcpExternalAuthConfig.spec.parse(exchange.spec).tokenExchange;
-  if (exchange !== undefined && exchangeSpec === undefined) {
-    throw new UnresolvedReference(
-      'InvalidExternalAuthConfig',
-      `MCPExternalAuthConfig ${exchange.metadata.name} has no tokenExchange`,
-    );
-  }
+  const exchangeSpec = exchange === undefined ? undefined : exchangeOf(exchange);
   const secrets = [
     ...('secrets' in spec ? (spec.secrets ?? []) : []),
     ...(exchangeSpec === undefined ? [] : [exchangeSpec.clientSecretRef]),
@@ -93,6 +87,19 @@ export async function resolveReferences(pass: Pass, spec: ServerSpec | RemotePro
     profile: 'image' in spec ? await profileOf(spec, read) : {},
     secretVersions: [...new Set(versions)].toSorted().join(','),
   };
+}
+
+/** The token exchange in a configuration, whose definition may be a later one. Throws `UnresolvedReference`. */
+function exchangeOf({ spec, metadata }: CustomResource): NonNullable<ExternalAuthSpec['tokenExchange']> {
+  const problems = laterFieldProblems(mcpExternalAuthConfig.laterFields ?? [], spec);
+  const parsed = mcpExternalAuthConfig.spec.safeParse(spec);
+  if (!parsed.success) problems.push(z.prettifyError(parsed.error));
+  const exchange = parsed.data?.tokenExchange;
+  if (problems.length === 0 && exchange !== undefined) return exchange;
+  throw new UnresolvedReference(
+    'InvalidExternalAuthConfig',
+    `MCPExternalAuthConfig ${metadata.name} ${problems.length === 0 ? 'has no tokenExchange' : `is invalid: ${problems.join('; ')}`}`,
+  );
 }
 
 function reader({ context, resource, signal }: Pass) {

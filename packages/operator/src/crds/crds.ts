@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import * as z from 'zod';
+import { addLaterFields } from './later-fields.ts';
 import { mcpExternalAuthConfig } from './mcp-external-auth-config.ts';
 import { mcpGroup } from './mcp-group.ts';
 import { mcpRegistry } from './mcp-registry.ts';
@@ -54,11 +55,18 @@ export function crdOf(resource: Resource): object {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: columns,
-          schema: { openAPIV3Schema: schemaOf(resource) },
+          schema: { openAPIV3Schema: servedSchemaOf(resource) },
         },
       ],
     },
   };
+}
+
+/** The schema in a definition, which also names the fields that it refuses. */
+function servedSchemaOf(resource: Resource): ResourceSchema {
+  const schema = schemaOf(resource);
+  addLaterFields(schema.properties.spec, resource.laterFields ?? []);
+  return schema;
 }
 
 /** What a resource looks like, as a structural schema of Kubernetes. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { laterExchangeFields } from './later-fields.ts';
 import { block, lastColumns, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
@@ -35,6 +36,7 @@ export const mcpExternalAuthConfig = resource({
     tokenExchange: say(TokenExchange, 'The token exchange settings, for `type: tokenExchange`.').optional(),
   }),
   rules: [block('self.spec', 'tokenExchange')],
+  laterFields: laterExchangeFields,
   status: ReferencedStatus,
   columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, ...lastColumns],
   example: {

@@ -1,5 +1,6 @@
 import { Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
+import { laterRemoteFields } from './later-fields.ts';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
 import { block, lastColumns, resource, shortName, storageAddress } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
@@ -29,6 +30,7 @@ export const mcpRemoteProxy = resource({
     block('self.spec.oidcConfig', 'inline'),
     block('self.spec.oidcConfig', 'configMap'),
   ],
+  laterFields: laterRemoteFields,
   status: z.object({
     phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),

@@ -1,5 +1,6 @@
 import { ProxyMode, Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
+import { laterServerFields } from './later-fields.ts';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
 import { block, lastColumns, resource, shortName, storageAddress } from './resource.ts';
 import { Conditions, Generation, PortNumber, Replicas, Variable, off, say } from './values.ts';
@@ -93,6 +94,7 @@ export const mcpServer = resource({
     block('self.spec.oidcConfig', 'inline'),
     block('self.spec.oidcConfig', 'configMap'),
   ],
+  laterFields: laterServerFields,
   status: z.object({
     phase: say(z.enum(['Pending', 'Running', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),

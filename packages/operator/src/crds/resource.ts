@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { LaterField } from './later-fields.ts';
 
 /** The name of all kinds together on the command line. */
 export const category = 'toolhive';
@@ -21,6 +22,8 @@ export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends
   spec: Spec;
   /** The rules about several fields at once, which the API server checks. */
   rules?: readonly Rule[];
+  /** Fields that only later versions of the original know, and that are refused. */
+  laterFields?: readonly LaterField[];
   status: Status;
   /** What `kubectl get` shows beside the name. */
   columns: readonly Column[];

@@ -202,7 +202,7 @@ function visit(given: Record<string, unknown>, parents: readonly string[], resul
     else if (isParent && typeof value === 'object' && value !== null && !Array.isArray(value))
       visit(value as Record<string, unknown>, steps, result);
     else if (isEmpty(value)) result.dropped.push({ path, reason: 'the value is empty' });
-    else result.refused.push({ path, reason: 'the original chart has no such value' });
+    else result.refused.push({ path, reason: 'the chart of the original 0.4.2 has no such value' });
   }
 }
 

@@ -42,13 +42,18 @@ function linesOf(entry: Entry): string[] {
 }
 
 function containerLines(entry: RegistryServer): string[] {
-  const { image, package: other, target_port: port, provenance, permissions } = entry;
+  const { image, package: other, target_port: port, provenance, permissions, custom_metadata: more } = entry;
   const { read = [], write = [], network, privileged } = permissions ?? {};
   const outbound = network?.outbound;
   return [
     ...label('Image', image),
     ...label('Package', other?.source),
     ...label('Target port', port === undefined ? undefined : String(port)),
+    ...list('Arguments to add after --', textsIn(more?.['arguments'])),
+    ...list(
+      'Mounts to grant',
+      textsIn(more?.['mounts']).map((mount) => `--volume DIRECTORY:${mount}`),
+    ),
     ...label('Provenance', provenance === undefined ? 'no' : 'yes'),
     ...list('Permissions', [
       ...(privileged === true ? ['runs without any hardening'] : []),
@@ -58,6 +63,11 @@ function containerLines(entry: RegistryServer): string[] {
       ...reachedHosts(outbound).map((host) => `reaches ${host}${onPorts(outbound?.allow_port)}`),
     ]),
   ];
+}
+
+/** A registry can have anything in its free fields. */
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
 }
 
 type Outbound = NonNullable<NonNullable<RegistryServer['permissions']>['network']>['outbound'];

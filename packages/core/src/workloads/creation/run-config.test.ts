@@ -1,3 +1,4 @@
+import { laterAccessFields } from '@toolhive/contract/run-config';
 import { describe, expect, test } from 'vitest';
 import { RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -128,6 +129,13 @@ test('a run config names no files of environment variables, which its author cou
   const refuse = () => refuseUnenforced({ ...build(needed), env_file_dir: '/home/ada' });
 
   expect(refuse).toThrow('a run config cannot make ToolHive read the environment files in /home/ada');
+});
+
+test.each(laterAccessFields)('the access setting %s of later versions may only be empty', (name) => {
+  expect(() => refuseUnenforced({ ...build(needed), [name]: [] })).not.toThrow();
+  expect(() => refuseUnenforced({ ...build(needed), [name]: { perUser: { maxTokens: 1 } } })).toThrow(
+    `so ${name} is not supported`,
+  );
 });
 
 test('a patch for pods is kept for Kubernetes, and must be an object', () => {
