@@ -13,6 +13,10 @@ test.each([
   ['TOKEN_FILE', '/run/token', false],
   ['AUTH', 'true', false],
   ['KEYBOARD', 'us', false],
+  ['MYSQL_PASS', 'abc', true],
+  ['pass', 'abc', true],
+  ['BYPASS', 'cache', false],
+  ['PASS_THROUGH', 'headers', false],
   ['HEADERS', '{"Authorization": "Bearer abcdefgh", "Version": "1"}', true],
   ['HEADERS', '{"x-api-key": "abcdefgh"}', true],
   ['OPTIONS', '--key sk-abcdefgh', true],
@@ -37,9 +41,29 @@ test.each([
 });
 
 test('shows arguments without the values of their credentials', () => {
-  const args = ['--token', 'abcdef', '--api-key=abcdef', '--mode', 'fast', '${TOKEN}', 'ghp_abcdef'];
+  const args = [
+    '--token',
+    'abcdef',
+    '--db-pass',
+    'abcdef',
+    '--api-key=abcdef',
+    '--mode',
+    'fast',
+    '${TOKEN}',
+    'ghp_abcdef',
+  ];
 
   const shown = withoutCredentials(args);
 
-  expect(shown).toEqual(['--token', '***', '--api-key=***', '--mode', 'fast', '${TOKEN}', '***']);
+  expect(shown).toEqual([
+    '--token',
+    '***',
+    '--db-pass',
+    '***',
+    '--api-key=***',
+    '--mode',
+    'fast',
+    '${TOKEN}',
+    '***',
+  ]);
 });
