@@ -379,6 +379,36 @@ describe('a pasted docker run', () => {
     expect(notes).toHaveLength(1);
   });
 
+  test.each(['-i --rm', '--interactive', '-i=true'])(
+    'takes a container with its standard input for a stdio server, whatever it publishes: %s',
+    async (flags) => {
+      const { request, notes } = await read(`docker run ${flags} -p 127.0.0.1:8085:8085 example/server`);
+
+      expect(request).not.toHaveProperty('transport');
+      expect(request).not.toHaveProperty('target_port');
+      expect(notes).toEqual([expect.stringContaining('--target-port 8085')]);
+    },
+  );
+
+  test.each(['-it', '-i -t', '-id'])(
+    'takes one in a terminal or the background for HTTP: %s',
+    async (flags) => {
+      const { request } = await read(`docker run ${flags} -p 8080:3000 example/server`);
+
+      expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000 });
+    },
+  );
+
+  test('takes the first of several published ports', async () => {
+    const { request, notes } = await read('docker run -d -p 8000:80 -p 9000:90 example/server');
+
+    expect(request).toMatchObject({ target_port: 80, proxy_port: 8000 });
+    expect(notes).toEqual([
+      expect.stringContaining('-p 8000:80: '),
+      '-p 9000:90 has no effect: a workload has one port',
+    ]);
+  });
+
   test.each([
     ['--privileged', '--permission-profile FILE'],
     ['--cpus many', 'use a number such as 1.5'],
