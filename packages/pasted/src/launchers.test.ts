@@ -226,6 +226,8 @@ describe('a pasted command', () => {
     ['pdm run -p python server', 'uvx://python', []],
     ['node node/server.js --flag', 'npx://node/server.js', ['--flag']],
     ['node node/main.js', 'npx://node', []],
+    ['node ./node --flag', 'npx://node', ['--flag']],
+    ['node --no-warnings ./node/server', 'npx://node/server.js', []],
     ['npx -y ./node', 'npx://node', []],
     ['npx ./archive-1.0.0.tgz', 'npx://archive-1.0.0.tgz', []],
     ['python3 python/tools/other.py --flag', 'uvx://python/tools/other.py', ['--flag']],
@@ -313,6 +315,8 @@ describe('a pasted command', () => {
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
     ['uvx --with-editable . server', /omit --with-editable/],
     ['uvx --python pypy server', /use a version such as 3\.12/],
+    ['bash scripts/start.sh', /use the command in it/],
+    ['sh -e ./start', /use the command in it/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
     ['docker mcp gateway run', /docker mcp profile export PROFILE/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
