@@ -36,6 +36,10 @@ test.each([
     'https://mcp.example.com/a-long-name-of-a-public-server/mcp',
   ],
   ['https://mcp.example.com/mcp?key=${KEY}', 'https://mcp.example.com/mcp?key=${KEY}'],
+  ['http://a-host-of-a-team-with-1-name/mcp', 'http://a-host-of-a-team-with-1-name/mcp'],
+  ['npx://server@latest', 'npx://server@latest'],
+  ['uvx://awslabs-s3-tables-mcp-server', 'uvx://awslabs-s3-tables-mcp-server'],
+  ['uvx://git+https://u:p@h.example.com/a/b#program=c', 'uvx://git+https://***@h.example.com/a/b#program=c'],
 ])('shows the URL %s as %s', (url, shown) => {
   expect(urlWithoutCredentials(url)).toBe(shown);
 });

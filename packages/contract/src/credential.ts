@@ -51,14 +51,19 @@ export function replaceCredentials(args: readonly string[], replace: Replace): s
   });
 }
 
-/** A URL with something else in the places of the credentials before its host, in its path, and in its parameters. */
+/**
+ * A URL with something else in the places of the credentials before its host, in its path, and in its parameters. The name of
+ * a package has none: `npx://server@latest`. The address of its source can have some.
+ */
 export function replaceUrlCredentials(url: string, replace: Replace): string {
+  const [, scheme, source = ''] = /^((?:npx|uvx|go):\/\/)(.*)$/s.exec(url) ?? [];
+  if (scheme !== undefined) return isUrl(source) ? `${scheme}${replaceUrlCredentials(source, replace)}` : url;
   return url
     .replace(/^([\w+.-]+:\/\/)([^/@]+)@/, (_whole, start: string, value: string) =>
       placeholder.test(value) ? `${start}${value}@` : `${start}${replace('login', value)}@`,
     )
     .replaceAll(
-      /\/((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})(?=[/?#]|$)/g,
+      /(?<!:\/)\/((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})(?=[/?#]|$)/g,
       (_whole, value: string) => `/${replace('key', value)}`,
     )
     .replaceAll(/([?&])([\w.-]+)=([^&#]*)/g, (whole: string, start: string, name: string, value: string) =>
