@@ -227,14 +227,16 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
     parts.push(await read(value, from));
   }
   const resources = Object.assign({}, ...parts.map((part) => part.resources)) as object;
-  parts.push(...readPorts(parts, given));
+  const env_vars = Object.assign({}, ...parts.map((part) => part.env)) as Record<string, string>;
+  const speaksHttp = [...args, ...Object.values(env_vars)].some((word) => httpTransport.test(word));
+  parts.push(...readPorts(parts, given, speaksHttp));
   return {
     request: {
       ...(Object.assign({}, ...parts.map((part) => part.settings)) as CreateWorkload),
       ...(Object.keys(resources).length === 0 ? {} : { resources }),
       image,
       cmd_arguments: args,
-      env_vars: Object.assign({}, ...parts.map((part) => part.env)) as Record<string, string>,
+      env_vars,
       volumes: parts.flatMap((part) => part.volume ?? []),
       labels: Object.fromEntries(parts.flatMap((part) => (part.label ? [part.label] : []))),
     },
@@ -324,16 +326,19 @@ function readPublished(text: string): Part {
   return { published };
 }
 
+/** `--http`, `--transport=sse`, `streamable_http`: the transport in an argument or a variable of the server. */
+const httpTransport = /^(?:--?)?(?:[\w-]+=)?(?:streamable[-_]?http|http|sse)$/i;
+
 /**
  * The first published port is that of the server, except in a container with its standard input and without a terminal,
- * which only a client that speaks there needs.
+ * which only a client that speaks there needs. Its arguments and variables can say otherwise.
  */
-function readPorts(parts: readonly Part[], given: OtherFlags['given']): Part[] {
+function readPorts(parts: readonly Part[], given: OtherFlags['given'], speaksHttp: boolean): Part[] {
   const [first, ...others] = parts.flatMap(({ published }) => published ?? []);
   if (first === undefined) return [];
   const has = (...names: string[]): boolean => given.some(([flag]) => names.includes(flag));
   const speaksStdio = has('-i', '--interactive') && !has('-t', '--tty', '-d', '--detach');
-  if (speaksStdio) {
+  if (speaksStdio && !speaksHttp) {
     const text = [first, ...others].map((port) => `-p ${port.text}`).join(' ');
     const note = `${text} has no effect: with -i, the server speaks stdio. If it speaks HTTP, add --transport streamable-http and --target-port ${first.container} after thv run`;
     return [{ note }];

@@ -394,14 +394,18 @@ describe('a pasted docker run', () => {
     },
   );
 
-  test.each(['-it', '-i -t', '-id'])(
-    'takes one in a terminal or the background for HTTP: %s',
-    async (flags) => {
-      const { request } = await read(`docker run ${flags} -p 8080:3000 example/server`);
+  test.each([
+    '-it -p 8080:3000 example/server',
+    '-i -t -p 8080:3000 example/server',
+    '-id -p 8080:3000 example/server',
+    '-i -p 8080:3000 -e TRANSPORT_MODE=streamable-http example/server',
+    '-i -p 8080:3000 example/server --transport=sse',
+    '-i -p 8080:3000 example/server serve --http',
+  ])('takes one in a terminal, in the background, or with that transport for HTTP: %s', async (words) => {
+    const { request } = await read(`docker run ${words}`);
 
-      expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000 });
-    },
-  );
+    expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000 });
+  });
 
   test('takes the first of several published ports', async () => {
     const { request, notes } = await read('docker run -d -p 8000:80 -p 9000:90 example/server');
