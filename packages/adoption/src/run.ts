@@ -143,7 +143,7 @@ async function discard(
   await record.setWorkload(workload, undefined);
 }
 
-/** A failure without the commands and the attempts of its workload, which the adoption has removed. */
+/** A failure without its workload's commands and attempts, because the adoption has removed the workload. */
 function afterRemoval(thrown: unknown, workload: string, { entries: [entry] }: FoundServer): unknown {
   if (!(thrown instanceof ThvError) || thrown.hint?.startsWith(`run thv logs ${workload} `) !== true)
     return thrown;

@@ -52,8 +52,8 @@ export function replaceCredentials(args: readonly string[], replace: Replace): s
 }
 
 /**
- * A URL with something else in the places of the credentials before its host, in its path, and in its parameters. The name of
- * a package has none: `npx://server@latest`. The address of its source can have some.
+ * A URL with something else in the places of the credentials before its host, in its path, and in its parameters. A package
+ * name has none: `npx://server@latest`. Its source address can have some.
  */
 export function replaceUrlCredentials(url: string, replace: Replace): string {
   const [, scheme, source = ''] = /^((?:npx|uvx|go):\/\/)(.*)$/s.exec(url) ?? [];

@@ -120,8 +120,8 @@ function entriesIn(document: unknown): Found[] {
 }
 
 /**
- * Whether a document without a section can be a map of servers. The manifest of a plugin or package has texts, such as its
- * version, and the addresses of its author and its pages are no servers. The settings of a client have programs that
+ * Whether a document without a section can be a map of servers. A plugin or package manifest has texts, such as its
+ * version, and the addresses in it are no servers. Client settings have programs that
  * print a line or react to an event, which have the type `command`.
  */
 function isMapOfServers(document: unknown): boolean {

@@ -326,7 +326,7 @@ function readPublished(text: string): Part {
   return { published };
 }
 
-/** `--http`, `--transport=sse`, `streamable_http`: the transport in an argument or a variable of the server. */
+/** `--http`, `--transport=sse`, `streamable_http`: the transport in an argument or variable. */
 const httpTransport = /^(?:--?)?(?:[\w-]+=)?(?:streamable[-_]?http|http|sse)$/i;
 
 /**

@@ -61,7 +61,7 @@ function isRequest(given: string): boolean {
 }
 
 /**
- * Whether a text is the path of a README, and no path of this machine: `/path/to/server`, `<your path>/index.js`,
+ * Whether a text is a README's path, and no path on this machine: `/path/to/server`, `<your path>/index.js`,
  * `/ABSOLUTE_PATH_TO/server.py`, `/Users/YOUR_USERNAME/notes`.
  */
 export function isExamplePath(text: string): boolean {
@@ -78,7 +78,7 @@ const pathTo = /^(?:\S*[/\\_-])?path[/_-]to(?:[/\\_-]|$)/i;
 const ofUser =
   /^(?:[A-Za-z]:)?[/\\](?:Users|home)[/\\](?:your[-_ ]?(?:user|name|username)|username|<[^<>]+>)(?=[/\\]|$)/i;
 
-/** The labels of a host that its reader replaces: `your-org.example.com`, `yourdomain.com`. */
+/** Host labels that the reader replaces: `your-org.example.com`, `yourdomain.com`. */
 function exampleHosts(text: string): string[] {
   const [, host = ''] = /^https?:\/\/([\w.-]{1,253})(?=[/:?#]|$)/i.exec(text) ?? [];
   return host.split('.').filter((label) => exampleLabel.test(label));

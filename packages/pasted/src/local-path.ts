@@ -48,7 +48,7 @@ export async function readLocalPath(
 }
 
 /**
- * The file that Node.js starts for a path: the main file of a package's directory, and a script without its file extension.
+ * The file that Node.js starts for a path: a package directory's main file, and a script without its file extension.
  * Other paths stay as they are.
  */
 export function mainOf(word: string, from: Pick<PastedFrom, 'directory'>): string {
@@ -59,7 +59,7 @@ export function mainOf(word: string, from: Pick<PastedFrom, 'directory'>): strin
   const main = resolve(path, manifestOf(join(path, 'package.json'))?.main ?? 'index.js');
   const found = [main, `${main}.js`, join(main, 'index.js')].find((file) => isFile(file));
   if (found !== undefined) return found;
-  throw notFound(`${main}, the main file of ${path}, not found`, { hint: afterBuild });
+  throw notFound(`${path} has no main file ${main}`, { hint: afterBuild });
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

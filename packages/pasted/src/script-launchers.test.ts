@@ -244,7 +244,7 @@ describe('a script of this machine', () => {
     ['npm --prefix scripts run build', 'the script build'],
     ['npm --prefix project start', 'package.json'],
     ['npx --registry https://example.com server', '--registry'],
-    ['node ./mixed', 'the main file of'],
+    ['node ./mixed', 'has no main file'],
     ['./start.sh --flag', 'the shell script ./start.sh'],
   ])('or a flag that cannot run is named: %s', async (text, part) => {
     const words = text.startsWith('bash') ? ['bash', '-c', text.slice(8)] : text.split(' ');

@@ -19,7 +19,7 @@ export function beforeScript(pattern: RegExp): (words: readonly string[]) => boo
 /** A file with an MCP server, maybe with the name of the object in it, or a file that names such a file. */
 export const servedFile = beforeScript(/\.(?:py(?::\w+)?|json)$/);
 export const javaScript = beforeScript(/\.[cm]?[jt]sx?$|[\\/]node_modules[\\/]\.bin[\\/][\w.-]+$/);
-/** The same for Node.js, which also takes the directory of a package, and a script without its file extension. */
+/** The same for Node.js, which also takes a package directory, and a script without its file extension. */
 export function nodeScript(words: readonly string[]): boolean {
   const end = words.indexOf('--');
   const before = end === -1 ? words : words.slice(0, end);

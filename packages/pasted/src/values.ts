@@ -37,9 +37,9 @@ export function splitValues(
 }
 
 /**
- * `$NAME` as the value, maybe after the scheme of a header, with the braces that make it a placeholder. Some clients replace
+ * `$NAME` as the value, maybe after a header scheme, with the braces that make it a placeholder. Some clients replace
  * it and others do not, so it stays as it is if it may be a password. It is a placeholder if the variable exists, or has the
- * same name, or the name of a credential.
+ * same name, or a credential's name.
  */
 function withBraces(name: string, written: string, { env }: Scope): string {
   const [, scheme = '', rest = written] = schemes.exec(written) ?? [];
