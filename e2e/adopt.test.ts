@@ -108,7 +108,10 @@ test('a server that does not work in isolation stays as it is, with the reason',
   );
   expect(outcome.code).toBe(3);
   expect(servers.find(({ workload }) => workload === 'good')?.problem).toBeUndefined();
-  expect(servers.find(({ workload }) => workload === 'ends')?.problem).toBeDefined();
+  const ended = servers.find(({ workload }) => workload === 'ends');
+  expect(ended?.problem).not.toContain('next attempt');
+  expect(ended?.hint).toContain('run thv import cursor ends'); // its workload is removed
+  expect(ended?.hint).not.toContain('thv logs ends');
   expect(problems['program']).toContain('cannot be run in isolation');
   expect(problems['missing']).toContain('/opt/program not found');
   expect(servers.find(({ workload }) => workload === 'unknown')?.problem).toContain(

@@ -93,7 +93,7 @@ export class AdoptedWorkloads {
       return check.notes ?? [];
     } catch (thrown) {
       await discard(core, this.#record, workload, { candidate, secrets: created.secrets });
-      throw thrown;
+      throw afterRemoval(thrown, workload, server);
     }
   }
 
@@ -141,6 +141,16 @@ async function discard(
       .catch(failed);
   for (const key of secrets) await core.secrets.remove(key).catch(failed);
   await record.setWorkload(workload, undefined);
+}
+
+/** A failure without its workload's commands and attempts, because the adoption has removed the workload. */
+function afterRemoval(thrown: unknown, workload: string, { entries: [entry] }: FoundServer): unknown {
+  if (!(thrown instanceof ThvError) || thrown.hint?.startsWith(`run thv logs ${workload} `) !== true)
+    return thrown;
+  const message = thrown.message.replace(/ \(next attempt in \d+ s\)$/, '');
+  const hint =
+    entry && `try again, or run ${importCommand(entry)}, which keeps the workload and its log when it fails`;
+  return new ThvError(thrown.kind, message, { hint, cause: thrown });
 }
 
 /** The dangerous access without the ports that the user has allowed. */

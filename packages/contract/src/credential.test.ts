@@ -13,6 +13,10 @@ test.each([
   ['TOKEN_FILE', '/run/token', false],
   ['AUTH', 'true', false],
   ['KEYBOARD', 'us', false],
+  ['MYSQL_PASS', 'abc', true],
+  ['pass', 'abc', true],
+  ['BYPASS', 'cache', false],
+  ['PASS_THROUGH', 'headers', false],
   ['HEADERS', '{"Authorization": "Bearer abcdefgh", "Version": "1"}', true],
   ['HEADERS', '{"x-api-key": "abcdefgh"}', true],
   ['OPTIONS', '--key sk-abcdefgh', true],
@@ -32,14 +36,38 @@ test.each([
     'https://mcp.example.com/a-long-name-of-a-public-server/mcp',
   ],
   ['https://mcp.example.com/mcp?key=${KEY}', 'https://mcp.example.com/mcp?key=${KEY}'],
+  ['http://a-host-of-a-team-with-1-name/mcp', 'http://a-host-of-a-team-with-1-name/mcp'],
+  ['npx://server@latest', 'npx://server@latest'],
+  ['uvx://awslabs-s3-tables-mcp-server', 'uvx://awslabs-s3-tables-mcp-server'],
+  ['uvx://git+https://u:p@h.example.com/a/b#program=c', 'uvx://git+https://***@h.example.com/a/b#program=c'],
 ])('shows the URL %s as %s', (url, shown) => {
   expect(urlWithoutCredentials(url)).toBe(shown);
 });
 
 test('shows arguments without the values of their credentials', () => {
-  const args = ['--token', 'abcdef', '--api-key=abcdef', '--mode', 'fast', '${TOKEN}', 'ghp_abcdef'];
+  const args = [
+    '--token',
+    'abcdef',
+    '--db-pass',
+    'abcdef',
+    '--api-key=abcdef',
+    '--mode',
+    'fast',
+    '${TOKEN}',
+    'ghp_abcdef',
+  ];
 
   const shown = withoutCredentials(args);
 
-  expect(shown).toEqual(['--token', '***', '--api-key=***', '--mode', 'fast', '${TOKEN}', '***']);
+  expect(shown).toEqual([
+    '--token',
+    '***',
+    '--db-pass',
+    '***',
+    '--api-key=***',
+    '--mode',
+    'fast',
+    '${TOKEN}',
+    '***',
+  ]);
 });

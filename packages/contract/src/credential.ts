@@ -1,7 +1,7 @@
 import { tokenFormats } from './token-formats.ts';
 
 const credentialName =
-  /(^|[_.-])(api[_.-]?key|access[_.-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|private[_.-]?key|auth|authorization|pat|bearer)($|[_.-])|(apikey|token|secret|password|_key)$/i;
+  /(^|[_.-])(api[_.-]?key|access[_.-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|private[_.-]?key|auth|authorization|pat|bearer)($|[_.-])|(apikey|token|secret|password|_key|[_-]pass)$|^pass$/i;
 
 /** Says nothing about paths, switches, and numbers: those are settings. */
 const plainValue = /^(true|false|yes|no|on|off|none|null|\d{1,6}|[./~].*|[A-Za-z]:\\.*)?$/i;
@@ -51,14 +51,19 @@ export function replaceCredentials(args: readonly string[], replace: Replace): s
   });
 }
 
-/** A URL with something else in the places of the credentials before its host, in its path, and in its parameters. */
+/**
+ * A URL with something else in the places of the credentials before its host, in its path, and in its parameters. A package
+ * name has none: `npx://server@latest`. Its source address can have some.
+ */
 export function replaceUrlCredentials(url: string, replace: Replace): string {
+  const [, scheme, source = ''] = /^((?:npx|uvx|go):\/\/)(.*)$/s.exec(url) ?? [];
+  if (scheme !== undefined) return isUrl(source) ? `${scheme}${replaceUrlCredentials(source, replace)}` : url;
   return url
     .replace(/^([\w+.-]+:\/\/)([^/@]+)@/, (_whole, start: string, value: string) =>
       placeholder.test(value) ? `${start}${value}@` : `${start}${replace('login', value)}@`,
     )
     .replaceAll(
-      /\/((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})(?=[/?#]|$)/g,
+      /(?<!:\/)\/((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})(?=[/?#]|$)/g,
       (_whole, value: string) => `/${replace('key', value)}`,
     )
     .replaceAll(/([?&])([\w.-]+)=([^&#]*)/g, (whole: string, start: string, name: string, value: string) =>

@@ -38,6 +38,9 @@ export function readClientDocument(text: string, what: string): ClientDocument {
     throw invalid(`${what} has no MCP servers`, {
       hint:
         documents.map(hintFor).find((hint) => hint !== undefined) ??
+        (documents.some((document) => hasEmptySection(document, []))
+          ? 'its section for servers is empty'
+          : undefined) ??
         `ToolHive looks for ${[...everywhere, ...atTheTop, 'mcp.servers'].join(', ')}`,
     });
   }
@@ -113,7 +116,33 @@ function entriesIn(document: unknown): Found[] {
   const found = sectionsIn(document, []);
   if (found.length > 0) return withExcluded(found, document);
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
-  return toEntries(document, []);
+  return isMapOfServers(document) ? toEntries(document, []) : [];
+}
+
+/**
+ * Whether a document without a section can be a map of servers. A plugin or package manifest has texts, such as its
+ * version, and the addresses in it are no servers. Client settings have programs that
+ * print a line or react to an event, which have the type `command`.
+ */
+function isMapOfServers(document: unknown): boolean {
+  if (!isObject(document)) return true; // a list
+  return Object.entries(document).every(
+    ([key, value]) =>
+      isRemark(key) ||
+      (typeof value === 'object' ? !(isObject(value) && value['type'] === 'command') : isUrl(value)),
+  );
+}
+
+const isRemark = (key: string): boolean => /^(?:[$_#]|\/\/)|^(?:comment|description)$/i.test(key);
+
+/** Whether a document has a section for servers without one. */
+function hasEmptySection(value: unknown, path: readonly string[]): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([written, inner]) => {
+    const key = writtenKey(written);
+    const isEmpty = inner === null || (typeof inner === 'object' && Object.keys(inner).length === 0);
+    return (isSection(key, path) && isEmpty) || hasEmptySection(inner, [...path, key]);
+  });
 }
 
 function withExcluded(found: readonly Found[], document: unknown): Found[] {

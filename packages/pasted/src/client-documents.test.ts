@@ -264,6 +264,53 @@ describe('a hostile document', () => {
   });
 });
 
+describe('a document without servers', () => {
+  const page = 'https://example.com/docs';
+
+  test.each<[string, object]>([
+    [
+      'the manifest of a plugin',
+      { name: 'docs', version: '1.0.0', author: { name: 'A', url: page }, homepage: page },
+    ],
+    ['a package', { name: 'docs', repository: { type: 'git', url: page }, bugs: { url: page } }],
+    [
+      'the settings of a client',
+      { permissions: { allow: [] }, statusLine: { type: 'command', command: 'npx -y status' } },
+    ],
+  ])('has no server at the addresses and commands in it: %s', async (_title, document) => {
+    await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'the text has no MCP servers',
+    });
+  });
+
+  test.each(['{"mcpServers": {}}', '{"servers": { // "a": {}\n } }', 'mcp_servers:\n'])(
+    'says that its section is empty: %s',
+    async (text) => {
+      await expect(previewImport(text)).rejects.toMatchObject({
+        kind: 'invalid',
+        hint: 'its section for servers is empty',
+      });
+    },
+  );
+});
+
+test('an entry that only turns a server off is no mistake of its author', async () => {
+  const { servers } = await previewImport('[mcp_servers.notes]\nenabled = false\n');
+
+  expect(servers).toMatchObject([
+    { name: 'notes', problem: 'the entry notes only turns off a server from another configuration' },
+  ]);
+});
+
+test('a map of servers without a section may have remarks', async () => {
+  const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
+
+  const { servers } = await previewImport(JSON.stringify(document));
+
+  expect(servers).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+});
+
 describe('another document that describes a server is refused with a hint', () => {
   test.each<[string, object, string]>([
     [

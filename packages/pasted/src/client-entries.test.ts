@@ -200,6 +200,7 @@ describe('an entry', () => {
       'authProviderType',
     ],
     [{ customUserVars: { KEY: { title: 'Key' } }, icon: 'x', autoApprove: ['a'] }, 'customUserVars'],
+    [{ auth: { type: 'aws-sigv4', service: 'bedrock' } }, 'auth'],
     [{ requestOptions: {}, verifySsl: true, 'not a name\n': 'secret' }, 'verifySsl'],
   ])('names the fields that ToolHive does not import: %j', async (fields, name) => {
     const { notes } = await read({ url: 'https://mcp.example.com/mcp', ...fields });
@@ -327,6 +328,24 @@ describe('the sign-in of a remote server', () => {
       expect.stringContaining('--remote-auth-client-secret'),
     ]);
     expect(JSON.stringify(read)).not.toContain('not-a-real-secret');
+  });
+
+  test('needs a client ID in the place of an example', async () => {
+    const [read] = await previewOf({
+      mcpServers: { server: { url, oauth: { clientId: 'YOUR_CLIENT_ID' } } },
+    });
+
+    expect(read?.request).not.toHaveProperty('oauth_config');
+    expect(read?.notes).toMatchObject([expect.stringContaining('--remote-auth-client-id')]);
+  });
+
+  test.each(['${TOKEN:-}', 'Bearer ${TOKEN:-}', ''])('has no header without a value: %j', async (text) => {
+    const headers = { Authorization: text, 'X-Trace': 'on' };
+
+    const [read] = await previewOf({ mcpServers: { server: { url, headers } } });
+
+    expect(read?.needs).toEqual([]);
+    expect(read?.request?.headers).toMatchObject([{ name: 'X-Trace' }]);
   });
 
   test.each([

@@ -4,12 +4,13 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import { pageAddress } from '@toolhive/contract/page-address';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { RawEntry } from './client-document.ts';
+import { isDisabled } from './entry-state.ts';
 import { readEntry } from './entry-fields.ts';
 import type { EntryFields } from './entry-fields.ts';
 import type { OAuthSettings } from './entry-oauth.ts';
 import { toolNotes } from './entry-tools.ts';
 import { readDotenv } from './env-file.ts';
-import { examplesInUrl, examplesInWord } from './examples.ts';
+import { exampleIn, examplesInUrl, examplesInWord } from './examples.ts';
 import { isContainerProgram } from './docker-run.ts';
 import { isCommandLine, readCommandLine } from './launchers.ts';
 import { behindBridge } from './bridges.ts';
@@ -42,6 +43,11 @@ export async function readClientEntry(
 ): Promise<ClientServer> {
   const name = written === '' ? workload : written;
   const entry = readEntry(name, raw);
+  if (isDisabled(raw) && !hasCommand(entry) && entry.url === undefined) {
+    throw invalid(`the entry ${name} only turns off a server from another configuration`, {
+      hint: 'import the configuration that contains its command or URL',
+    });
+  }
   const bridged = hasCommand(entry) ? behindBridge(wordsOf(entry), namedIn(entry)) : undefined;
   const server =
     bridged !== undefined && 'url' in bridged
@@ -220,6 +226,8 @@ function needOf({ token, name, description, secret }: Open): Need {
 
 /** An example in the place of a value: `YOUR_API_KEY`, `<your token>`. */
 function openExample(token: string): Open {
+  if (/[/\\]/.test(token))
+    return { token, name: token, description: 'the path on this machine', secret: false };
   return { token, name: token.replaceAll(/[^\w .-]/g, '').trim(), description: '' };
 }
 
@@ -266,7 +274,9 @@ function readReached(entryName: string, entry: EntryFields, from: EntryFrom): Cl
   }
   const { values, needs, doubts } = splitValues('header', entry.headers, known);
   const isSse = type === 'sse' || (type === '' && isSseUrl(url));
-  const headers = Object.entries(values).map(([name, value]) => ({
+  // A default can be empty: "${TOKEN:-}", "Bearer ${TOKEN:-}".
+  const filled = Object.entries(values).filter(([, value]) => !/^(?:Bearer|Basic|Token)?\s*$/i.test(value));
+  const headers = filled.map(([name, value]) => ({
     name,
     description: '',
     required: true,
@@ -291,7 +301,8 @@ function signInOf(
   const { callbackPort, scopes = [], hasSecret } = oauth;
   const known = (text: string | undefined): string | undefined => {
     const { text: filled, open } = substitute(text ?? '', scope);
-    return filled === '' || open.length > 0 ? undefined : filled;
+    const isExample = open.length > 0 || exampleIn('client_id', filled) !== undefined;
+    return filled === '' || isExample ? undefined : filled;
   };
   const clientId = known(oauth.clientId);
   const [authorize, token] = [known(oauth.authorizeUrl), known(oauth.tokenUrl)];

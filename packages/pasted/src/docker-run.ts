@@ -2,7 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerEnv } from './env-file.ts';
 import { readOtherFlags } from './other-flags.ts';
-import type { KnownFlags } from './other-flags.ts';
+import type { KnownFlags, OtherFlags } from './other-flags.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { absolutePath, withPlaces, refuseWindowsPath } from './paths.ts';
 import { hasPlaceholder } from './placeholders.ts';
@@ -14,6 +14,8 @@ interface Part {
   resources?: NonNullable<CreateWorkload['resources']>;
   label?: readonly [string, string];
   note?: string;
+  /** A published port, with the text of its flag. */
+  published?: { text: string; host: number | undefined; container: number };
 }
 
 /** Converts one flag of `docker run` to a part of the request. Throws for flags that ToolHive does not support. */
@@ -225,13 +227,16 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
     parts.push(await read(value, from));
   }
   const resources = Object.assign({}, ...parts.map((part) => part.resources)) as object;
+  const env_vars = Object.assign({}, ...parts.map((part) => part.env)) as Record<string, string>;
+  const speaksHttp = [...args, ...Object.values(env_vars)].some((word) => httpTransport.test(word));
+  parts.push(...readPorts(parts, given, speaksHttp));
   return {
     request: {
       ...(Object.assign({}, ...parts.map((part) => part.settings)) as CreateWorkload),
       ...(Object.keys(resources).length === 0 ? {} : { resources }),
       image,
       cmd_arguments: args,
-      env_vars: Object.assign({}, ...parts.map((part) => part.env)) as Record<string, string>,
+      env_vars,
       volumes: parts.flatMap((part) => part.volume ?? []),
       labels: Object.fromEntries(parts.flatMap((part) => (part.label ? [part.label] : []))),
     },
@@ -313,14 +318,40 @@ function readPublished(text: string): Part {
       hint: 'use the form -p HOST:CONTAINER with two port numbers',
     });
   }
-  return {
-    settings: {
-      transport: 'streamable-http',
-      target_port: Number(container),
-      ...(host === undefined ? {} : { proxy_port: Number(host) }),
-    },
-    note: `-p ${text}: ToolHive expects streamable HTTP on port ${container}. If the server uses another transport, add --transport after thv run`,
+  const published = {
+    text,
+    host: host === undefined ? undefined : Number(host),
+    container: Number(container),
   };
+  return { published };
+}
+
+/** `--http`, `--transport=sse`, `streamable_http`: the transport in an argument or variable. */
+const httpTransport = /^(?:--?)?(?:[\w-]+=)?(?:streamable[-_]?http|http|sse)$/i;
+
+/**
+ * The first published port is that of the server, except in a container with its standard input and without a terminal,
+ * which only a client that speaks there needs. Its arguments and variables can say otherwise.
+ */
+function readPorts(parts: readonly Part[], given: OtherFlags['given'], speaksHttp: boolean): Part[] {
+  const [first, ...others] = parts.flatMap(({ published }) => published ?? []);
+  if (first === undefined) return [];
+  const has = (...names: string[]): boolean => given.some(([flag]) => names.includes(flag));
+  const speaksStdio = has('-i', '--interactive') && !has('-t', '--tty', '-d', '--detach');
+  if (speaksStdio && !speaksHttp) {
+    const text = [first, ...others].map((port) => `-p ${port.text}`).join(' ');
+    const note = `${text} has no effect: with -i, the server speaks stdio. If it speaks HTTP, add --transport streamable-http and --target-port ${first.container} after thv run`;
+    return [{ note }];
+  }
+  const { text, host, container } = first;
+  const note = `-p ${text}: ToolHive expects streamable HTTP on port ${container}. If the server uses another transport, add --transport after thv run`;
+  const left = others.map((port) => ({ note: `-p ${port.text} has no effect: a workload has one port` }));
+  const settings = {
+    transport: 'streamable-http' as const,
+    target_port: container,
+    ...(host === undefined ? {} : { proxy_port: host }),
+  };
+  return [{ settings, note }, ...left];
 }
 
 function readNetwork(mode: string): Part {

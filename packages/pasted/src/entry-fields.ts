@@ -90,10 +90,18 @@ function fieldsOf(entry: z.infer<typeof Fields>, raw: Readonly<Record<string, un
     limits: toolLimits(raw),
     unread: [
       ...unreadFields(raw, readFields),
+      ...(isObject(auth) && isOtherSignIn(auth['type']) ? ['auth'] : []),
       ...[oauth, auth].flatMap((inner) => (isObject(inner) ? unreadFields(inner, readInner) : [])),
     ],
   };
 }
+
+/** Whether a sign-in is one that ToolHive does not have: `aws-sigv4`, `google_credentials`. */
+const isOtherSignIn = (type: unknown): boolean =>
+  typeof type === 'string' &&
+  !/^(?:o?auth2?|oauth2?[-_.]\w+|oidc|none|bearer|basic|token|header|api[-_]?key|static|custom)?$/i.test(
+    type,
+  );
 
 /** A URL without the marks of a page or a chat around it, and with the scheme that its author left out. */
 function bareUrl(written: string | undefined): string | undefined {

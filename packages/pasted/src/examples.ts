@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 /**
  * Whether a value is an example that the user has to replace. `doubtful` values may be real, so they are kept, and the
  * user decides. Only a value as a whole can be an example: JSON, lists, and sentences never are.
@@ -15,6 +17,8 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
   if (inner !== undefined) return isRequest(inner) ? 'example' : 'doubtful';
   if (isRequest(text)) return 'example';
   if (/^\$?COPILOT_MCP_\w+$/.test(text)) return 'example'; // the name of a secret
+  if (isExamplePath(text)) return 'example';
+  if (exampleHosts(text).length > 0) return 'doubtful';
   if (
     /^(?:op|pass|bw|vault|keyring|keychain|ref\+[a-z]+|awssecretsmanager|gcpsecretmanager):\/\/\S+$/.test(
       text,
@@ -27,9 +31,9 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
     : undefined;
 }
 
-/** `xxx`, `sk-...`, `ghp_xxxxxxxx`, `change-me`. */
+/** `xxx`, `xxxx xxxx`, `sk-...`, `ghp_xxxxxxxx`, `change-me`. */
 const filler =
-  /^(?:(?:[a-z]{2,10}[-_]){0,3}(?:x{3,}(?:-x{3,})*|\.{3}|…|\*{3,})|change[-_ ]?me|replace[-_ ]?me|fill[-_ ]?me|to[-_ ]?do|tbd|placeholder)$/i;
+  /^(?:(?:[a-z]{2,10}[-_]){0,3}(?:x{3,}(?:[- ]x{3,})*|\.{3}|…|\*{3,})|change[-_ ]?me|replace[-_ ]?me|fill[-_ ]?me|to[-_ ]?do|tbd|placeholder)$/i;
 
 /** `[YOUR_KEY]`, `{api_key}`, `{{ token }}`, `%TOKEN%`. */
 const bracketed = /^(?:\[([\w -]+)\]|\{{1,2}\s*([\w -]+?)\s*\}{1,2}|%([\w-]+)%)$/;
@@ -40,7 +44,7 @@ const things =
 
 /** With which the keys of some services begin: `ghp_your_token`. */
 const tokenPrefix =
-  /^(?:sk|pk|rk|gh[opsu]|glpat|xox[abp]|xapp|pat|tvly|fc|ntn|lin_api|figd)[-_](?=your[-_])/i;
+  /^(?:(?:sk|pk|rk)(?:[-_](?:test|live|ant|proj|or))?|gh[opsu]|github_pat|glpat|xox[abp]|xapp|pat|tvly|fc|ntn|lin_api|figd|whsec|pplx|sbp|hf|gsk|nvapi|shpat)[-_](?=your[-_])/i;
 
 /** `YOUR_API_KEY`, `yourToken`, `your-token-here`, `INSERT_KEY`, `replace with your key`, `API_KEY_HERE`. */
 function isRequest(given: string): boolean {
@@ -56,6 +60,33 @@ function isRequest(given: string): boolean {
   );
 }
 
+/**
+ * Whether a text is a README's path, and no path on this machine: `/path/to/server`, `<your path>/index.js`,
+ * `/ABSOLUTE_PATH_TO/server.py`, `/Users/YOUR_USERNAME/notes`.
+ */
+export function isExamplePath(text: string): boolean {
+  if (text.length > 300 || text.includes('://')) return false;
+  const isPath = /^(?:[/\\~.$%]|[A-Za-z]:[\\/])/.test(text);
+  const parts = isPath ? text.split(/[/\\]/) : [];
+  const isWritten =
+    pathTo.test(text) || ofUser.test(text) || parts.some((part) => isRequest(part) || /<[^<>]+>/.test(part));
+  return isWritten && !existsSync(text);
+}
+
+const pathTo = /^(?:\S*[/\\_-])?path[/_-]to(?:[/\\_-]|$)/i;
+/** The home directory in a README. */
+const ofUser =
+  /^(?:[A-Za-z]:)?[/\\](?:Users|home)[/\\](?:your[-_ ]?(?:user|name|username)|username|<[^<>]+>)(?=[/\\]|$)/i;
+
+/** Host labels that the reader replaces: `your-org.example.com`, `yourdomain.com`. */
+function exampleHosts(text: string): string[] {
+  const [, host = ''] = /^https?:\/\/([\w.-]{1,253})(?=[/:?#]|$)/i.exec(text) ?? [];
+  return host.split('.').filter((label) => exampleLabel.test(label));
+}
+
+const exampleLabel =
+  /^your(?:-[\w-]+|(?:site|domain|company|org|organization|host|server|store|shop|instance|tenant|app|workspace|name|username|subdomain))$/i;
+
 /** `xxx`, `sk-xxxx`. */
 const crossedOut = /^(?:[a-z]{2,10}[-_]){0,3}x{3,}(?:-x{3,})*$/i;
 
@@ -65,17 +96,18 @@ export function examplesInWord(word: string): string[] {
   const value = word.replace(/^-{0,2}[\w.-]{1,100}=/, '').trim();
   const [template] = /^\{\{\s*[A-Za-z_][\w.-]{0,60}\s*\}\}(?=$|[\\/])/.exec(value) ?? [];
   if (template !== undefined) return [template];
+  if (isExamplePath(value)) return [value];
   const isExample =
     value.length <= 100 && (/^<[^<>]+>$/.test(value) || isRequest(bare(value)) || crossedOut.test(value));
   return isExample ? [value] : [];
 }
 
-/** The examples in a URL: a part of its path or of its query, and words in angle brackets anywhere. */
+/** The examples in a URL: a part of its host, path, or query, and words in angle brackets anywhere. */
 export function examplesInUrl(url: string): string[] {
   const words = [...url.matchAll(/<[\w .-]{1,60}>/g)].map(([word]) => word);
   const rest = url.replaceAll(/<[\w .-]{1,60}>/g, '1').replace(/^[a-z]+:\/\/[^/?#]*/i, '');
   const parts = rest.split(/[/?&#=:@]/).flatMap(examplesInWord);
-  return [...new Set([...words, ...parts])];
+  return [...new Set([...words, ...exampleHosts(url), ...parts])];
 }
 
 function bare(text: string): string {

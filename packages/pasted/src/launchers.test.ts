@@ -226,6 +226,8 @@ describe('a pasted command', () => {
     ['pdm run -p python server', 'uvx://python', []],
     ['node node/server.js --flag', 'npx://node/server.js', ['--flag']],
     ['node node/main.js', 'npx://node', []],
+    ['node ./node --flag', 'npx://node', ['--flag']],
+    ['node --no-warnings ./node/server', 'npx://node/server.js', []],
     ['npx -y ./node', 'npx://node', []],
     ['npx ./archive-1.0.0.tgz', 'npx://archive-1.0.0.tgz', []],
     ['python3 python/tools/other.py --flag', 'uvx://python/tools/other.py', ['--flag']],
@@ -313,6 +315,8 @@ describe('a pasted command', () => {
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
     ['uvx --with-editable . server', /omit --with-editable/],
     ['uvx --python pypy server', /use a version such as 3\.12/],
+    ['bash scripts/start.sh', /use the command in it/],
+    ['sh -e ./start', /use the command in it/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
     ['docker mcp gateway run', /docker mcp profile export PROFILE/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
@@ -377,6 +381,40 @@ describe('a pasted docker run', () => {
 
     expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000, proxy_port: 8080 });
     expect(notes).toHaveLength(1);
+  });
+
+  test.each(['-i --rm', '--interactive', '-i=true'])(
+    'takes a container with its standard input for a stdio server, whatever it publishes: %s',
+    async (flags) => {
+      const { request, notes } = await read(`docker run ${flags} -p 127.0.0.1:8085:8085 example/server`);
+
+      expect(request).not.toHaveProperty('transport');
+      expect(request).not.toHaveProperty('target_port');
+      expect(notes).toEqual([expect.stringContaining('--target-port 8085')]);
+    },
+  );
+
+  test.each([
+    '-it -p 8080:3000 example/server',
+    '-i -t -p 8080:3000 example/server',
+    '-id -p 8080:3000 example/server',
+    '-i -p 8080:3000 -e TRANSPORT_MODE=streamable-http example/server',
+    '-i -p 8080:3000 example/server --transport=sse',
+    '-i -p 8080:3000 example/server serve --http',
+  ])('takes one in a terminal, in the background, or with that transport for HTTP: %s', async (words) => {
+    const { request } = await read(`docker run ${words}`);
+
+    expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000 });
+  });
+
+  test('takes the first of several published ports', async () => {
+    const { request, notes } = await read('docker run -d -p 8000:80 -p 9000:90 example/server');
+
+    expect(request).toMatchObject({ target_port: 80, proxy_port: 8000 });
+    expect(notes).toEqual([
+      expect.stringContaining('-p 8000:80: '),
+      '-p 9000:90 has no effect: a workload has one port',
+    ]);
   });
 
   test.each([

@@ -16,6 +16,7 @@ import type { Pasted, PastedFrom } from './pasted.ts';
 import {
   beforeScript,
   javaScript,
+  nodeScript,
   readBun,
   readDeno,
   readDenoPackage,
@@ -71,7 +72,7 @@ const launchers: readonly Launcher[] = [
     launcher(readPythonModule, ([module = '']) => module !== '')(`${program} -u -m`),
     launcher(readPython, python)(program),
   ]),
-  ...['node', 'nodejs'].map(launcher(readNode, javaScript)),
+  ...['node', 'nodejs'].map(launcher(readNode, nodeScript)),
   ...['tsx', 'tsx watch', 'ts-node', 'ts-node-esm'].map(launcher(readTypeScript, javaScript)),
   ...['bun run', 'bun'].map(launcher(readBun, javaScript)),
   launcher(readDeno)('deno run'),
@@ -275,10 +276,25 @@ function missing(words: readonly string[]): Error {
   });
 }
 
+/** `bash start.sh`, `./start.sh`: a script that a shell reads. */
+function shellScriptIn(words: readonly string[]): string | undefined {
+  const [first = '', ...rest] = words;
+  if (/\.(?:ba|z|fi|k|c)?sh$/.test(first)) return first;
+  const isShell = shells.some((shell) => shell === programOf(words));
+  const file = rest.find((word) => !word.startsWith('-'));
+  return isShell && !rest.some((word) => /^-[a-z]*c/.test(word)) ? file : undefined;
+}
+
 /** The error for a command that starts no server. */
 function notStarted(words: readonly string[]): Error {
   const program = programOf(words);
   const form = Object.hasOwn(starting, program) ? starting[program] : undefined;
+  const script = shellScriptIn(words);
+  if (script !== undefined) {
+    return invalid(`the shell script ${script} cannot be run in isolation`, {
+      hint: 'use the command in it that starts the server, such as npx, uvx, or docker run',
+    });
+  }
   if (remoteShells.test(program)) {
     return invalid(
       `${JSON.stringify(program)} starts a server on another machine, where ToolHive cannot isolate it`,

@@ -29,7 +29,11 @@ export async function readLocalPath(
 ): Promise<Pasted> {
   const path = absolutePath(word, from);
   if (!existsSync(path))
-    throw notFound(`${path} not found`, { hint: 'check the path, or use a published package' });
+    throw notFound(`${path} not found`, {
+      hint: /[\\/](?:dist|build|out|target)[\\/]/.test(path)
+        ? afterBuild
+        : 'check the path, or use a published package',
+    });
   const isDirectory = statSync(path).isDirectory();
   const isOther =
     !isDirectory && scheme === undefined && (path.includes('/node_modules/') || !isPath(basename(path)));
@@ -42,6 +46,25 @@ export async function readLocalPath(
   } = isDirectory ? readDirectory(path, scheme) : await readFile(path, from, scheme);
   return { request: { image, cmd_arguments: args, ...settings }, notes };
 }
+
+/**
+ * The file that Node.js starts for a path: a package directory's main file, and a script without its file extension.
+ * Other paths stay as they are.
+ */
+export function mainOf(word: string, from: Pick<PastedFrom, 'directory'>): string {
+  if (/\.[cm]?[jt]sx?$/.test(word)) return word;
+  const path = absolutePath(word, from);
+  if (!existsSync(path)) return existsSync(`${path}.js`) ? `${path}.js` : word;
+  if (!statSync(path).isDirectory()) return word;
+  const main = resolve(path, manifestOf(join(path, 'package.json'))?.main ?? 'index.js');
+  const found = [main, `${main}.js`, join(main, 'index.js')].find((file) => isFile(file));
+  if (found !== undefined) return found;
+  throw notFound(`${path} has no main file ${main}`, { hint: afterBuild });
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+const afterBuild = 'build the project, check the path, or use a published package';
 
 type LocalScheme = 'npx' | 'uvx' | 'go';
 

@@ -8,6 +8,7 @@ const appData = String.raw`C:\Users\me\AppData\Roaming\npm`;
 
 test.each([
   ['java -Dx=true -jar /opt/server.jar', 'Java'],
+  ['Java -jar /opt/server.jar', 'Java'],
   ['jbang jdbc@quarkiverse/quarkus-mcp-servers', 'Java'],
   ['./gradlew run', 'Java'],
   ['dnx NuGet.Mcp.Server --yes', '.NET'],

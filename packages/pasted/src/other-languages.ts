@@ -45,7 +45,7 @@ export function otherLanguage(words: readonly string[]): Error | undefined {
 function languageOf([word = '']: readonly string[]): string | undefined {
   const program = programOf([word]);
   const [language] =
-    languages.find(([, programs]) => programs.test(program)) ??
+    languages.find(([, programs]) => programs.test(program) || programs.test(program.toLowerCase())) ??
     places.find(([, place]) => place.test(word)) ??
     [];
   return language;

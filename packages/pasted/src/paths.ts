@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { invalid, notFound } from '@toolhive/contract/failure';
+import { isExamplePath } from './examples.ts';
 import type { PastedFrom } from './pasted.ts';
 import { hasPlaceholder } from './placeholders.ts';
 
@@ -16,13 +17,6 @@ export function withPlaces(path: string, { directory }: Pick<PastedFrom, 'direct
   return directory === undefined ? expanded : expanded.replace(here, () => directory);
 }
 
-/** `/path/to/server`, `<your path>/index.js`, `/ABSOLUTE_PATH_TO/server.py`: the paths of READMEs that do not exist. */
-function isExamplePath(path: string): boolean {
-  const isWritten =
-    /<[^<>]+>|\{[\w ]+\}|(?:^|[/\\_ -])(?:absolute[/_ -]|abs[/_ -])?path[/_ -]to(?:[/\\_ -]|$)/i.test(path);
-  return isWritten && !existsSync(path);
-}
-
 /** Throws `not-found` for a Windows path on another system, which would read it as a name in a directory. */
 export function refuseWindowsPath(path: string): void {
   if (!/^[A-Za-z]:[\\/]/.test(path) || process.platform === 'win32') return;
@@ -31,10 +25,13 @@ export function refuseWindowsPath(path: string): void {
   });
 }
 
+/** `<your path>/index.js`, `{path}/index.js` */
+const isTemplate = (path: string): boolean => /<[^<>]+>|\{[\w ]+\}/.test(path) && !existsSync(path);
+
 /** A path as a shell would read it, because no shell has read the configuration of a client. Throws without a directory. */
 export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'directory'>): string {
   const expanded = withPlaces(path, { directory }).replace(here, '.');
-  if (hasPlaceholder(expanded) || isExamplePath(expanded)) {
+  if (hasPlaceholder(expanded) || isExamplePath(expanded) || isTemplate(expanded)) {
     throw invalid(`the path ${expanded} is a placeholder`, {
       hint: 'replace it with the path on your machine',
     });

@@ -54,6 +54,18 @@ describe('a placeholder outside of variables', () => {
       '${env:DATA}',
       false,
     ],
+    ['a path', npx('/path/to/files'), '/path/to/files', '/path/to/files', false],
+    ['a relative path', npx('path/to/file.db'), 'path/to/file.db', 'path/to/file.db', false],
+    ['a path of a flag', npx('--dir=/path/to/files'), '/path/to/files', '/path/to/files', false],
+    [
+      'a home directory',
+      npx('/Users/username/Desktop'),
+      '/Users/username/Desktop',
+      '/Users/username/Desktop',
+      false,
+    ],
+    ['a part of a path', npx('~/your-name/notes'), '~/your-name/notes', '~/your-name/notes', false],
+    ['a part of a host', { url: 'https://your-org.example.com/mcp' }, 'your-org', 'your-org', false],
     ['the project', npx('${workspaceFolder}/src'), 'workspaceFolder', '${workspaceFolder}', false],
     ['an argument without braces', npx('--token', '$API_TOKEN'), 'API_TOKEN', '${API_TOKEN}', true],
     ['the value of a flag without braces', npx('--region=$REGION'), 'REGION', '${REGION}', false],
@@ -67,14 +79,22 @@ describe('a placeholder outside of variables', () => {
     expect(JSON.stringify(answered)).not.toContain(token);
   });
 
-  test.each(['$5', '$', 'cost:$USD', '$lower', 'a$B', '$A$B', '$SCHEMA/x'])(
-    'stays as it is: %s',
-    async (text) => {
-      const [server] = await previewOf({ mcpServers: { one: npx(text) } });
+  test.each([
+    '$5',
+    '$',
+    'cost:$USD',
+    '$lower',
+    'a$B',
+    '$A$B',
+    '$SCHEMA/x',
+    '/api/{id}',
+    '/srv/path',
+    'https://h/path/to/x',
+  ])('stays as it is: %s', async (text) => {
+    const [server] = await previewOf({ mcpServers: { one: npx(text) } });
 
-      expect(server).toMatchObject({ request: { cmd_arguments: [text] }, needs: [] });
-    },
-  );
+    expect(server).toMatchObject({ request: { cmd_arguments: [text] }, needs: [] });
+  });
 
   test.each([
     ['a URL', { url: 'https://${HOST}/mcp', env: { HOST: 'h.example.com' } }],

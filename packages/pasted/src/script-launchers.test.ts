@@ -11,6 +11,7 @@ const files: Record<string, string> = {
   'server.mjs': '',
   'main.ts': '',
   'server.py': '',
+  'start.sh': '',
   'my servers/server.mjs': '',
   'my servers/pkg/package.json': '{"name": "pkg", "version": "1.0.0"}',
   'mixed/package.json': '{"name": "mixed", "version": "1.0.0", "private": true}',
@@ -243,6 +244,8 @@ describe('a script of this machine', () => {
     ['npm --prefix scripts run build', 'the script build'],
     ['npm --prefix project start', 'package.json'],
     ['npx --registry https://example.com server', '--registry'],
+    ['node ./mixed', 'has no main file'],
+    ['./start.sh --flag', 'the shell script ./start.sh'],
   ])('or a flag that cannot run is named: %s', async (text, part) => {
     const words = text.startsWith('bash') ? ['bash', '-c', text.slice(8)] : text.split(' ');
 

@@ -1,6 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 import { readDotenv } from './env-file.ts';
-import { isPath, readLocalPath } from './local-path.ts';
+import { isPath, mainOf, readLocalPath } from './local-path.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
 import { packageImage } from './package-spec.ts';
 import { absolutePath } from './paths.ts';
@@ -19,6 +19,12 @@ export function beforeScript(pattern: RegExp): (words: readonly string[]) => boo
 /** A file with an MCP server, maybe with the name of the object in it, or a file that names such a file. */
 export const servedFile = beforeScript(/\.(?:py(?::\w+)?|json)$/);
 export const javaScript = beforeScript(/\.[cm]?[jt]sx?$|[\\/]node_modules[\\/]\.bin[\\/][\w.-]+$/);
+/** The same for Node.js, which also takes a package directory, and a script without its file extension. */
+export function nodeScript(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  const before = end === -1 ? words : words.slice(0, end);
+  return javaScript(words) || isPath(before.find((word) => !word.startsWith('-')) ?? '');
+}
 /** TypeScript loaders. Node.js reads TypeScript without help. */
 const typeScript = /^(?:tsx|ts-node)(?:\/|$)/;
 const preloads = ['-r', '--require', '--import', '--loader', '--experimental-loader'];
@@ -45,7 +51,8 @@ export async function readNode(all: readonly string[], from: PastedFrom): Promis
     ...(await readEnvFiles(valuesOf(given, ...envFiles), from)),
     ...(options.length === 0 ? {} : { NODE_OPTIONS: options.join(' ') }),
   };
-  return readScript('node', words, from, env);
+  const [script = '', ...args] = words;
+  return readScript('node', words.length === 0 ? [] : [mainOf(script, from), ...args], from, env);
 }
 
 /** Node.js does not start with a flag that it only accepts on its command line. */

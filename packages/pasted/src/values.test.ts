@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readClientEntry } from './client-entry.ts';
 import { previewOf } from './testing/read-document.ts';
 
 const entry = { command: 'npx', args: ['-y', 'server'] };
@@ -24,6 +25,10 @@ describe('a value in a configuration', () => {
     '0xxxx1',
     'My token is here',
     'https://example.com/{id}',
+    'https://yours.example.com',
+    'the path to take',
+    'bring-your-own-key',
+    '/srv/{id}/notes',
     '<a href="x">text</a>',
     'p$ssw0rd{1}',
     'enter',
@@ -44,6 +49,8 @@ describe('a value in a configuration', () => {
     'left-here',
     'replace-all',
     'https://<host>/api',
+    'https://your-org.example.com',
+    'https://yoursite.com:8080/wp',
     '$MY_VAR',
   ])('that may be an example is kept, and the user is told without the value: %s', async (text) => {
     const { value, needs, server } = await variablesOf(text);
@@ -76,6 +83,13 @@ describe('a value in a configuration', () => {
     '{{ API_KEY_HERE }}',
     'xxx',
     'xxxxxxxx-xxxx',
+    'xxxx xxxx xxxx xxxx',
+    'whsec_your_webhook_secret',
+    'pplx-your-api-key',
+    'sk_test_your_key',
+    'path/to/file.json',
+    '/path/to/file.json',
+    '/Users/YOUR_USERNAME/notes',
     'sk-...',
     'ghp_xxxxxxxxxxxx',
     'xoxb-***',
@@ -96,9 +110,31 @@ describe('a value in a configuration', () => {
   });
 
   test.each([
+    ['the same name', 'SITE', '$SITE'],
+    ['the name of a credential', 'GITHUB_PERSONAL_ACCESS_TOKEN', '$GITHUB_PAT'],
+  ])('that names a variable without braces is asked for: %s', async (_title, name, text) => {
+    const { value, needs, server } = await variablesOf(text, name);
+
+    expect(value).toBeUndefined();
+    expect(needs).toMatchObject([{ kind: 'variable', name }]);
+    expect(server?.notes).toEqual([]);
+  });
+
+  test('that names a variable without braces is the value of that variable', async () => {
+    const raw = { name: 'one', workload: 'one', notes: [], entry: { ...entry, env: { MODE: '$MY_MODE' } } };
+    const from = { env: { MY_MODE: 'fast' }, directory: undefined, readFile: () => Promise.resolve('') };
+
+    const { request, doubts } = await readClientEntry(raw, from);
+
+    expect(request.env_vars).toEqual({ MODE: 'fast' });
+    expect(doubts).toEqual([]);
+  });
+
+  test.each([
     ['https://user:not-a-real-password@${HOST}/db', 'contains HOST'],
     ['{"Authorization": "Bearer not-a-real-password", "Org": "${input:org}"}', 'contains org'],
     ['Bearer ${TOKEN}', 'Bearer, a space, and TOKEN'],
+    ['Bearer $TOKEN', 'Bearer, a space, and TOKEN'],
     ['Bearer YOUR_API_KEY', 'Bearer, a space, and the value'],
     ['Basic <credentials>', 'Basic, a space, and the value'],
   ])('with a placeholder in it is described without its text: %s', async (text, description) => {

@@ -1,3 +1,4 @@
+import { isCredential } from '@toolhive/contract/credential';
 import { exampleIn } from './examples.ts';
 import type { Need } from './pasted.ts';
 import { substitute } from './placeholders.ts';
@@ -19,7 +20,7 @@ export function splitValues(
 ): Split {
   const split: Split = { values: {}, needs: [], doubts: [] };
   for (const [name, written] of Object.entries(given)) {
-    const { text, open } = substitute(written, scope);
+    const { text, open } = substitute(withBraces(name, written, scope), scope);
     const [, scheme = '', rest = text] = schemes.exec(text) ?? [];
     const example = open.length > 0 ? undefined : exampleIn(name, rest);
     const whole = { token: rest, name, description: '' };
@@ -33,6 +34,23 @@ export function splitValues(
     }
   }
   return split;
+}
+
+/**
+ * `$NAME` as the value, maybe after a header scheme, with the braces that make it a placeholder. Some clients replace
+ * it and others do not, so it stays as it is if it may be a password. It is a placeholder if the variable exists, or has the
+ * same name, or a credential's name.
+ */
+function withBraces(name: string, written: string, { env }: Scope): string {
+  const [, scheme = '', rest = written] = schemes.exec(written) ?? [];
+  const [, variable] = /^\$([A-Z_][A-Z0-9_]*)$/.exec(rest.trim()) ?? [];
+  if (variable === undefined) return written;
+  const isMeant =
+    variable === name ||
+    scheme !== '' ||
+    (Object.hasOwn(env, variable) && env[variable] !== undefined) ||
+    isCredential(variable, 'value');
+  return isMeant ? `${scheme}\${${variable}}` : written;
 }
 
 /** The words before the credential of a header. */
