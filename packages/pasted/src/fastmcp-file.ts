@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { isOutside } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { hasPlaceholder } from './placeholders.ts';
 import { readProjectFile } from './project-file.ts';
@@ -114,11 +115,6 @@ function fileIn(projectFile: string, named: string): string {
   }
   if (isOutside(realpathSync(directory), realpathSync(path))) throw outside();
   return path;
-}
-
-function isOutside(directory: string, path: string): boolean {
-  const inside = relative(directory, path);
-  return inside === '' || isAbsolute(inside) || inside.split(sep)[0] === '..';
 }
 
 /** The packages that ToolHive can install, and the texts that name others. */

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ThvError, invalid, notFound } from '@toolhive/contract/failure';
@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { readProjectFile } from './project-file.ts';
 import { readInstalledAt } from './installed-program.ts';
 import { requestedIn } from './installed-python.ts';
-import { absolutePath } from './paths.ts';
+import { absolutePath, isOutside } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { requirementsIn } from './requirements-file.ts';
 
@@ -57,8 +57,15 @@ export function mainOf(word: string, from: Pick<PastedFrom, 'directory'>): strin
   if (!existsSync(path)) return existsSync(`${path}.js`) ? `${path}.js` : word;
   if (!statSync(path).isDirectory()) return word;
   const main = resolve(path, manifestOf(join(path, 'package.json'))?.main ?? 'index.js');
-  const found = [main, `${main}.js`, join(main, 'index.js')].find((file) => isFile(file));
-  if (found !== undefined) return found;
+  const isOther = main !== path && isOutside(path, main);
+  const found = isOther
+    ? undefined
+    : [main, `${main}.js`, join(main, 'index.js')].find((file) => isFile(file));
+  if (found !== undefined && !isOutside(realpathSync(path), realpathSync(found))) return found;
+  if (isOther || found !== undefined) {
+    // A package must not choose which other directory its server gets.
+    throw invalid(`the main file of ${path} is outside of it`, { hint: 'run that file: node FILE' });
+  }
   throw notFound(`${path} has no main file ${main}`, { hint: afterBuild });
 }
 

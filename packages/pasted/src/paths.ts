@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { invalid, notFound } from '@toolhive/contract/failure';
 import { isExamplePath } from './examples.ts';
 import type { PastedFrom } from './pasted.ts';
@@ -50,4 +50,10 @@ export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'dire
     });
   }
   return resolve(directory, expanded);
+}
+
+/** Whether a path is no file in a directory. Both are absolute. */
+export function isOutside(directory: string, path: string): boolean {
+  const inside = relative(directory, path);
+  return inside === '' || isAbsolute(inside) || inside.split(sep)[0] === '..';
 }

@@ -14,6 +14,7 @@ const files: Record<string, string> = {
   'start.sh': '',
   'my servers/server.mjs': '',
   'my servers/pkg/package.json': '{"name": "pkg", "version": "1.0.0"}',
+  'outward/package.json': '{"name": "outward", "main": "../server.mjs"}',
   'mixed/package.json': '{"name": "mixed", "version": "1.0.0", "private": true}',
   'mixed/pyproject.toml':
     '[project]\nname = "mixed"\nversion = "1.0.0"\n[project.scripts]\nmixed = "mixed:main"\n',
@@ -245,6 +246,7 @@ describe('a script of this machine', () => {
     ['npm --prefix project start', 'package.json'],
     ['npx --registry https://example.com server', '--registry'],
     ['node ./mixed', 'has no main file'],
+    ['node ./outward', 'is outside of it'],
     ['./start.sh --flag', 'the shell script ./start.sh'],
   ])('or a flag that cannot run is named: %s', async (text, part) => {
     const words = text.startsWith('bash') ? ['bash', '-c', text.slice(8)] : text.split(' ');
