@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { deriveName } from './derive-name.ts';
 import { openBuiltIn } from './built-in.ts';
+import type { Registry } from '@toolhive/contract/registry';
+import { readRegistry } from './read.ts';
 import { resolveSource } from './registry.ts';
 
 const { registry } = openBuiltIn().state;
@@ -67,6 +69,32 @@ describe('a source', () => {
     ['constructor', 'the registry has no server constructor'],
   ])('that cannot run here says why: %s', (word, message) => {
     expect(() => resolveSource(registry, word, { runs: 'packages' })).toThrow(message);
+  });
+
+  test('that is a name in the MCP registry is no image, and says what to run instead', () => {
+    const name = 'io.github.example/weather';
+    const { registry: itself } = readRegistry({
+      servers: [{ name, packages: [{ registryType: 'npm', identifier: 'weather', version: '1.0.0' }] }],
+    });
+    const refused = (from: Registry): unknown => {
+      try {
+        return resolveSource(from, name, { runs: 'images' });
+      } catch (error) {
+        return error;
+      }
+    };
+
+    expect(refused(registry)).toMatchObject({
+      kind: 'not-found',
+      hint: expect.stringContaining('thv config set-registry'),
+    });
+    expect(refused(itself)).toMatchObject({
+      kind: 'not-found',
+      hint: 'its name in this registry is io-github-example-weather',
+    });
+    expect(resolveSource(itself, 'io-github-example-weather', { runs: 'packages' }).source).toMatchObject({
+      kind: 'package',
+    });
   });
 });
 

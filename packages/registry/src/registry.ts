@@ -3,6 +3,7 @@ import { formatSource, isLocalPath, parseSource } from '@toolhive/runtime/source
 import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
+import { refuseMcpRegistryName } from './mcp-registry-name.ts';
 import { entriesOf } from './server-of.ts';
 
 type Runs = Pick<RuntimeCapabilities, 'runs'>;
@@ -51,6 +52,7 @@ export function resolveSource(registry: Registry, word: string, runtime: Runs): 
   if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
   const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
   if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
+  refuseMcpRegistryName(registry, word);
   const source = parseSource(word);
   if (runtime.runs === 'packages')
     return packageOfImage(registry, source) ?? imageWithoutEngine(registry, word);

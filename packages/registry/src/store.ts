@@ -20,6 +20,7 @@ import { dropCopy } from './copy.ts';
 import type { FetchOptions } from './fetch-registry.ts';
 import { FileSource } from './file-source.ts';
 import type { FileSourceOptions } from './file-source.ts';
+import { refuseMcpRegistryName } from './mcp-registry-name.ts';
 import { descriptionOf, resolveSource } from './registry.ts';
 import type { Resolved } from './registry.ts';
 import { LatestIndex } from './search.ts';
@@ -157,6 +158,7 @@ export class RegistryStore implements AsyncDisposable {
     const { servers, remote_servers } = this.current;
     if (Object.hasOwn(servers, name)) return { server: servers[name], is_remote: false };
     if (Object.hasOwn(remote_servers, name)) return { remote_server: remote_servers[name], is_remote: true };
+    refuseMcpRegistryName(this.current, name);
     throw notFound(`the registry has no server ${name}`);
   }
 

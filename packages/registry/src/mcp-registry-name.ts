@@ -1,0 +1,23 @@
+import type { Registry } from '@toolhive/contract/registry';
+import { notFound } from '@toolhive/contract/failure';
+
+/** The name of a GitHub account's server in the MCP registry. It is no image, because no host has such a name. */
+const githubName = /^io\.github\.[\w-]+\/[\w.-]+$/i;
+
+/**
+ * Throws `not-found` for a name from the MCP registry, with the server's name here. Otherwise, a container engine would look for a
+ * host of that name.
+ */
+export function refuseMcpRegistryName({ servers, remote_servers }: Registry, word: string): void {
+  if (!githubName.test(word)) return;
+  const [key] =
+    [...Object.entries(servers), ...Object.entries(remote_servers)].find(
+      ([, { custom_metadata: custom }]) => custom?.['registry_name'] === word,
+    ) ?? [];
+  throw notFound(`the registry has no server ${word}`, {
+    hint:
+      key === undefined
+        ? 'this is a name in the MCP registry: run the package or image of the server, or use that registry with thv config set-registry https://registry.modelcontextprotocol.io'
+        : `its name in this registry is ${key}`,
+  });
+}
