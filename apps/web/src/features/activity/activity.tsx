@@ -128,7 +128,7 @@ const columns: readonly Column<Happening>[] = [
     grow: 1,
     rank: 1,
     order: ({ record }) => record.workload,
-    cell: ({ record }) => <ForeignText>{record.workload ?? ''}</ForeignText>,
+    cell: ({ record: { workload } }) => workload !== undefined && <ForeignText>{workload}</ForeignText>,
   },
   {
     id: 'by',
