@@ -131,6 +131,15 @@ describe('a directory of PATH', () => {
     expect(risksOf(source, false, developer)).toEqual([]);
   });
 
+  test.each(['UV_PYTHON_INSTALL_DIR', 'XDG_BIN_HOME', 'MISE_DATA_DIR', 'PROTO_HOME'])(
+    'counts like the directory in %s, from which the daemon runs programs, too',
+    (variable) => {
+      const owner = { ...linux, env: { [variable]: '/srv/tools' } };
+
+      expect(risksOf('/srv/tools', false, owner)).toEqual(['mount-programs']);
+    },
+  );
+
   test('counts on Windows', () => {
     const env = { PATH: 'C:\\Windows;D:\\app\\.venv\\Scripts' };
 

@@ -22,7 +22,7 @@ test.each<[string, string, StreamEvent[]]>([
   ['an event that was cut off', 'data: a\n', []],
 ])('reads %s', (_what, text, events) => {
   expect(eventsOf(text)).toEqual(events);
-  expect(eventsOf(...text)).toEqual(events); // in pieces of one character
+  expect(eventsOf(...text.split(''))).toEqual(events); // in pieces of one character
 });
 
 test('lines without meaning take time in proportion to their number', () => {
