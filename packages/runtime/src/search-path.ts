@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 
 /**
- * The environment without the directories of PATH whose programs somebody else can replace, and these directories.
+ * The environment without the directories of PATH whose programs others can replace, and these directories.
  * `writable` are the files and directories that others can write.
  */
 export async function withoutReplaceable(
