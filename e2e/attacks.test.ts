@@ -8,7 +8,7 @@ import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { engineSocket, sharedOut } from '@toolhive/runtime/testing/engines';
 import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
-import { makeUser, testServer, until } from './testing/thv.ts';
+import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 import { proves } from '@toolhive/testing/promises';
 
@@ -229,6 +229,55 @@ describe.each(sharedOut(['daemon']))(
     });
   },
 );
+
+describe.each(available.filter(({ isSandbox }) => isSandbox))('the programs of the daemon', () => {
+  /** A user who has activated a Python environment in a project before starting the daemon. */
+  async function makeDeveloper() {
+    const user = await makeUser();
+    const project = join(user.home, 'project');
+    const programs = join(project, '.venv', 'bin');
+    await mkdir(programs, { recursive: true });
+    const plain = user.env['PATH'];
+    const activate = () => (user.env['PATH'] = `${programs}:${plain}`);
+    const run = (name: string) =>
+      user.thv('run', testServer, '--name', name, '--volume', `${project}:/project`, '--', 'echo');
+    return { user, programs, activate, run };
+  }
+
+  test('cannot be replaced by a server without consent', async () => {
+    proves('security.consent');
+    const { user, activate, run } = await makeDeveloper();
+    await using _user = user;
+    activate();
+
+    const { code, stderr } = await run('hostile');
+
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('accepted_risks must contain mount-programs');
+  });
+
+  test('are not those of a directory that a server got before it was on PATH', async () => {
+    proves('security.mounts.programs');
+    const { user, programs, activate, run } = await makeDeveloper();
+    await using _user = user;
+    const granted = await run('hostile');
+    const daemon = await user.daemonPid();
+    // What the server does with its directory.
+    const trace = join(user.home, 'escaped');
+    for (const name of ['bwrap', 'unshare', 'nsenter', 'slirp4netns', 'ip', 'sh', 'npm', 'node'])
+      await writeFile(join(programs, name), `#!/bin/sh\necho ${name} >> ${trace}\nexit 1\n`, { mode: 0o755 });
+
+    await user.api('POST', '/api/v1beta/hive/stop');
+    await until(() => hasEnded(daemon));
+    activate();
+    await user.mustThv('run', testServer, '--name', 'other', '--', 'echo');
+    const report = await user.mustThv('runtime', 'check');
+
+    expect(granted.code).toBe(0);
+    expect(report).not.toContain(programs);
+    await expect(readFile(trace, 'utf8')).rejects.toThrow('ENOENT');
+  });
+});
 
 /** A server on this machine that returns the same text for every request. */
 async function serveText(text: string) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escaped, printable } from './printable.ts';
+import { escaped, printable, withoutSequences } from './printable.ts';
 
 test.each([
   ['a zero-width space', 0x200b],
@@ -29,3 +29,19 @@ test.each([
 test.each(['plain\ttext\n', 'Grüße, 世界, שלום', '❤️ 👍🏽', 'e\u0301'])('%j stays as it is', (text) => {
   expect([printable(text), escaped(text)]).toEqual([text, text]);
 });
+
+test.each([
+  ['colors', '\u001b[1;31mError\u001b[0m: no\u001b[K', 'Error: no'],
+  ['a link', '\u001b]8;;https://example.com\u0007text\u001b]8;;\u001b\\', 'text'],
+  ['a title that does not end', '\u001b]0;title', '0;title'],
+  ['other text', 'Grüße [1;31m', 'Grüße [1;31m'],
+])('%s', (_what, text, plain) => {
+  expect(withoutSequences(text)).toBe(plain);
+});
+
+test.each(['\u001b]', '\u001b[', '\u001b];', '\u001b[1;', '\u001bP', '\u001b '])(
+  'many of %j take time in proportion to their number',
+  (start) => {
+    expect(withoutSequences(start.repeat(1_000_000)).length).toBeLessThan(4_000_000);
+  },
+);

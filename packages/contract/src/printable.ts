@@ -26,3 +26,16 @@ export function escaped(text: string): string {
       .join(''),
   );
 }
+
+/**
+ * The sequences of ECMA-48 for terminals. Takes time in proportion to the text, unlike `stripVTControlCharacters` of
+ * Node.js, which takes seconds for what a hostile server can write.
+ */
+const sequences =
+  // eslint-disable-next-line no-control-regex -- servers for terminals write this
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
+
+/** Text of a server without the sequences that control a terminal. */
+export function withoutSequences(text: string): string {
+  return plain.test(text) ? text : text.replace(sequences, '');
+}

@@ -523,3 +523,11 @@ test('explains why a server cannot listen on a port that leads to this machine',
   );
   expect(causeOf(line, { localPorts: [6379] })?.fix).toContain('--target-port');
 });
+
+test('reads output full of control sequences that do not end', () => {
+  const output = `Error: no\n${'\u001b]'.repeat(30_000)}\nError: API_KEY is required`;
+  const outputs = Array.from({ length: 50 }, () => causeOf(output)?.fix);
+
+  expect(new Set(outputs).size).toBe(1);
+  expect(outputs[0]).toContain('API_KEY');
+});

@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { withoutSequences } from '@toolhive/contract/printable';
 import { moduleBeside } from './beside-script.ts';
 import { installing, missingInPython, missingProgram, startsProgram } from './missing-programs.ts';
 import { fileFlags, missingVariables } from './missing-variables.ts';
@@ -304,7 +304,7 @@ export function complaintIn(output: string, server: KnownServer = {}): Cause | u
 }
 
 function linesOf(output: string): string[] {
-  const recent = stripVTControlCharacters(output.slice(-maxChars));
+  const recent = withoutSequences(output.slice(-maxChars));
   return (
     recent
       .split('\n')

@@ -110,6 +110,11 @@ test('takes nothing from a server that a shell would run', () => {
   expect(report).toMatch(/^the server cannot write a file/);
 });
 
+test('reads a long word in time in proportion to its length', () => {
+  // Where a pattern begins again at every letter, this does not come to an end.
+  expect(reportsOf(`${'a'.repeat(4_000_000)}: read-only file system`)).toHaveLength(1);
+});
+
 test('does not read a stream before others do', async () => {
   const reports: string[] = [];
   const stream = new PassThrough();

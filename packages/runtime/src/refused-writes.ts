@@ -12,7 +12,7 @@ const signs = ['ead-only file system', 'readonly database'];
 const paths = [
   /EROFS: read-only file system, \w+ '(\/[\x20-\x26\x28-\x7e]{1,300})'/,
   /Read-only file system: '(\/[\x20-\x26\x28-\x7e]{1,300})'/,
-  /\w+ (\/[\x21-\x39\x3b-\x7e]{1,300}): read-only file system/,
+  /\w (\/[\x21-\x39\x3b-\x7e]{1,300}): read-only file system/,
 ];
 
 /** The messages about a file that cannot be replaced by another one, because it is a mount. */

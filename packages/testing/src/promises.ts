@@ -563,6 +563,10 @@ export const promises = {
     source: 'issue: documentation',
     text: 'A server that replaces a mounted directory by a symbolic link gets nothing of its target.',
   },
+  'security.mounts.programs': {
+    source: 'issue: documentation',
+    text: 'The daemon runs no program from a directory that a server can write to.',
+  },
   'security.mounts.read-only': {
     source: 'issue: documentation',
     text: 'A server cannot write to a mount that was granted for reading.',

@@ -4,7 +4,7 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { Blanks, HiddenPath } from '@toolhive/runtime/hidden-path';
 import { pinSource, verifySource } from '@toolhive/runtime/mount-source';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
-import { Unsearchable, walkDirectory } from './directory-walk.ts';
+import { Unsearchable, walkDirectory } from '@toolhive/runtime/directory-walk';
 import type { HiddenMemory, Remembered, Whereabouts } from './hidden-memory.ts';
 import { localIgnoreFile, readGlobalRules, readLocalRules } from './ignore-rules.ts';
 import type { IgnoreRules } from './ignore-rules.ts';

@@ -115,6 +115,42 @@ describe('a mount that is written', () => {
   });
 });
 
+describe('a directory of PATH', () => {
+  const developer: Owner = { ...linux, env: { PATH: '/usr/bin:/srv/app/.venv/bin:/home/user::bin' } };
+
+  test.each(['/srv/app', '/srv/app/.venv/bin', '/srv/app/.venv/bin/python3'])(
+    'requires consent if %s is written',
+    (source) => {
+      expect(risksOf(source, false, developer)).toEqual(['mount-programs']);
+      expect(risksOf(source, true, developer)).toEqual([]);
+      expect(risksOf(source, false)).toEqual([]);
+    },
+  );
+
+  test.each(['/srv/app/src', '/srv/other', '/home/user/notes'])('requires none for %s', (source) => {
+    expect(risksOf(source, false, developer)).toEqual([]);
+  });
+
+  test.each(['UV_PYTHON_INSTALL_DIR', 'XDG_BIN_HOME', 'MISE_DATA_DIR', 'PROTO_HOME'])(
+    'counts like the directory in %s, from which the daemon runs programs, too',
+    (variable) => {
+      const owner = { ...linux, env: { [variable]: '/srv/tools' } };
+
+      expect(risksOf('/srv/tools', false, owner)).toEqual(['mount-programs']);
+    },
+  );
+
+  test('counts on Windows', () => {
+    const env = { PATH: 'C:\\Windows;D:\\app\\.venv\\Scripts' };
+
+    expect(risksOf('D:\\app', false, { ...windows, env })).toEqual(['mount-programs']);
+  });
+});
+
+test('ToolHive itself is not written without consent', () => {
+  expect(risksOf(process.argv[1] ?? '', false)).toEqual(['mount-programs']);
+});
+
 test.each([
   '/home/user/notes',
   '/home/user/projects/x',

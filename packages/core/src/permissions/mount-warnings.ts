@@ -40,7 +40,7 @@ interface Place {
 
 type Places = readonly Place[];
 
-const thisUser = (): Owner => ({ home: homedir(), env: process.env, platform: process.platform });
+export const thisUser = (): Owner => ({ home: homedir(), env: process.env, platform: process.platform });
 
 /** Worked out once, because lists of workloads ask for each of them. */
 let known: Places | undefined;
@@ -121,8 +121,16 @@ function placesOf({ home, env, platform }: Owner): Place[] {
   const ofVariables = entriesOf(movedPlaces).flatMap(([reason, variable]) =>
     pathsIn(env[variable] ?? '', platform).map((path) => ({ reason, path })),
   );
+  // The daemon runs all of these outside of any sandbox.
+  const path = (env['PATH'] ?? '').split(platform === 'win32' ? ';' : ':');
+  const programs = [...path, process.execPath, process.argv[1] ?? ''];
+  const ofPath = programs
+    .filter(isAbsolute)
+    .map((program) => ({ reason: 'programs' as const, path: unified(program, { platform }) }));
   // A variable such as ZDOTDIR may name the home directory itself, whose ordinary files are not sensitive.
-  const narrow = ofVariables.filter(({ path }) => !isWithin(unified(home, { platform }), path));
+  const narrow = [...ofVariables, ...ofPath].filter(
+    ({ path }) => !isWithin(unified(home, { platform }), path),
+  );
   const runtimeDirectory = process.getuid === undefined ? [] : [`/run/user/${process.getuid()}`];
   const sockets = runtimeDirectory.flatMap((directory) =>
     ['docker.sock', 'podman'].map((name) => ({ reason: 'engine' as const, path: `${directory}/${name}` })),

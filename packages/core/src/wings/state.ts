@@ -2,6 +2,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '@toolhive/contract/failure';
 import { Adoption } from '@toolhive/state/adoption';
+import { RunConfigs } from '@toolhive/state/run-configs';
 import { removeTemporaries } from '@toolhive/state/files';
 import { Logs } from '@toolhive/state/logs';
 import { takeOwnership } from '@toolhive/state/ownership';
@@ -13,6 +14,7 @@ import { WorkloadDatabase } from '@toolhive/state/workload-database';
 import type { Logger } from 'pino';
 import { Events } from '../events/events.ts';
 import { ProgressEvents } from '../events/progress-events.ts';
+import { trustedEnvironment } from '../permissions/trusted-environment.ts';
 import type { CoreOptions } from './options.ts';
 import { WorkloadDirectory } from './workload-directory.ts';
 
@@ -42,12 +44,14 @@ interface OpenedState extends StateWing {
 
 /** Takes ownership of the state directory. Throws `conflict` if another daemon owns it, or a later version has written it. */
 export async function openState(options: CoreOptions, opened: AsyncDisposableStack): Promise<OpenedState> {
-  const { env, version, log, now = () => new Date() } = options;
+  const { version, log, now = () => new Date() } = options;
   const startedAt = now().toISOString();
-  const paths = statePaths(env);
+  const paths = statePaths(options.env);
   const { daemonId } = opened.use(await takeOwnership(paths, log));
   await prepareDirectories(paths, log);
   const adoption = await Adoption.begin(paths, log);
+  const { runConfigs } = await new RunConfigs(paths.runConfigs, log).load();
+  const env = await trustedEnvironment(options.env, runConfigs, log);
   const database = opened.use(await WorkloadDatabase.open(paths.workloads, log));
   const events = opened.use(await Events.open(paths.events, log));
   const progress = opened.use(new ProgressEvents(events));

@@ -1,4 +1,5 @@
 import type { ServerConnection } from '../connection/connection.ts';
+import { charsOf, maxListChars } from '../connection/list-size.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 
@@ -12,7 +13,7 @@ export interface ListedTool {
   execution?: unknown;
 }
 
-/** Reads the tool list of a server. `isWhole` is false if the list has too many pages, and further ones were not read. */
+/** Reads the tool list of a server. `isWhole` is false if the list has too many pages or is too large, and further pages were not read. */
 export async function listTools(
   connection: ServerConnection,
   signal?: AbortSignal,
@@ -22,10 +23,13 @@ export async function listTools(
   const who = { protocolVersion: newestLegacyVersion, capabilities: {} };
   const described = connection.generation === 'modern' ? { _meta: modernMeta(who) } : {};
   let cursor: unknown;
+  let chars = 0;
   for (let page = 0; page < maxPages; page++) {
     const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
     const result = await connection.request('tools/list', params, signal);
     if (!isObject(result)) return { tools, isWhole: false };
+    chars += charsOf(result);
+    if (chars > maxListChars) return { tools, isWhole: false };
     tools.push(...toolsIn(result));
     const next = result['nextCursor'];
     if (next === undefined || next === null || next === cursor) return { tools, isWhole: true };

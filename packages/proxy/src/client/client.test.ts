@@ -81,6 +81,24 @@ test('a list that does not end is given up', async () => {
   await expect(listed).rejects.toMatchObject({ message: 'its list of tools does not end' });
 });
 
+test('a list that is too large is given up, however few items it has', async () => {
+  let pages = 0;
+  await using server = openServer(({ id, method }, response) => {
+    const result =
+      method === 'server/discover'
+        ? { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+        : { tools: [{ name: 'large', description: 'x'.repeat(8_000_000) }], nextCursor: `more${pages++}` };
+    answer(response, { id, result });
+  });
+  const signal = AbortSignal.timeout(20_000);
+  await using client = await connectTo(await server.url, signal);
+
+  const listed = client.list('tools', signal);
+
+  await expect(listed).rejects.toMatchObject({ message: 'its list of tools is larger than 32 MiB' });
+  expect(pages).toBe(5);
+});
+
 test.each<[string, (cursor: unknown) => unknown]>([
   ['empty text', (cursor) => (cursor === undefined ? '' : undefined)],
   ['null', (cursor) => (cursor === undefined ? 'second' : null)],

@@ -2,6 +2,7 @@ import { invalid, unavailable } from '@toolhive/contract/failure';
 import { generationOfRemote } from '../transport/readiness.ts';
 import type { HttpTransportKind } from '../transport/readiness.ts';
 import { errorCodes, isObject, ownMessage } from '../jsonrpc/message.ts';
+import { charsOf, maxListChars } from '../connection/list-size.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
@@ -121,6 +122,7 @@ export class McpClient implements AsyncDisposable {
     const found: Record<string, unknown>[] = [];
     const cursors = new Set<unknown>();
     let cursor: unknown;
+    let chars = 0;
     for (let page = 0; page < maxPages && found.length < maxListed; page++) {
       const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
       const result = await this.#connection.request(method, params, signal).catch((error: unknown) => {
@@ -131,6 +133,9 @@ export class McpClient implements AsyncDisposable {
       });
       if (!isObject(result) || !Array.isArray(result[member]))
         throw unavailable(`its ${member} member is not a list`);
+      chars += charsOf(result);
+      if (chars > maxListChars)
+        throw unavailable(`its list of ${member} is larger than ${maxListChars / 1024 ** 2} MiB`);
       found.push(...result[member].filter(isObject));
       cursor = result['nextCursor'];
       if (cursor === undefined || cursor === null) return found;

@@ -1,4 +1,5 @@
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '@toolhive/contract/json-text';
+import { withoutSequences } from '@toolhive/contract/printable';
 import { almostJson } from './almost-json.ts';
 import { MalformedMessage, elementsOf, isObject, membersOf, readMessage, readValue } from './message.ts';
 import type { Message } from './message.ts';
@@ -56,13 +57,8 @@ function messagesIn(written: string, tolerances: Set<Tolerance>): Message[] {
 }
 
 const escape = '\u001b';
-/** The sequences of ECMA-48 that begin with an escape. JSON cannot contain one. */
-const sequences =
-  // eslint-disable-next-line no-control-regex -- servers for terminals write this
-  /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
-
 function withoutControls(text: string): string {
-  const bare = text.includes(escape) ? text.replace(sequences, '') : text;
+  const bare = text.includes(escape) ? withoutSequences(text) : text;
   let [start, end] = [0, bare.length];
   while (start < end && isControl(bare.charCodeAt(start))) start++;
   while (end > start && isControl(bare.charCodeAt(end - 1))) end--;

@@ -1,23 +1,21 @@
 import type { Readable } from 'node:stream';
-import { createParser } from 'eventsource-parser';
-import type { EventSourceMessage } from 'eventsource-parser';
 import { ExceededBudget, maxMessageBytes, messageTooLarge } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
+import { EventParser } from './event-parser.ts';
+import type { StreamEvent } from './event-parser.ts';
 
 /**
  * Yields the events of a stream (HTML, section 9.2) when there is time to process them. Throws if an event is too large or
  * exceeds the budget.
  */
-export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGenerator<EventSourceMessage> {
-  const events: EventSourceMessage[] = [];
+export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGenerator<StreamEvent> {
+  const events: StreamEvent[] = [];
   const hold = input.output.hold();
   let heldChars = 0;
-  const parser = createParser({
-    onEvent(event) {
-      heldChars = 0;
-      hold.release();
-      events.push(event);
-    },
+  const parser = new EventParser((event) => {
+    heldChars = 0;
+    hold.release();
+    events.push(event);
   });
   const decoder = new TextDecoder();
   const lines = new LineEnds();

@@ -1,10 +1,10 @@
-import { createParser } from 'eventsource-parser';
 import { escaped } from '@toolhive/contract/printable';
 import { isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import type { Tolerance } from '../jsonrpc/tolerances.ts';
 import type { Answer } from './answer.ts';
+import { EventParser } from './event-parser.ts';
 import type { Reach } from './own-address.ts';
 import { askedPauseMs } from './pause.ts';
 import { mediaTypeOf } from './media-type.ts';
@@ -53,15 +53,15 @@ export function readBody(text: string, id: RequestId, tolerate: OnTolerance): Bo
   return { answer, others: messages.filter((said) => said !== answer && said.kind !== 'response') };
 }
 
+/** A reply has few events. Further ones are not read, because each of them costs more than its characters. */
+const maxEvents = 1_000;
+
 function eventsIn(text: string): string[] {
   const events: string[] = [];
-  const parser = createParser({
-    onEvent({ data }) {
-      events.push(data);
-    },
+  const parser = new EventParser(({ data }) => {
+    if (events.length < maxEvents) events.push(data);
   });
-  parser.feed(text.trimStart());
-  parser.reset({ consume: true });
+  parser.feed(`${text.trimStart().replace(/\r\n?/g, '\n')}\n\n`);
   return events;
 }
 
