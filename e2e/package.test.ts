@@ -16,8 +16,8 @@ import { webUiOf } from './testing/web-ui.ts';
 const execute = promisify(execFile);
 
 /** What people download, and what it takes on their disk. */
-const maxPackedBytes = 1_860_000;
-const maxUnpackedBytes = 6_700_000;
+const maxPackedBytes = 1_880_000;
+const maxUnpackedBytes = 6_750_000;
 
 const resources = new AsyncDisposableStack();
 let folder: string;
