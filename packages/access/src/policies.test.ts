@@ -383,7 +383,7 @@ describe('mistakes in policies are named with their place:', () => {
     ],
     ['entities that are none', configOf([permitAll], [{ id: 1 }]), /entities_json is invalid/],
     [
-      'entities that are no list',
+      'entities that are not a list',
       { cedar: { policies: [permitAll], entities_json: '{"uid":1}' } },
       /entities_json is not a JSON array/,
     ],

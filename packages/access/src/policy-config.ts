@@ -22,7 +22,7 @@ export function policyContentOf(config: AuthzConfig): PolicyContent {
 const compareClaims =
   'compare claims in the policies, for example context has claim_groups && context.claim_groups.contains("admins")';
 
-/** Members that later versions of the original have, and what to do instead. */
+/** Members that later versions of the original have, each with its replacement. */
 const laterMembers: Readonly<Record<string, string>> = {
   group_claim_name: compareClaims,
   role_claim_name: compareClaims,

@@ -135,7 +135,7 @@ function hintFor(
 /** A word without a single quote, as a shell takes it. */
 const quoted = (word: string): string => (/[<>[\]*~^#]/.test(word) ? `'${word}'` : word);
 
-/** Whether a text stands for a sensitive field, whose value belongs into a secret and not into a command line. */
+/** Whether a text is replaced by the value of a sensitive field, whose value belongs into a secret and not into a command line. */
 function isSensitive(text: string, { user_config: fields }: Manifest): boolean {
   const [, key] = variableOnly.exec(text) ?? [];
   return key !== undefined && Object.hasOwn(fields, key) && fields[key]?.sensitive === true;

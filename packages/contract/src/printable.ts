@@ -29,7 +29,7 @@ export function escaped(text: string): string {
 
 /**
  * The sequences of ECMA-48 for terminals. Takes time in proportion to the text, unlike `stripVTControlCharacters` of
- * Node.js, which takes seconds for what a hostile server can write.
+ * Node.js, which takes seconds for some texts of hostile servers.
  */
 const sequences =
   // eslint-disable-next-line no-control-regex -- servers for terminals write this

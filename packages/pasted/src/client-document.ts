@@ -121,7 +121,7 @@ function entriesIn(document: unknown): Found[] {
 
 /**
  * Whether a document without a section can be a map of servers. A plugin or package manifest has texts, such as its
- * version, and the addresses in it are no servers. Client settings have programs that
+ * version, and its addresses are not those of servers. Client settings have programs that
  * print a line or react to an event, which have the type `command`.
  */
 function isMapOfServers(document: unknown): boolean {

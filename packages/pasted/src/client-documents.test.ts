@@ -295,7 +295,7 @@ describe('a document without servers', () => {
   );
 });
 
-test('an entry that only turns a server off is no mistake of its author', async () => {
+test('an entry that only turns a server off is not a mistake of its author', async () => {
   const { servers } = await previewImport('[mcp_servers.notes]\nenabled = false\n');
 
   expect(servers).toMatchObject([

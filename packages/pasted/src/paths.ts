@@ -52,7 +52,7 @@ export function absolutePath(path: string, { directory }: Pick<PastedFrom, 'dire
   return resolve(directory, expanded);
 }
 
-/** Whether a path is no file in a directory. Both are absolute. */
+/** Whether a path leads out of a directory, or to the directory itself. Both are absolute. */
 export function isOutside(directory: string, path: string): boolean {
   const inside = relative(directory, path);
   return inside === '' || isAbsolute(inside) || inside.split(sep)[0] === '..';

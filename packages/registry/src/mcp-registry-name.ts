@@ -1,7 +1,7 @@
 import type { Registry } from '@toolhive/contract/registry';
 import { notFound } from '@toolhive/contract/failure';
 
-/** The name of a GitHub account's server in the MCP registry. It is no image, because no host has such a name. */
+/** The name of a GitHub account's server in the MCP registry. It cannot be an image, because hosts do not have such names. */
 const githubName = /^io\.github\.[\w-]+\/[\w.-]+$/i;
 
 /**

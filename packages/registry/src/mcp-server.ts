@@ -339,7 +339,7 @@ function valueOf(input: Input): string | undefined {
   return given === undefined || openVariables(input).length > 0 ? undefined : fill(given, input.variables);
 }
 
-/** No server expects a single name in braces, so without its declaration, the name stands for the user's value. */
+/** No server expects a single name in braces, so without its declaration, the user's value replaces the name. */
 function givenOf({ value, default: fallback, variables }: Input): string | undefined {
   const [, name] = /^\{([\w-]+)\}$/.exec(value ?? '') ?? [];
   return name === undefined || Object.hasOwn(variables, name) ? (value ?? fallback) : fallback;

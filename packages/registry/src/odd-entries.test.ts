@@ -116,7 +116,7 @@ describe('a package of a server', () => {
       { image: npx, args: ['mcp'] },
     ],
     [
-      'a program of its own',
+      'a program with another name',
       {
         registryType: 'pypi',
         identifier: 'weather',

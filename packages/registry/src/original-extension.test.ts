@@ -11,7 +11,7 @@ const provenance = {
   cert_issuer: 'https://token.actions.githubusercontent.com',
 };
 
-/** A registry file as the original publishes it, with what it says about each place. */
+/** A registry file as the original publishes it, with its statements about each place. */
 const read = (about: object, more: object = {}) =>
   readRegistry({
     version: '1.0.0',

@@ -71,7 +71,7 @@ describe('a source', () => {
     expect(() => resolveSource(registry, word, { runs: 'packages' })).toThrow(message);
   });
 
-  test('that is a name in the MCP registry is no image, and says what to run instead', () => {
+  test('that is a name in the MCP registry is not taken for an image, and the error names the entry', () => {
     const name = 'io.github.example/weather';
     const { registry: itself } = readRegistry({
       servers: [{ name, packages: [{ registryType: 'npm', identifier: 'weather', version: '1.0.0' }] }],

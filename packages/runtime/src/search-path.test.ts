@@ -43,7 +43,7 @@ test('so are the directory of a file that others can write, and directories arou
   expect(leftOut).toEqual([`${root}/bin`, `${root}/mount/bin`]);
 });
 
-test('PATH stays the same if nobody else can write its directories', async () => {
+test('PATH stays the same if its directories are not writable for others', async () => {
   const env = { PATH: '/usr/bin::/bin' };
 
   expect((await withoutReplaceable(env, ['/srv/data', '/usr/bin-data'])).env).toBe(env);

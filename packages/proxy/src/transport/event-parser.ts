@@ -6,9 +6,9 @@ export interface StreamEvent {
 }
 
 /**
- * Parses an event stream (HTML, section 9.2.6) whose lines end with line feeds. Hostile servers decide what the lines
- * contain, so a line without meaning must cost nothing: the usual library makes an error with a stack trace of each, which
- * takes minutes for a body of the allowed size.
+ * Parses an event stream (HTML, section 9.2.6) whose lines end with line feeds. Hostile servers write the lines, so a line
+ * without meaning must cost nothing: the usual library creates an error with a stack trace for each of them, which takes
+ * minutes for a body of the allowed size.
  */
 export class EventParser {
   readonly #onEvent: (event: StreamEvent) => void;
