@@ -18,6 +18,7 @@ import { millisecondsOf } from '../../duration.ts';
 import type { Out } from '../../out.ts';
 import { endOnFault } from '../../last-resort.ts';
 import { openLog } from '../../log.ts';
+import { removeProjectPrograms } from '../../project-programs.ts';
 import { version } from '../../version.ts';
 import { accessFor } from '../access.ts';
 import { portFrom } from '../port.ts';
@@ -33,6 +34,7 @@ export async function serve(
   { flags, out, signal }: CommandCall,
   { onReady }: { onReady: () => void },
 ): Promise<void> {
+  removeProjectPrograms(process.env);
   const isBackground = flags.has('background');
   const path = isBackground ? join(statePaths(process.env).state, daemonLogFile) : undefined;
   const log = openLog({ debug: flags.has('debug'), path });
