@@ -150,8 +150,10 @@ describe('a hostile npm package', () => {
 
       await expect(target.prepare(hostile, env)).rejects.toMatchObject({
         kind: 'unsupported',
-        message: expect.stringContaining('does not come entirely from a package registry'),
-        hint: expect.stringContaining('allow it'),
+        message: `package hostile does not come entirely from a package registry: inner comes from ${url}`,
+        hint: expect.stringContaining(
+          `allow it with thv config set-package-sources ${url.replace(/^git\+\w+:\/\//, '').replace(/\.git$/, '')}`,
+        ),
       });
 
       expect(await exists(target.marker)).toBe(false);

@@ -53,19 +53,28 @@ function refuseIn(name: string, entry: Entry, allowed: readonly string[]): numbe
   for (const [dependency, wanted] of all) {
     const source = sourceOf(dependency, wanted);
     if (source !== undefined && !allowed.some((one) => isIn(source, one))) {
-      throw otherSource(name, `${dependency} comes from ${wanted}`);
+      throw otherSource(name, `${dependency} comes from ${wanted}`, hintFor(source, allowed));
     }
   }
   return all.length;
 }
 
-export function otherSource(
-  name: string,
-  reason: string,
-  hint = 'if you trust that source, allow it with thv config set-package-sources HOST/PATH',
-): ThvError {
+export function otherSource(name: string, reason: string, hint = hintFor('HOST/PATH', [])): ThvError {
   return unsupported(`package ${name} does not come entirely from a package registry: ${reason}`, { hint });
 }
+
+/** How a source is allowed, beside those that are. All releases of a repository count as one source. */
+function hintFor(source: string, allowed: readonly string[]): string {
+  const repository = /^(?:github\.com|gitlab\.com|codeberg\.org|bitbucket\.org)\/[^/]+\/[^/]+/.exec(
+    source,
+  )?.[0];
+  const sources = [...allowed, repository ?? source].join(',');
+  return `if you trust that source, allow it with thv config set-package-sources ${quoted(sources)}`;
+}
+
+/** A word for a shell, which can be pasted whatever a package names. */
+const quoted = (word: string): string =>
+  /^[\w./,:@+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Where a dependency comes from, as `HOST/PATH`, if that is not a registry. */
 function sourceOf(dependency: string, wanted: string): string | undefined {

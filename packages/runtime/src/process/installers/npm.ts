@@ -20,7 +20,7 @@ import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { missingCompilers, nodeHeaders } from './node-headers.ts';
-import { otherSource, refuseOtherSources } from './npm-sources.ts';
+import { otherSource, refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
 import { registryFailure } from './registry-failure.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
@@ -65,7 +65,7 @@ export const npmInstaller: Installer = {
 
   async preview(source, context) {
     const result = await npm([...installCommand(context), '--package-lock-only', specOf(source)], context);
-    if (result.code !== 0) throw npmFailure(source, result);
+    if (result.code !== 0) throw await installFailure(source, result, context);
     return contentsOf(source, await publishedAtOf(source, context), context, 'package-lock.json');
   },
 
@@ -75,7 +75,7 @@ export const npmInstaller: Installer = {
     const installing = installed(source, context);
     await Promise.allSettled([installing, looking]); // both use the folders of this installation
     const result = await installing;
-    if (result.code !== 0) throw npmFailure(source, result);
+    if (result.code !== 0) throw await installFailure(source, result, context);
     await refuseOtherSources(source.name, context);
     const contents = await contentsOf(source, await looking, context);
     await context.inspect(source, contents);
@@ -416,6 +416,22 @@ function isScriptOfNode(beginning: Buffer): boolean {
 const network =
   /^(ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED|E50[234])$/;
 
+/** What npm says of a dependency from outside the registry. */
+const refusedSource = /^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/;
+
+/** Why a package cannot be installed. npm does not say which dependency it has refused, so its manifest is asked. */
+async function installFailure(
+  source: PackageSource,
+  result: ToolResult,
+  context: InstallContext,
+): Promise<ThvError> {
+  if (refusedSource.test(npmError(result.stdout, result.stderr).code)) {
+    const { stdout } = await npm(['view', specOf(source), '--json'], context);
+    refuseOtherSourcesIn(source.name, parseJson(stdout), context);
+  }
+  return npmFailure(source, result);
+}
+
 /** Summarizes npm's error in one line. */
 export function npmFailure(
   source: PackageSource,
@@ -431,7 +447,7 @@ export function npmFailure(
   if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
     return notFound(`version ${range.replace(/\.$/, '')} of package ${missing}${dependent} not found`);
   }
-  if (/^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/.test(code)) return otherSource(source.name, summary);
+  if (refusedSource.test(code)) return otherSource(source.name, summary);
   if (code === 'E404') return notFound(`package ${missing}${dependent} not found`);
   if (network.test(code)) {
     return registryFailure(
