@@ -531,3 +531,53 @@ test('reads output full of control sequences that do not end', () => {
   expect(new Set(outputs).size).toBe(1);
   expect(outputs[0]).toContain('API_KEY');
 });
+
+/** What Pydantic prints for a model without a value for each of the fields. */
+const pydantic = (model: string, ...fields: string[]) => `Traceback (most recent call last):
+  File "/opt/toolhive/package/tools/x/lib/python3.12/site-packages/x/config.py", line 43, in <module>
+    settings = Settings()
+               ^^^^^^^^^^
+pydantic_core._pydantic_core.ValidationError: ${fields.length} validation error${fields.length === 1 ? '' : 's'} for ${model}
+${fields.map((field) => `${field}\n  Field required [type=missing, input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.14/v/missing`).join('\n')}`;
+
+/** What Zod prints for variables that are not there. */
+const zod = (message: string, ...names: string[]) => `ZodError: ${JSON.stringify(
+  names.map((name) => ({ code: 'invalid_type', expected: 'string', path: [name], message })),
+  null,
+  2,
+)}
+    at get error (file:///opt/toolhive/package/node_modules/zod/lib/index.mjs:587:31)`;
+
+test.each([
+  [
+    pydantic('Settings', 'weather_api_token'),
+    'Settings: weather_api_token: Field required',
+    'store it with thv secret set WEATHER_API_TOKEN and run the server with --secret WEATHER_API_TOKEN,target=WEATHER_API_TOKEN',
+  ],
+  [
+    pydantic('AppConfig', 'site_url', 'SITE'),
+    'AppConfig: SITE: Field required',
+    'run it with -e SITE_URL=VALUE -e SITE=VALUE',
+  ],
+  [zod('Required', 'SITE_URL'), 'SITE_URL: Required', 'run it with -e SITE_URL=VALUE'],
+  [
+    zod('Invalid input: expected string, received undefined', 'SITE_URL', 'REGION'),
+    'REGION: Invalid input: expected string, received undefined',
+    'run it with -e SITE_URL=VALUE -e REGION=VALUE',
+  ],
+])('the variables of %j are named', (output, line, fix) => {
+  expect(causeOf(output)).toEqual({ line, fix });
+});
+
+test.each([
+  [
+    pydantic('Settings', 'api_token'),
+    'pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings: api_token: Field required [type=missing, input_value={}, input_type=dict]',
+  ],
+  [
+    pydantic('Forecast', 'site_url'),
+    'pydantic_core._pydantic_core.ValidationError: 1 validation error for Forecast: site_url: Field required [type=missing, input_value={}, input_type=dict]',
+  ],
+])('no variable is guessed from %j', (output, line) => {
+  expect(causeOf(output)).toEqual({ line });
+});

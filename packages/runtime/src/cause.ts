@@ -311,7 +311,7 @@ function linesOf(output: string): string[] {
       .slice(-maxLines)
       .map((line) => line.slice(0, maxLineChars).trimEnd())
       // Pydantic's last line only has a link.
-      .filter((line) => line !== '' && !line.startsWith('For further information visit '))
+      .filter((line) => line !== '' && !/^\s*For further information visit /.test(line))
   );
 }
 
@@ -357,8 +357,8 @@ const isSource = (line: string): boolean =>
 
 function plainCause(lines: readonly string[]): string | undefined {
   const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));
-  const python = lines.findLast((line, index) => index > traceback && /^[\w.]+(?::|$)/.test(line));
-  if (traceback !== -1 && python !== undefined) return python;
+  const last = lines.findLastIndex((line, index) => index > traceback && /^[\w.]+(?::|$)/.test(line));
+  if (traceback !== -1 && last !== -1) return exceptionAt(last, lines);
   const go = lines.findLast((line) => /^(?:panic|fatal error): /.test(line));
   if (go !== undefined) return go;
   const trace = lines.findLastIndex((line) => /^\s+at .+/.test(line));
@@ -374,6 +374,14 @@ function plainCause(lines: readonly string[]): string | undefined {
       ),
   );
   return worded ?? lines.findLast((line) => !/^Node\.js v|^\s*[{}]/.test(line)) ?? lines.at(-1);
+}
+
+/** The last line of an exception in Python. Pydantic names the field there, the model before, and the problem after it. */
+function exceptionAt(index: number, lines: readonly string[]): string | undefined {
+  const [model = '', field, problem = ''] = lines.slice(Math.max(0, index - 1), index + 2);
+  return /\bvalidation error for \w+$/.test(model) && /^ {2}\S/.test(problem)
+    ? `${model}: ${field}: ${problem.trim()}`
+    : field;
 }
 
 /** Loaders of native modules, which appear in the output of every package that uses them. */

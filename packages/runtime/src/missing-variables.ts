@@ -1,3 +1,5 @@
+import { invalidSettings } from './invalid-settings.ts';
+
 /** Environment variable names in server output. Nothing else is taken from the output. */
 const variable = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bKUBECONFIG\b/g;
 const isMissing =
@@ -21,6 +23,12 @@ const maxNamed = 8;
 
 /** The variables that a server's output misses, in the order of their lines. */
 export function missingVariables(lines: readonly string[]): { line: string; fix: string } | undefined {
+  const invalid = invalidSettings(lines);
+  const report = invalid.at(-1);
+  if (report !== undefined) {
+    const variables = [...new Set(invalid.map(({ variable: name }) => name))];
+    return { line: report.said, fix: settingThem(variables.slice(0, maxNamed), []) };
+  }
   const all = lines.filter((line) => isMissing.test(line) && !isTrace.test(line) && namesIn(line).length > 0);
   const needed = all.filter((line) => !isOptional.test(line));
   const stated = needed.length > 0 ? needed : all;
