@@ -581,3 +581,21 @@ test.each([
 ])('no variable is guessed from %j', (output, line) => {
   expect(causeOf(output)).toEqual({ line });
 });
+
+test.each([
+  ['[stdout] MCP daemon listening on 127.0.0.1:3009', 3009],
+  ['Server is running on port 3000', 3000],
+  ['MCP server started on port: 8080', 8080],
+  ['HTTP server listening at :4000', 4000],
+])('a server that only says where it listens may serve HTTP: %s', (line, port) => {
+  expect(causeOf(line)?.fix).toBe(
+    `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`,
+  );
+});
+
+test.each(['MCP server running on stdio', 'Server started at 12:30:15', 'the server supports 20 tools'])(
+  'no port is read from %j',
+  (line) => {
+    expect(causeOf(line)).toEqual({ line });
+  },
+);

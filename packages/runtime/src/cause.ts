@@ -254,10 +254,13 @@ const complaints: readonly Complaint[] = [
     fix: () => 'allow it larger files with --disk, or mount a directory for them with --volume',
   },
   {
+    // An address with its scheme counts in more sentences: a port alone can be that of a dashboard.
     pattern:
-      /\b(?:running|listening|available|started|serving|listens?)\b.{0,80}https?:\/\/(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\]):(\d{1,5})\b/i,
-    fix: ([port = '']) =>
-      `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`,
+      /\b(?:running|listening|available|started|serving|listens?)\b.{0,80}https?:\/\/(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\]):(\d{1,5})\b|\b(?:server|daemon|mcp|http)\b.{0,40}\b(?:listening|listens|running|started)\b.{0,20}(?:(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\]|\s\*?):|\bport:? )(\d{2,5})\b/i,
+    fix: (ports) => {
+      const port = ports.find((each) => each !== undefined) ?? '';
+      return `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`;
+    },
   },
   {
     pattern: question,
