@@ -442,7 +442,7 @@ export async function uv(
       registriesOnly: builds || registriesOnly,
       onLine: (line) => {
         if (/^(Resolved|Downloading|Building|Built|Prepared|Installed) /.test(line))
-          context.report(line.toLowerCase());
+          context.report(`${line.slice(0, 1).toLowerCase()}${line.slice(1)}`);
       },
     },
     context,
