@@ -54,6 +54,56 @@ describe('the own directories of a package', () => {
     ]);
   });
 
+  test('of npm include the frameworks that use the SDK of MCP, each without its dependencies', async () => {
+    await write({
+      'node_modules/@a/server/main.js': '',
+      'node_modules/@a/server/package.json': JSON.stringify({
+        dependencies: {
+          framework: '1',
+          '@a/core': '1',
+          '@modelcontextprotocol/sdk': '1',
+          other: '1',
+          '../x': '1',
+        },
+      }),
+      'node_modules/framework/package.json': JSON.stringify({
+        dependencies: { '@modelcontextprotocol/sdk': '1' },
+      }),
+      'node_modules/framework/node_modules/x/index.js': '',
+      'node_modules/@a/core/package.json': JSON.stringify({
+        peerDependencies: { '@modelcontextprotocol/server': '2' },
+      }),
+      'node_modules/@modelcontextprotocol/sdk/package.json': JSON.stringify({ dependencies: { zod: '4' } }),
+      'node_modules/other/package.json': JSON.stringify({ dependencies: { zod: '4' } }),
+    });
+
+    expect(await ownDirectories(folder, started('node', 'node_modules/@a/server/main.js'))).toEqual([
+      { path: 'node_modules/@a/server', inner: [] },
+      { path: 'node_modules/framework', inner: ['node_modules'] },
+      { path: 'node_modules/@a/core', inner: [] },
+    ]);
+  });
+
+  test('of npm do not lead out of the package, and large frameworks stay read-only', async () => {
+    const uses = JSON.stringify({ dependencies: { '@modelcontextprotocol/sdk': '1' } });
+    await write({
+      'node_modules/server/main.js': '',
+      'node_modules/server/package.json': JSON.stringify({
+        dependencies: { link: '1', '../..': '1', large: '1' },
+      }),
+      'package.json': uses,
+      'elsewhere/package.json': uses,
+      'node_modules/large/package.json': uses,
+      'node_modules/large/data': '',
+    });
+    await symlink(join(folder, 'elsewhere'), join(folder, 'node_modules/link'));
+    await truncate(join(folder, 'node_modules/large/data'), 65 * 1024 ** 2);
+
+    expect(await ownDirectories(folder, started('node', 'node_modules/server/main.js'))).toEqual([
+      { path: 'node_modules/server', inner: [] },
+    ]);
+  });
+
   test('of a Python tool are the modules that its own record lists', async () => {
     await write({
       [`${packages}/my_server/main.py`]: '',

@@ -1,6 +1,7 @@
 import { lstat, opendir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readPackageFile } from './installers/package-files.ts';
+import { packageName } from './installers/npm.ts';
+import { field, readPackageFile, readPackageJson } from './installers/package-files.ts';
 import type { Install } from './installers/install.ts';
 import { COMPILED } from './restored-program.ts';
 
@@ -25,7 +26,7 @@ export async function ownDirectories(folder: string, install: Install): Promise<
     const { bundle } = install.template;
     const names = await readdir(join(folder, bundle));
     const own = [{ path: bundle, inner: names.filter((name) => dependencies.has(name)) }];
-    return (await fits(own.map((one) => ({ ...one, path: join(folder, one.path) })))) ? own : undefined;
+    return (await fits(placed(own))) ? own : undefined;
   }
   const [, npm] = /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(program) ?? [];
   const [, tool] = /^(tools\/[^/]+)\/bin\/python$/.exec(program) ?? [];
@@ -42,10 +43,43 @@ export async function ownDirectories(folder: string, install: Install): Promise<
     const names = await readdir(join(folder, path)).catch(() => []);
     own.push({ path, inner: names.filter((name) => dependencies.has(name)) });
   }
-  const isSmall =
-    own.length > 0 && (await fits(own.map((one) => ({ ...one, path: join(folder, one.path) }))));
-  return isSmall ? own : undefined;
+  if (own.length === 0 || !(await fits(placed(own)))) return undefined;
+  const all = [...own, ...(npm === undefined ? [] : await frameworksOf(folder, npm))];
+  return all.length > own.length && (await fits(placed(all))) ? all : own;
+
+  function placed(directories: readonly OwnDirectory[]): OwnDirectory[] {
+    return directories.map((one) => ({ ...one, path: join(folder, one.path) }));
+  }
 }
+
+/** The most frameworks that count as part of a server. */
+const MOST_FRAMEWORKS = 4;
+
+/**
+ * The dependencies of a server that are servers for the most part, because they use the SDK of MCP themselves: they
+ * write logs and data beside their own code, as a server does. One that is installed inside another package is not found.
+ */
+async function frameworksOf(folder: string, server: string): Promise<OwnDirectory[]> {
+  const manifest = await readPackageJson(folder, join(server, 'package.json'));
+  const found: OwnDirectory[] = [];
+  for (const name of namesIn(field(manifest, 'dependencies'))) {
+    const path = `node_modules/${name}`;
+    if (found.length === MOST_FRAMEWORKS || !packageName.test(name) || path === server) continue;
+    const stat = await lstat(join(folder, path)).catch(() => undefined);
+    if (stat?.isDirectory() !== true) continue;
+    const inner = await readPackageJson(folder, `${path}/package.json`);
+    const uses = [...namesIn(field(inner, 'dependencies')), ...namesIn(field(inner, 'peerDependencies'))];
+    if (!uses.some((used) => sdk.test(used))) continue;
+    const names = await readdir(join(folder, path));
+    found.push({ path, inner: names.filter((entry) => dependencies.has(entry)) });
+  }
+  return found;
+}
+
+const sdk = /^@modelcontextprotocol\/(?:sdk|server|core)$/;
+
+const namesIn = (list: unknown): string[] =>
+  typeof list === 'object' && list !== null ? Object.keys(list) : [];
 
 /** The directories of installers. */
 const dependencies: ReadonlySet<string> = new Set(['node_modules', 'venv', 'tools']);
