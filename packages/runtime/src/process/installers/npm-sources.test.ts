@@ -27,6 +27,15 @@ describe('a dependency from outside the registry', () => {
     );
   });
 
+  test.each(['file:../inner', '../inner', '/home/someone/inner.tgz'])(
+    'at %s cannot be allowed, so the author is asked',
+    (wanted) => {
+      expect(refusal(wanted)).toThrow(
+        expect.objectContaining({ hint: 'ask the author of the package to publish that dependency, too' }),
+      );
+    },
+  );
+
   test('is accepted from a repository that is allowed', () => {
     const wanted = 'https://github.com/someone/inner/releases/download/v1.0.0/inner.tar.gz';
 

@@ -53,7 +53,11 @@ function refuseIn(name: string, entry: Entry, allowed: readonly string[]): numbe
   for (const [dependency, wanted] of all) {
     const source = sourceOf(dependency, wanted);
     if (source !== undefined && !allowed.some((one) => isIn(source, one))) {
-      throw otherSource(name, `${dependency} comes from ${wanted}`, hintFor(source, allowed));
+      throw otherSource(
+        name,
+        `${dependency} comes from ${wanted}`,
+        isLocal.test(wanted) ? missingHint : hintFor(source, allowed),
+      );
     }
   }
   return all.length;
@@ -71,6 +75,10 @@ function hintFor(source: string, allowed: readonly string[]): string {
   const sources = [...allowed, repository ?? source].join(',');
   return `if you trust that source, allow it with thv config set-package-sources ${quoted(sources)}`;
 }
+
+/** A path on the author's machine, which no user can allow. */
+const isLocal = /^(?:file:|link:|\.{0,2}\/|~\/)/;
+const missingHint = 'ask the author of the package to publish that dependency, too';
 
 /** A word for a shell, which can be pasted whatever a package names. */
 const quoted = (word: string): string =>
