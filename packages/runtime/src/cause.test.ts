@@ -599,3 +599,21 @@ test.each(['MCP server running on stdio', 'Server started at 12:30:15', 'the ser
     expect(causeOf(line)).toEqual({ line });
   },
 );
+
+test('a server that waits for the answer of a browser is told from one that hangs', () => {
+  const url = `https://accounts.example/auth?client_id=1&redirect_uri=http%3A%2F%2Flocalhost%3A46825&scope=a`;
+  const output = `[INFO] Authorize this app by visiting this url: ${url}\n[INFO] Received SIGTERM, shutting down.`;
+
+  const cause = causeOf(output);
+
+  expect(cause?.line).toContain(url);
+  expect(cause?.fix).toMatch(/^sign in once with the same command outside of ToolHive/);
+  expect(causeOf(output.replace('localhost', 'app.example'))?.fix).toBeUndefined();
+});
+
+test('a variable that limits a server is not needed', () => {
+  const output =
+    '[INFO] 18 tools registered (set MAPS_ENABLED_TOOLS to limit)\nHTTP server listening on 0.0.0.0:3000';
+
+  expect(causeOf(output)?.fix).toContain('--target-port 3000');
+});

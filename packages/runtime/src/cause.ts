@@ -64,6 +64,10 @@ const dependency = String.raw`\/opt\/toolhive\/package\/node_modules\/((?:@[\w.-
 const question =
   /\?\s?[[(](?:y|yes)[\])]\s?:?$|[[(](?:y|yes)\/(?:n|no)[\])]\s?[:?]?$|\b(?:password|passphrase|passcode|user ?name|api key|access token)(?: for \S{1,100})?\s?[:?]$|^(?:please )?(?:enter|type|paste|provide) .{1,100}[:>]$|\bpress (?:any key|enter|return)\b/i;
 
+/** A sign-in whose answer goes to a port of the server, which a browser on this machine cannot reach. */
+const signIn =
+  /\bredirect_ur[il]=https?(?::|%3A)(?:\/|%2F){2}(?:localhost|127\.0\.0\.1|\[?::1\]?)(?:(?::|%3A)\d|\b)/i;
+
 /** The words with which a program says that it goes on as another process. */
 const leaving = /\b(?:started|running|runs|continues) in the background\b|\bdaemoni[sz](?:ed|ing)\b/i;
 
@@ -261,6 +265,11 @@ const complaints: readonly Complaint[] = [
       const port = ports.find((each) => each !== undefined) ?? '';
       return `if it serves HTTP instead of stdio, run it with --transport streamable-http --target-port ${port}`;
     },
+  },
+  {
+    pattern: signIn,
+    fix: () =>
+      'sign in once with the same command outside of ToolHive, and mount the directory in which the server then keeps its tokens with --volume, because the answer of the browser cannot reach it in isolation',
   },
   {
     pattern: question,

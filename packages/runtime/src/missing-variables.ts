@@ -7,6 +7,8 @@ const isMissing =
 /** A line about what the server does not need. */
 const isOptional =
   /\boptional(?:ly)?\b|\bto (?:use|set|choose) (?:a|an|the|your|your own) (?:custom|different|other|alternative)\b|\bto (?:override|customi[sz]e|change)\b|\bdefaults? to\b/i;
+/** A line about how to have less. */
+const isLess = /\bto (?:limit|restrict|filter|disable|silence|hide)\b/i;
 /** A line about a variable with a path, whatever its name is. */
 const namesFile = /\bpath (?:of|to)\b|\bfile ?path\b/i;
 /** A server that traces its settings names all variables, also those that it does not need. */
@@ -29,7 +31,9 @@ export function missingVariables(lines: readonly string[]): { line: string; fix:
     const variables = [...new Set(invalid.map(({ variable: name }) => name))];
     return { line: report.said, fix: settingThem(variables.slice(0, maxNamed), []) };
   }
-  const all = lines.filter((line) => isMissing.test(line) && !isTrace.test(line) && namesIn(line).length > 0);
+  const all = lines.filter(
+    (line) => isMissing.test(line) && !isTrace.test(line) && !isLess.test(line) && namesIn(line).length > 0,
+  );
   const needed = all.filter((line) => !isOptional.test(line));
   const stated = needed.length > 0 ? needed : all;
   const last = stated.at(-1);

@@ -51,8 +51,8 @@ export async function requireProgramFile(
 /** A package of which no program is the server, because it has several, or not the one that the source names. */
 export function severalPrograms(source: PackageSource, programs: readonly string[]): ThvError {
   const { name, program, version: _version, ...rest } = source;
-  const [first = 'NAME'] = programs;
-  const example = formatSource({ ...rest, name, program: first });
+  const likely = programs.find((one) => /(?:^|[-_])(?:mcp|server)$/i.test(one)) ?? programs.at(0) ?? 'NAME';
+  const example = formatSource({ ...rest, name, program: likely });
   return unsupported(
     program === undefined
       ? `package ${name} has several programs and none is called ${name.replace(/^@[^/]*\//, '')}`

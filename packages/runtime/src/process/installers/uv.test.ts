@@ -28,6 +28,14 @@ test('the only executable is the server', () => {
   expect(chooseExecutable(time, ['start'])).toBe('start');
 });
 
+test('the example of several programs is the one that looks like a server', () => {
+  expect(() => chooseExecutable(time, ['a-agent', 'a-mcp', 'a-mcp-login'])).toThrow(
+    expect.objectContaining({
+      hint: expect.stringMatching(/for example uvx:\/\/mcp-server-time#program=a-mcp$/),
+    }),
+  );
+});
+
 test('none is guessed among several', () => {
   expect(() => chooseExecutable(time, ['one', 'two'])).toThrow(
     expect.objectContaining({ kind: 'unsupported', hint: expect.stringContaining('one, two') }),
