@@ -324,12 +324,70 @@ describe('another document that describes a server is refused with a hint', () =
       'thv run uvx://server',
     ],
     [
+      'one with settings that the user gives',
+      {
+        packages: [
+          { registryType: 'nuget', identifier: 'Acme.Server' },
+          {
+            registry_type: 'npm',
+            identifier: 'server',
+            environment_variables: [{ name: 'API_KEY', is_required: true }, { name: 'MODE' }],
+          },
+        ],
+      },
+      'thv run npx://server -e API_KEY=VALUE',
+    ],
+    [
+      'one of an image with its version beside it',
+      { packages: [{ registryType: 'oci', name: 'ghcr.io/acme/server', version: '2.0.0' }] },
+      'thv run ghcr.io/acme/server:2.0.0',
+    ],
+    [
+      'one of a bundle',
+      { packages: [{ registryType: 'mcpb', identifier: 'https://acme.example/s.mcpb' }] },
+      'thv run mcpb://https://acme.example/s.mcpb',
+    ],
+    [
+      'one of a bundle for each system',
+      {
+        packages: ['linux', 'darwin'].map((system) => ({
+          registryType: 'mcpb',
+          identifier: `https://acme.example/${system}.mcpb`,
+        })),
+      },
+      'the bundle in it for this system',
+    ],
+    [
+      'one with a package that cannot be installed, and a remote server',
+      {
+        packages: [{ registryType: 'nuget', identifier: 'Acme.Server' }],
+        remotes: [{ url: 'https://mcp.example.com' }],
+      },
+      'thv run URL',
+    ],
+    [
       'one with an invalid name',
       { packages: [{ registryType: 'npm', identifier: 'x; rm -rf /' }] },
       'Run the package in it',
     ],
     ['one of a remote server', { remotes: [{ url: 'https://mcp.example.com' }] }, 'thv run URL'],
     ['the manifest of a bundle', { manifest_version: '0.3', server: { type: 'node' } }, 'thv run FILE.mcpb'],
+    [
+      'a file of Smithery',
+      { startCommand: { type: 'stdio', commandFunction: '(config) => ({})' } },
+      'a file of Smithery',
+    ],
+    [
+      'the manifest of a plugin',
+      { name: 'acme', version: '1.0.0', author: { name: 'Ada' }, skills: './skills' },
+      'thv import .mcp.json',
+    ],
+    [
+      'a marketplace of plugins',
+      { name: 'acme', plugins: [{ name: 'one', source: './one' }] },
+      'a marketplace',
+    ],
+    ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
     ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],
   ])('%s', async (_title, document, hint) => {
     await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({
@@ -337,6 +395,19 @@ describe('another document that describes a server is refused with a hint', () =
       hint: expect.stringContaining(hint),
     });
   });
+});
+
+test('a service of Docker Compose is not a section for servers, and neither is a JSON schema', async () => {
+  const compose = { services: { 'mcp-servers': { build: { context: '.' }, environment: ['A=1', 'B=2'] } } };
+  const schema = { properties: { mcpServers: { type: 'object', title: 'All MCP Servers' } } };
+  const servers = { mcpServers: { one } };
+
+  const { servers: found } = await previewImport(JSON.stringify({ schema, servers }));
+
+  await expect(previewImport(JSON.stringify(compose))).rejects.toMatchObject({
+    hint: expect.stringContaining('Docker Compose'),
+  });
+  expect(found.map(({ name }) => name)).toEqual(['one']);
 });
 
 describe('a configuration that is almost JSON', () => {
