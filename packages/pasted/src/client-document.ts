@@ -176,6 +176,8 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
   const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
     if (name.startsWith('$')) return []; // "$schema"
+    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`.
+    if (isStrict && name === 'servers' && !isEntry(given)) return toEntries(given, [...path, name]);
     const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });

@@ -303,6 +303,16 @@ test('an entry that only turns a server off is not a mistake of its author', asy
   ]);
 });
 
+test('a section can contain that of Visual Studio Code, with its questions', async () => {
+  const inputs = [{ type: 'promptString', id: 'key', description: 'The key', password: true }];
+  const servers = { a: { ...one, env: { API_KEY: '${input:key}' } } };
+  const document = { 'github.copilot.chat.mcpServers': { servers, inputs } };
+
+  const { servers: found } = await previewImport(JSON.stringify(document));
+
+  expect(found).toMatchObject([{ name: 'a', needs: [{ name: 'API_KEY', secret: true }] }]);
+});
+
 test('a map of servers without a section may have remarks', async () => {
   const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
 
