@@ -383,9 +383,9 @@ describe('another document that describes a server is refused with a hint', () =
     ['one of a remote server', { remotes: [{ url: 'https://mcp.example.com' }] }, 'thv run URL'],
     ['the manifest of a bundle', { manifest_version: '0.3', server: { type: 'node' } }, 'thv run FILE.mcpb'],
     [
-      'a file of Smithery',
+      'a Smithery file',
       { startCommand: { type: 'stdio', commandFunction: '(config) => ({})' } },
-      'a file of Smithery',
+      'a Smithery file',
     ],
     [
       'the manifest of a plugin',
@@ -395,7 +395,7 @@ describe('another document that describes a server is refused with a hint', () =
     [
       'a marketplace of plugins',
       { name: 'acme', plugins: [{ name: 'one', source: './one' }] },
-      'a marketplace',
+      'a plugin marketplace',
     ],
     ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
     ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],

@@ -591,7 +591,7 @@ test('the schema entry of a document is not a server', async () => {
   };
 
   await expect(previewOf(entry)).rejects.toMatchObject({
-    hint: 'this is the entry of a registry. Run its package: thv run npx://@user/weather',
+    hint: 'this is a registry entry. Run its package: thv run npx://@user/weather',
   });
 });
 

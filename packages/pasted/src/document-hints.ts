@@ -19,22 +19,22 @@ interface OtherDocument {
 const others: readonly OtherDocument[] = [
   {
     is: ({ remotes }) => Array.isArray(remotes),
-    hint: 'this is the entry of a registry. Run the URL in it: thv run URL',
+    hint: 'this is a registry entry. Run the URL in it: thv run URL',
   },
   {
     // Browser extensions have a number.
     is: ({ manifest_version: version, dxt_version: older }) =>
       typeof version === 'string' || older !== undefined,
-    hint: 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb',
+    hint: 'this is a bundle manifest. Run the bundle: thv run FILE.mcpb',
   },
   {
     is: ({ registry }) => isObject(registry),
-    hint: 'this is a catalog of Docker. Export the servers that you use, and import that file: docker mcp profile export PROFILE FILE',
+    hint: 'this is a Docker catalog. Export the servers that you use, and import that file: docker mcp profile export PROFILE FILE',
   },
   {
     is: ({ schema_version: version, image, remote_url: url }) =>
       version !== undefined && (image ?? url) !== undefined,
-    hint: 'this is the configuration of a workload. Run it: thv run --from-config FILE',
+    hint: 'this is a workload configuration. Run it: thv run --from-config FILE',
   },
   {
     is: ({ mcpServers }) => typeof mcpServers === 'string',
@@ -42,32 +42,32 @@ const others: readonly OtherDocument[] = [
   },
   {
     is: ({ apiVersion, kind }) => typeof apiVersion === 'string' && typeof kind === 'string',
-    hint: 'this is a resource of Kubernetes. Apply it with kubectl, or run the image or the URL in it: thv run IMAGE',
+    hint: 'this is a Kubernetes resource. Apply it with kubectl, or run the image or the URL in it: thv run IMAGE',
   },
   {
     is: ({ source, environment }) =>
       isObject(source) && source['entrypoint'] !== undefined && isObject(environment),
-    hint: 'this is a project file of FastMCP. Run its server: thv run -- fastmcp run FILE',
+    hint: 'this is a FastMCP project file. Run its server: thv run -- fastmcp run FILE',
   },
   {
     is: ({ startCommand, runtime }) =>
       isObject(startCommand) || runtime === 'typescript' || runtime === 'python' || runtime === 'container',
-    hint: 'this is a file of Smithery, which does not name the package of the server. Run the package or the image in the README of the server: thv run npx://PACKAGE',
+    hint: 'this is a Smithery file, which does not name the package. Run the package or the image that the README names: thv run npx://PACKAGE',
   },
   {
     is: ({ plugins }) => list(plugins).some((plugin) => isObject(plugin) && plugin['source'] !== undefined),
-    hint: 'this is a marketplace of plugins. Import the file of the plugin that you use: thv import .mcp.json',
+    hint: 'this is a plugin marketplace. Import the file of the plugin that you use: thv import .mcp.json',
   },
   {
     is: ({ services }) => isObject(services),
-    hint: 'this is a file of Docker Compose. Run the image in it: thv run IMAGE',
+    hint: 'this is a Docker Compose file. Run the image in it: thv run IMAGE',
   },
   {
     is: (document) =>
       text(document['name']) !== undefined &&
       pluginFields.some((field) => document[field] !== undefined) &&
       !['dependencies', 'scripts', 'manifest_version'].some((field) => document[field] !== undefined),
-    hint: 'this is the manifest of a plugin, without servers. If the plugin has servers, they are in another file. Import that file: thv import .mcp.json',
+    hint: 'this is a plugin manifest without servers. If the plugin has servers, they are in another file. Import that file: thv import .mcp.json',
   },
 ];
 
@@ -91,7 +91,7 @@ function packageHint({ packages, remotes }: Fields): string | undefined {
   if (all.length === 0) return undefined;
   const found = all.map((each) => ({ each, source: sourceOf(each) }));
   const { each = {}, source } = found.find((one) => one.source !== undefined) ?? {};
-  const start = 'this is the entry of a registry.';
+  const start = 'this is a registry entry.';
   if (source === undefined) {
     return Array.isArray(remotes)
       ? `${start} Run the URL in it: thv run URL`
