@@ -142,6 +142,9 @@ export const untried: Partial<Record<ClientName, string>> = {
   'vscode-server': needsScreen,
   'xcode-codex': needsScreen,
   'copilot-xcode': needsScreen,
+  junie: needsScreen,
+  'kilo-code': needsScreen,
+  'amazon-q': 'needs an account',
 };
 
 /** The directory with the programs of a package. Installs the package once, with its scripts, which put the program in its place. */

@@ -20,11 +20,12 @@ export function adoptedValue(
   name: string,
 ): EntryValue {
   const kept = Object.entries(before).filter(isKept);
-  const { nameKey } = application;
+  const { nameKey, storage } = application;
+  const isNamed = nameKey === undefined || (storage === 'map' && typeof before[nameKey] === 'string');
   return {
     ...entryValue(application, workload, ownProgram()),
     ...(Object.fromEntries(kept) as EntryValue),
-    ...(nameKey === undefined ? {} : { [nameKey]: name }),
+    ...(isNamed ? {} : { [nameKey]: name }),
   };
 }
 
@@ -32,16 +33,19 @@ export function adoptedValue(
 export function givenBackValue(
   { nameKey, extra }: ClientApplication,
   before: Readonly<Record<string, unknown>>,
-  present: Readonly<Record<string, unknown>>,
+  { value: present, isRenamed }: { value: Readonly<Record<string, unknown>>; isRenamed: boolean },
 ): EntryValue {
   const changed = Object.entries(present).filter(
     ([key, value]) =>
       isKept([key, value]) &&
       !isDeepStrictEqual(value, before[key]) &&
-      // ToolHive itself adds these.
-      !(before[key] === undefined && isDeepStrictEqual(value, extra[key])),
+      key !== nameKey &&
+      // ToolHive itself adds these, also instead of `null`.
+      !((before[key] ?? undefined) === undefined && isDeepStrictEqual(value, extra[key])),
   );
-  const name = nameKey === undefined ? {} : { [nameKey]: present[nameKey] };
+  // Where the name is a field beside the key of the entry, it can be another one: `puppeteer: {name: Puppeteer}`.
+  const isEarlier = nameKey === undefined || (!isRenamed && before[nameKey] !== undefined);
+  const name = isEarlier ? {} : { [nameKey]: present[nameKey] };
   return { ...before, ...Object.fromEntries(changed), ...name } as EntryValue; // fields of parsed entries
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { clientApplications } from '@toolhive/contract/client-application';
@@ -234,6 +234,22 @@ test('fields that ToolHive adds to the entries of a client do not stay', async (
   expect(back).not.toMatch(/timeout|enabled/);
 });
 
+test('the display name and the empty fields of an entry stay, also in a file that has changed since', async () => {
+  const goose = clientApplications.find(({ id }) => id === 'goose')!; // a row of the table
+  const path = join(directory, 'config.yaml');
+  const fields = 'name: My Puppeteer\n    cmd: npx\n    args: [one]\n    type: stdio\n    timeout: null\n';
+  await writeFile(path, `extensions:\n  one:\n    ${fields}`);
+  await adoptAll(placeOf(goose, path));
+  const adopted = await readFile(path, 'utf8');
+  await writeFile(path, `${adopted}GOOSE_MODE: auto\n`);
+
+  await restored(path);
+
+  const back = await readPlace(placeOf(goose, path));
+  expect(adopted).toContain('My Puppeteer');
+  expect(back.entries.get('one')).toMatchObject({ name: 'My Puppeteer', cmd: 'npx', timeout: null });
+});
+
 test('an entry that the user has renamed since is restored under its new name', async () => {
   const { path } = await adoptCursor();
   await writeFile(path, (await readFile(path, 'utf8')).replace('"one"', '"mine"'));
@@ -359,6 +375,41 @@ test('the whole file can be restored without later changes', async () => {
   expect(refused).toMatchObject({ restored: 'nothing' });
   expect(back).toEqual({ path, restored: 'file' });
   expect(await readFile(path, 'utf8')).toBe(document);
+});
+
+test.each(['its folder', 'itself'])(
+  'a whole text is not written through a link that has replaced %s since',
+  async (what) => {
+    const cursor = clientApplications.find(({ id }) => id === 'cursor')!; // a row of the table
+    const [folder, elsewhere] = [join(directory, 'project/.cursor'), join(directory, 'elsewhere')];
+    const [path, other] = [join(folder, 'mcp.json'), join(elsewhere, 'mcp.json')];
+    for (const each of [folder, elsewhere]) await mkdir(each, { recursive: true });
+    await writeFile(path, document);
+    await adoptAll(placeOf(cursor, path));
+    await writeFile(other, 'of the user');
+    await rm(what === 'itself' ? path : folder, { recursive: true });
+    await (what === 'itself' ? symlink(other, path) : symlink(elsewhere, folder));
+
+    const refused = await restored(path, true);
+
+    expect(refused).toMatchObject({ restored: 'nothing', hint: expect.stringContaining('--whole-files') });
+    expect(refused?.problem).toContain('is another file since the adoption');
+    expect(await readFile(other, 'utf8')).toBe('of the user');
+  },
+);
+
+test('a whole file behind a link of the user is restored', async () => {
+  const cursor = clientApplications.find(({ id }) => id === 'cursor')!; // a row of the table
+  const [path, file] = [join(directory, 'mcp.json'), join(directory, 'dotfile.json')];
+  await writeFile(file, document);
+  await symlink(file, path);
+  await adoptAll(placeOf(cursor, path));
+  await writeFile(path, 'not even JSON');
+
+  const back = await restored(path, true);
+
+  expect(back).toEqual({ path, restored: 'file' });
+  expect(await readFile(file, 'utf8')).toBe(document);
 });
 
 test('an entry that has changed since the plan is not adopted', async () => {

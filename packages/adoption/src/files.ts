@@ -21,7 +21,7 @@ export async function adoptEntry(
 ): Promise<void> {
   const { application, scope, path, directory } = place;
   let id: string | undefined;
-  await editPlace(place, async (text) => {
+  await editPlace(place, async (text, file) => {
     if (!isDeepStrictEqual(textEntries(place, text).get(name), value))
       throw conflict(`the entry ${name} in ${path} has changed in the meantime`, { hint: 'try again' });
     const after = changePlace(place, text, new Map([[name, next]]));
@@ -32,6 +32,7 @@ export async function adoptEntry(
         client: application.id,
         scope,
         path,
+        file,
         pointer: [...application.pointer],
         ...(directory === undefined ? {} : { directory }),
         before: digestOf(text),
@@ -123,7 +124,8 @@ async function restorePlace(
 ): Promise<{ restored: Restored['restored']; missing: Change[] }> {
   let restored: Restored['restored'] = 'nothing';
   let missing: Change[] = [];
-  await editPlace(placeOf(first), async (present) => {
+  await editPlace(placeOf(first), async (present, file) => {
+    if (isWhole) requireSameFile(changes, file);
     missing = [];
     let text = present;
     for (const change of changes.toReversed()) {
@@ -140,6 +142,18 @@ async function restorePlace(
     return text === present ? undefined : text;
   });
   return { restored, missing };
+}
+
+/**
+ * A whole text does not depend on what the file contains now. If the path had become a link, such as in a project of others,
+ * the text would replace any file of the user.
+ */
+function requireSameFile(changes: readonly Change[], file: string): void {
+  const other = changes.find((change) => (change.file ?? change.path) !== file);
+  if (other === undefined) return;
+  throw conflict(`${other.path} is another file since the adoption, because it is now a link or below one`, {
+    hint: 'to restore only the entries, remove --whole-files',
+  });
 }
 
 /** Restores an entry that its client has moved to another file. */
@@ -178,7 +192,10 @@ function withEntry(
   const name = entryOf(place, text, change, addressOf?.(change));
   const present = name === undefined ? undefined : textEntries(place, text).get(name);
   if (name === undefined || typeof present !== 'object' || present === null) return undefined;
-  const value = givenBackValue(application, backup.value, present as Readonly<Record<string, unknown>>);
+  const value = givenBackValue(application, backup.value, {
+    value: present as Readonly<Record<string, unknown>>,
+    isRenamed: name !== change.name,
+  });
   return changePlace(place, text, new Map([[name, value]]));
 }
 

@@ -21,6 +21,8 @@ const Change = z.object({
   client: ClientName,
   scope: z.enum(['user', 'project']),
   path: z.string(),
+  /** The path without links at the time of the change. Undefined in earlier records. */
+  file: z.string().optional(),
   pointer: z.array(z.string()),
   directory: z.string().optional(),
   /** The SHA-256 digests of the texts before and after the change. */

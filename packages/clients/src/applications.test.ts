@@ -211,6 +211,21 @@ test('knows the applications of Linux', () => {
       json map .cline/data/settings/cline_mcp_settings.json mcpServers
       {"transport":{"url":"URL","type":"sse"}}
       {"transport":{"url":"URL","type":"streamableHttp"}}
+    junie (JetBrains Junie)
+      directory .junie
+      json map .junie/mcp/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    kilo-code (VS Code Kilo Code extension)
+      directory .config/Code/User/globalStorage/kilocode.kilo-code/settings
+      json map .config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"streamable-http"}
+    amazon-q (Amazon Q Developer)
+      directory .aws/amazonq
+      json map .aws/amazonq/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
     "
   `);
 });
@@ -403,6 +418,21 @@ test('knows the applications of macOS', () => {
       json map .cline/data/settings/cline_mcp_settings.json mcpServers
       {"transport":{"url":"URL","type":"sse"}}
       {"transport":{"url":"URL","type":"streamableHttp"}}
+    junie (JetBrains Junie)
+      directory .junie
+      json map .junie/mcp/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    kilo-code (VS Code Kilo Code extension)
+      directory Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings
+      json map Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"streamable-http"}
+    amazon-q (Amazon Q Developer)
+      directory .aws/amazonq
+      json map .aws/amazonq/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
     "
   `);
 });
@@ -595,6 +625,21 @@ test('knows the applications of Windows', () => {
       json map .cline/data/settings/cline_mcp_settings.json mcpServers
       {"transport":{"url":"URL","type":"sse"}}
       {"transport":{"url":"URL","type":"streamableHttp"}}
+    junie (JetBrains Junie)
+      directory .junie
+      json map .junie/mcp/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+    kilo-code (VS Code Kilo Code extension)
+      directory AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings
+      json map AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json mcpServers
+      {"url":"URL","type":"sse"}
+      {"url":"URL","type":"streamable-http"}
+    amazon-q (Amazon Q Developer)
+      directory .aws/amazonq
+      json map .aws/amazonq/mcp.json mcpServers
+      {"command":"thv","args":["proxy","stdio","fetch"]}
+      {"command":"thv","args":["proxy","stdio","fetch"]}
     "
   `);
 });

@@ -174,6 +174,10 @@ name = "mistral"
   'copilot-xcode': '{ "servers": {} }\n',
   'cline-cli':
     '{\n  "mcpServers": {\n    "a": { "transport": { "type": "stdio", "command": "a" } }\n  }\n}\n',
+  junie: '{\n    "mcpServers": {\n        "boost": {\n            "command": "php"\n        }\n    }\n}\n',
+  'kilo-code':
+    '{"mcpServers":{"a":{"command":"npx","args":["-y","a"],"alwaysAllow":["b"],"disabled":false}}}',
+  'amazon-q': mcpServers,
 };
 
 /** Where there was no place for entries, an empty one stays. */
@@ -718,6 +722,64 @@ test('writes a file of each application from scratch', () => {
             "url": "http://localhost:8082/mcp",
             "type": "streamableHttp"
           }
+        }
+      }
+    }
+
+    == junie
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "github-1"
+          ]
+        }
+      }
+    }
+
+    == kilo-code
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "url": "http://localhost:8081/sse#fetch",
+          "type": "sse"
+        },
+        "github-1": {
+          "url": "http://localhost:8082/mcp",
+          "type": "streamable-http"
+        }
+      }
+    }
+
+    == amazon-q
+    {
+      "mcpServers": {
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "github-1"
+          ]
         }
       }
     }
@@ -1372,6 +1434,61 @@ test('writes into a file of each application that is in use', () => {
             "url": "http://localhost:8082/mcp",
             "type": "streamableHttp"
           }
+        }
+      }
+    }
+
+    == junie
+    {
+        "mcpServers": {
+            "boost": {
+                "command": "php"
+            },
+            "fetch-1": {
+                "command": "/usr/bin/thv",
+                "args": [
+                    "proxy",
+                    "stdio",
+                    "fetch-1"
+                ]
+            },
+            "github-1": {
+                "command": "/usr/bin/thv",
+                "args": [
+                    "proxy",
+                    "stdio",
+                    "github-1"
+                ]
+            }
+        }
+    }
+
+    == kilo-code
+    {"mcpServers":{"a":{"command":"npx","args":["-y","a"],"alwaysAllow":["b"],"disabled":false},"fetch-1":{"url":"http://localhost:8081/sse#fetch","type":"sse"},"github-1":{"url":"http://localhost:8082/mcp","type":"streamable-http"}}}
+    == amazon-q
+    {
+      "mcpServers": {
+        "memory": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-memory"],
+          "disabled": false,
+          "alwaysAllow": ["read_graph"]
+        },
+        "fetch-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "fetch-1"
+          ]
+        },
+        "github-1": {
+          "command": "/usr/bin/thv",
+          "args": [
+            "proxy",
+            "stdio",
+            "github-1"
+          ]
         }
       }
     }

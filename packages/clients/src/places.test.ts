@@ -35,3 +35,18 @@ test('the servers of each profile of Visual Studio Code are found', async () => 
     ['user', false],
   ]);
 });
+
+test.each([
+  ['junie', '.junie/mcp/mcp.json'],
+  ['kilo-code', '.kilocode/mcp.json'],
+  ['amazon-q', '.amazonq/mcp.json'],
+  ['roo-code', '.roo/mcp.json'],
+])('the servers of %s in a project are found, and belong to others: %s', async (client, file) => {
+  const path = join(home, file);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, JSON.stringify({ mcpServers: { time: { command: 'uvx', args: ['time'] } } }));
+
+  const places = await findPlaces({ userFiles: () => [], projects: [home] });
+
+  expect(places).toMatchObject([{ application: { id: client }, path, scope: 'project', isShared: true }]);
+});

@@ -133,10 +133,10 @@ export function changePlace(
   return changeEntries({ path, text }, application, changes);
 }
 
-/** Replaces the text of a file as a whole. Calls `change` again if another program wrote the file in the meantime. */
+/** Replaces the text of a file as a whole. See `TextFiles.edit`. */
 export function editPlace(
   { application: { format }, path }: Place,
-  change: (text: string) => Promise<string | undefined>,
+  change: (text: string, target: string) => Promise<string | undefined>,
 ): Promise<void> {
   return files.edit(path, limits[format], change);
 }

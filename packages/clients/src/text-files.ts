@@ -59,12 +59,13 @@ export class TextFiles {
 
   /**
    * Passes the text, or an empty text, to `change` and writes the result. Undefined leaves the file unchanged. Calls
-   * `change` again if another program wrote the file in the meantime.
+   * `change` again if another program wrote the file in the meantime. `target` is the path without links of the file that
+   * will be written.
    */
   async edit(
     path: string,
     options: TextFilesOptions,
-    change: (text: string) => Promise<string | undefined>,
+    change: (text: string, target: string) => Promise<string | undefined>,
   ): Promise<void> {
     await explained(path, async () => {
       const { target } = await find(path);
@@ -151,14 +152,14 @@ function tooLarge(path: string, maxBytes: number): Error {
 async function tryEdit(
   path: string,
   { maxBytes }: TextFilesOptions,
-  change: (text: string) => Promise<string | undefined>,
+  change: (text: string, target: string) => Promise<string | undefined>,
 ): Promise<boolean> {
   const { target, stats } = await find(path);
   const snapshot = stats && (await read(path, target, maxBytes));
   if (isUnfinished(snapshot)) return false;
   let text: string | undefined;
   try {
-    text = await change(snapshot?.text ?? '');
+    text = await change(snapshot?.text ?? '', target);
   } catch (error) {
     if (isFresh(snapshot?.stats.mtimeMs)) return false;
     throw error;

@@ -1,5 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 import { dockerServers } from './docker-catalog.ts';
+import { hintFor } from './document-hints.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
@@ -51,37 +52,6 @@ export function readClientDocument(text: string, what: string): ClientDocument {
   };
 }
 
-/** What to do with another document that describes a server. Its values are quoted only if they are plain names. */
-function hintFor(document: unknown): string | undefined {
-  if (!isObject(document)) return undefined;
-  const { packages, manifest_version: manifest, dxt_version: older, services } = document;
-  const [first] = Array.isArray(packages) ? (packages as unknown[]) : [];
-  if (isObject(first)) {
-    const { registryType, registry_name: registry = registryType, identifier, name = identifier } = first;
-    const scheme = registry === 'npm' ? 'npx://' : registry === 'pypi' ? 'uvx://' : '';
-    const isPlain = typeof name === 'string' && /^[\w@./:-]{1,200}$/.test(name);
-    return `this is the entry of a registry. ${isPlain ? `Run its package: thv run ${scheme}${name}` : 'Run the package in it'}`;
-  }
-  if (Array.isArray(document['remotes']))
-    return 'this is the entry of a registry. Run the URL in it: thv run URL';
-  if (manifest !== undefined || older !== undefined)
-    return 'this is the manifest of a bundle. Run the bundle: thv run FILE.mcpb';
-  if (isObject(document['registry']))
-    return 'this is a catalog of Docker. Export the servers that you use, and import that file: docker mcp profile export PROFILE FILE';
-  if (document['schema_version'] !== undefined && (document['image'] ?? document['remote_url']) !== undefined)
-    return 'this is the configuration of a workload. Run it: thv run --from-config FILE';
-  if (typeof document['mcpServers'] === 'string')
-    return 'its servers are in another file. Import that file: thv import FILE';
-  if (typeof document['apiVersion'] === 'string' && typeof document['kind'] === 'string')
-    return 'this is a resource of Kubernetes. Apply it with kubectl, or run the image or the URL in it: thv run IMAGE';
-  const { source, environment } = document;
-  if (isObject(source) && source['entrypoint'] !== undefined && isObject(environment))
-    return 'this is a project file of FastMCP. Run its server: thv run -- fastmcp run FILE';
-  return isObject(services)
-    ? 'this is a file of Docker Compose. Run the image in it: thv run IMAGE'
-    : undefined;
-}
-
 const maxDepth = 64;
 
 function isDeeper(value: unknown, than: number): boolean {
@@ -104,6 +74,7 @@ const sectionName = /^(?:mcp|context|modelContextProtocol)[-_]?servers$/i;
 const atTheTop = ['servers', 'mcp', 'mcps', 'extensions'];
 
 function isSection(key: string, path: readonly string[]): boolean {
+  if (path.length === 1 && path[0] === 'services') return false; // the name of a service in Docker Compose
   // Some editors have dots in the names of their settings: `amp.mcpServers`, `mcp.servers`.
   const [last = '', before = path.at(-1) ?? ''] = key.split('.').toReversed();
   if (sectionName.test(last) || /^(?:stdio|sse|s?http)_servers$/.test(last)) return true;
@@ -166,9 +137,15 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   return Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
     const here = [...path, key];
-    const own = isSection(key, path) ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
+    const isServers = isSection(key, path) && !isSchema(inner);
+    const own = isServers ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
     return [...(own === undefined ? [] : toEntries(own, here)), ...sectionsIn(inner, here)];
   });
+}
+
+/** Whether an object is the JSON schema of a section, such as in the file of a directory of servers. */
+function isSchema(section: unknown): boolean {
+  return isObject(section) && ['object', 'array', 'string'].includes(section['type'] as string);
 }
 
 /** Some settings contain the section as a text: `"mcpServers": "[{\"name\": …}]"`. */
@@ -199,6 +176,8 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
   const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
     if (name.startsWith('$')) return []; // "$schema"
+    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`.
+    if (isStrict && name === 'servers' && !isEntry(given)) return toEntries(given, [...path, name]);
     const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });

@@ -303,6 +303,16 @@ test('an entry that only turns a server off is not a mistake of its author', asy
   ]);
 });
 
+test('a section can contain that of Visual Studio Code, with its questions', async () => {
+  const inputs = [{ type: 'promptString', id: 'key', description: 'The key', password: true }];
+  const servers = { a: { ...one, env: { API_KEY: '${input:key}' } } };
+  const document = { 'github.copilot.chat.mcpServers': { servers, inputs } };
+
+  const { servers: found } = await previewImport(JSON.stringify(document));
+
+  expect(found).toMatchObject([{ name: 'a', needs: [{ name: 'API_KEY', secret: true }] }]);
+});
+
 test('a map of servers without a section may have remarks', async () => {
   const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
 
@@ -324,12 +334,70 @@ describe('another document that describes a server is refused with a hint', () =
       'thv run uvx://server',
     ],
     [
+      'one with settings that the user gives',
+      {
+        packages: [
+          { registryType: 'nuget', identifier: 'Acme.Server' },
+          {
+            registry_type: 'npm',
+            identifier: 'server',
+            environment_variables: [{ name: 'API_KEY', is_required: true }, { name: 'MODE' }],
+          },
+        ],
+      },
+      'thv run npx://server -e API_KEY=VALUE',
+    ],
+    [
+      'one of an image with its version beside it',
+      { packages: [{ registryType: 'oci', name: 'ghcr.io/acme/server', version: '2.0.0' }] },
+      'thv run ghcr.io/acme/server:2.0.0',
+    ],
+    [
+      'one of a bundle',
+      { packages: [{ registryType: 'mcpb', identifier: 'https://acme.example/s.mcpb' }] },
+      'thv run mcpb://https://acme.example/s.mcpb',
+    ],
+    [
+      'one of a bundle for each system',
+      {
+        packages: ['linux', 'darwin'].map((system) => ({
+          registryType: 'mcpb',
+          identifier: `https://acme.example/${system}.mcpb`,
+        })),
+      },
+      'the bundle in it for this system',
+    ],
+    [
+      'one with a package that cannot be installed, and a remote server',
+      {
+        packages: [{ registryType: 'nuget', identifier: 'Acme.Server' }],
+        remotes: [{ url: 'https://mcp.example.com' }],
+      },
+      'thv run URL',
+    ],
+    [
       'one with an invalid name',
       { packages: [{ registryType: 'npm', identifier: 'x; rm -rf /' }] },
       'Run the package in it',
     ],
     ['one of a remote server', { remotes: [{ url: 'https://mcp.example.com' }] }, 'thv run URL'],
     ['the manifest of a bundle', { manifest_version: '0.3', server: { type: 'node' } }, 'thv run FILE.mcpb'],
+    [
+      'a Smithery file',
+      { startCommand: { type: 'stdio', commandFunction: '(config) => ({})' } },
+      'a Smithery file',
+    ],
+    [
+      'the manifest of a plugin',
+      { name: 'acme', version: '1.0.0', author: { name: 'Ada' }, skills: './skills' },
+      'thv import .mcp.json',
+    ],
+    [
+      'a marketplace of plugins',
+      { name: 'acme', plugins: [{ name: 'one', source: './one' }] },
+      'a plugin marketplace',
+    ],
+    ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
     ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],
   ])('%s', async (_title, document, hint) => {
     await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({
@@ -337,6 +405,19 @@ describe('another document that describes a server is refused with a hint', () =
       hint: expect.stringContaining(hint),
     });
   });
+});
+
+test('a service of Docker Compose is not a section for servers, and neither is a JSON schema', async () => {
+  const compose = { services: { 'mcp-servers': { build: { context: '.' }, environment: ['A=1', 'B=2'] } } };
+  const schema = { properties: { mcpServers: { type: 'object', title: 'All MCP Servers' } } };
+  const servers = { mcpServers: { one } };
+
+  const { servers: found } = await previewImport(JSON.stringify({ schema, servers }));
+
+  await expect(previewImport(JSON.stringify(compose))).rejects.toMatchObject({
+    hint: expect.stringContaining('Docker Compose'),
+  });
+  expect(found.map(({ name }) => name)).toEqual(['one']);
 });
 
 describe('a configuration that is almost JSON', () => {

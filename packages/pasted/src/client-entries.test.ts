@@ -227,6 +227,7 @@ describe('an entry', () => {
   test.each([
     [{ uses: 'example/memory', with: { KEY: 'a' } }, 'a block of Continue'],
     [{ source: 'extension', settings: { key: 'a' } }, 'an extension of Zed'],
+    [{ enabled: true, settings: {} }, 'an extension of Zed'],
   ])('that another program starts names the program: %j', async (raw, owner) => {
     await expect(read(raw)).rejects.toThrow(`belongs to ${owner}`);
   });
@@ -381,10 +382,20 @@ describe('the sign-in of a remote server', () => {
     [{ url, headers: { 'X-Key': '$COPILOT_MCP_KEY' } }, 'X-Key'],
     [{ url, headers: { 'X-Key': 'op://vault/item/field' } }, 'X-Key'],
     [{ url, api_key_env: 'KEY', api_key_header: 'X-Key', api_key_format: '{token}' }, 'X-Key'],
+    [
+      {
+        url,
+        auth: { type: 'static', api_key_env: 'KEY', api_key_header: 'X-Key', api_key_format: '{token}' },
+      },
+      'X-Key',
+    ],
+    [{ url, headers: { 'X-Key': '$(pass show key)' } }, 'X-Key'],
+    [{ url, headers: { Authorization: 'Bearer $(gh auth token)' } }, 'Authorization'],
   ])('can be a token that the user knows: %j', async (server, header) => {
     const [read] = await previewOf({ mcp_servers: [{ name: 'server', ...server }] });
 
     expect(read?.needs).toMatchObject([{ kind: 'header', name: header }]);
+    expect(read?.notes).toEqual([]);
   });
 });
 
@@ -580,7 +591,7 @@ test('the schema entry of a document is not a server', async () => {
   };
 
   await expect(previewOf(entry)).rejects.toMatchObject({
-    hint: 'this is the entry of a registry. Run its package: thv run npx://@user/weather',
+    hint: 'this is a registry entry. Run its package: thv run npx://@user/weather',
   });
 });
 

@@ -87,6 +87,38 @@ test('a small catalog and the description of one server can be imported', async 
   expect(alone?.request).not.toHaveProperty('tools');
 });
 
+test("the source of an entry in Docker's catalog keeps its secrets, arguments, and limits", async () => {
+  const [files] = await previewOf({
+    name: 'files',
+    type: 'server',
+    image: 'mcp/files',
+    source: { project: 'https://github.com/acme/files' },
+    run: {
+      command: ['--root', '{{files.root|volume-target}}'],
+      volumes: ['{{files.root|volume}}'],
+      disableNetwork: true,
+      env: { MCP_MODE: 'stdio' },
+    },
+    config: {
+      secrets: [{ name: 'files.token', env: 'FILES_TOKEN', example: 'x' }],
+      env: [{ name: 'FILES_OWNER', value: '{{files.owner}}' }],
+      parameters: { type: 'object', properties: { owner: { type: 'string' } } },
+    },
+  });
+
+  expect(files).toMatchObject({
+    request: {
+      image: 'mcp/files',
+      network_mode: 'none',
+      cmd_arguments: ['--root', '${files.root}'],
+      env_vars: { MCP_MODE: 'stdio' },
+      volumes: [],
+    },
+    notes: ['not imported: volumes. Check whether the server needs it'],
+  });
+  expect(files?.needs.map(({ name }) => name)).toEqual(['FILES_OWNER', 'FILES_TOKEN', 'root']);
+});
+
 test("Docker's whole catalog is not imported, but gets a hint", async () => {
   const registry = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`s${index}`, github]));
 

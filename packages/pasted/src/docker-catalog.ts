@@ -42,7 +42,8 @@ function isServer(value: unknown): value is Fields {
   return isObject(value) && (text(value['image']) !== undefined || isObject(value['remote']));
 }
 
-function foundOf(name: string, server: Fields, chosen: { config?: unknown; tools?: unknown }): Found {
+function foundOf(name: string, given: Fields, chosen: { config?: unknown; tools?: unknown }): Found {
+  const server = flattened(given);
   const config = isObject(chosen.config) ? chosen.config : {};
   const tools = Array.isArray(chosen.tools) ? chosen.tools : undefined;
   const { url = server['sseEndpoint'], transport_type: type, headers } = inner(server, 'remote');
@@ -54,6 +55,19 @@ function foundOf(name: string, server: Fields, chosen: { config?: unknown; tools
       : startedBy(server, config);
   // Without a list, all tools are on.
   return { name, path: [], entry: { ...entry, tools, disabled: tools?.length === 0 } };
+}
+
+/** In the source of Docker's catalog (`server.yaml`), the settings of a server are one level deeper than in the catalog. */
+function flattened(server: Fields): Fields {
+  const { env, secrets } = inner(server, 'config');
+  const { env: fixed, ...run } = inner(server, 'run');
+  const variables = isObject(fixed) ? Object.entries(fixed).map(([name, value]) => ({ name, value })) : [];
+  return {
+    ...server,
+    ...run,
+    env: [...listOf(server['env']), ...listOf(env), ...variables],
+    secrets: [...listOf(server['secrets']), ...listOf(secrets)],
+  };
 }
 
 /** The container command. Mounts stay a field that ToolHive only names, because the user grants access. */

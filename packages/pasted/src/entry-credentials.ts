@@ -32,6 +32,13 @@ export const credentialFields = {
   bearer_token_env_var: Text,
 };
 
+/** The fields inside of `auth` that become headers. */
+export const tokenFields = ['token', 'access_token', 'api_key'] as const;
+export const keyFields = ['api_key_env', 'api_key_header', 'api_key_format'] as const;
+
+/** Mistral Vibe has these fields in the entry or in its `auth`. */
+const Key = z.object({ api_key_env: Text, api_key_header: Text, api_key_format: Text });
+
 const Credentials = z.object(credentialFields);
 type Credentials = z.infer<typeof Credentials>;
 
@@ -41,6 +48,7 @@ export function headersOf(entry: Credentials, auth: unknown): Record<string, str
     ...tokenOf(entry, auth),
     ...valueOf(entry),
     ...keyOf(entry),
+    ...keyOf(Key.safeParse(auth).data ?? {}),
     ...(entry.bearer_token_env_var === undefined
       ? {}
       : { Authorization: `Bearer \${${entry.bearer_token_env_var}}` }),
@@ -78,7 +86,7 @@ function tokenOf(entry: Credentials, auth: unknown): Record<string, string> {
 function tokenIn(auth: unknown): string | undefined {
   if (typeof auth === 'string') return /^[a-z]{1,20}(?:[_-]?[a-z0-9]{1,10})?$/i.test(auth) ? undefined : auth;
   if (!isObject(auth)) return undefined;
-  const token = [auth['token'], auth['access_token'], auth['api_key']].find((value) => value !== undefined);
+  const token = tokenFields.map((field) => auth[field]).find((value) => value !== undefined);
   return typeof token === 'string' ? token : undefined;
 }
 

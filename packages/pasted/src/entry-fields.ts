@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { innerKeys, urlKeys } from './client-document.ts';
-import { credentialFields, headersOf } from './entry-credentials.ts';
+import { credentialFields, headersOf, keyFields, tokenFields } from './entry-credentials.ts';
 import { oauthFields, oauthInnerFields, oauthOf } from './entry-oauth.ts';
 import type { OAuthSettings } from './entry-oauth.ts';
 import { unreadFields } from './entry-rest.ts';
@@ -82,7 +82,7 @@ function fieldsOf(entry: z.infer<typeof Fields>, raw: Readonly<Record<string, un
     owner:
       entry.uses !== undefined
         ? 'a block of Continue'
-        : raw['source'] === 'extension'
+        : raw['source'] === 'extension' || isObject(raw['settings'])
           ? 'an extension of Zed'
           : undefined,
     headers: headersOf(entry, auth),
@@ -116,7 +116,7 @@ function bareUrl(written: string | undefined): string | undefined {
   return /^(?:[\w-]+\.)+[a-z]{2,}(?::\d{1,5})?(?:\/|$)/i.test(bare) ? `https://${bare}` : bare;
 }
 
-const readInner = new Set([...oauthInnerFields, 'token', 'access_token', 'api_key']);
+const readInner = new Set([...oauthInnerFields, ...tokenFields, ...keyFields]);
 
 /** Reads the fields of an entry. Throws `invalid` without the values. */
 export function readEntry(name: string, raw: Readonly<Record<string, unknown>>): EntryFields {

@@ -25,7 +25,8 @@ export function exampleIn(name: string, value: string): 'example' | 'doubtful' |
     )
   )
     return 'example'; // a secret of another program
-  if (/^\$(?:(?:env:)?[A-Z_][A-Z0-9_]*|\(.*\))$/.test(text)) return 'doubtful'; // some clients replace it, others do not
+  if (/^\$\(.*\)$/.test(text)) return 'example'; // the output of a program, which Crush and shells replace
+  if (/^\$(?:env:)?[A-Z_][A-Z0-9_]*$/.test(text)) return 'doubtful'; // some clients replace it, others do not
   return /^your[-_ ]|[-_ ]here$|^replace[-_ ]/i.test(text) || /^[^<>]*<[\w -]+>[^<>]*$/.test(text)
     ? 'doubtful'
     : undefined;

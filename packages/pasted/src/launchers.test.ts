@@ -42,6 +42,21 @@ describe('a pasted command', () => {
     expect(request.python_with?.at(-1)).toBe('pandas');
   });
 
+  test('of uvenv runs the package, with its arguments behind the dashes', async () => {
+    const { request } = await read('uvenv run --python 3.13 acme-server -- --allow-write');
+
+    expect(request).toMatchObject({
+      image: 'uvx://acme-server',
+      cmd_arguments: ['--allow-write'],
+    });
+  });
+
+  test('for a container that runs already names the ways to start the server', async () => {
+    await expect(read('docker exec -i box npx server')).rejects.toMatchObject({
+      hint: expect.stringContaining('such as npx PACKAGE'),
+    });
+  });
+
   test.each([
     ['npx --node-options=--experimental-vm-modules -y server x', '--experimental-vm-modules'],
     ['npx --node-options --no-warnings server x', '--no-warnings'],

@@ -6,7 +6,7 @@ import { readInstalled, readInstalledModule } from './installed-program.ts';
 import { scriptIn, unnamedScript } from './local-path.ts';
 import { otherLanguage, windowsProgram } from './other-languages.ts';
 import { readOtherFlags, switches, valuesOf, withValues } from './other-flags.ts';
-import { readNpmExec, readNpx, readUvx } from './package-launchers.ts';
+import { readNpmExec, readNpx, readUvx, withoutDashes } from './package-launchers.ts';
 import { absolutePath } from './paths.ts';
 import { aggregated } from './aggregators.ts';
 import { behindBridge } from './bridges.ts';
@@ -63,6 +63,7 @@ const python = beforeScript(/\.pyw?$/);
 const launchers: readonly Launcher[] = [
   ...['npx', 'bunx', 'pnpm dlx', 'pnpx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
   ...['npm exec', 'npm x'].map(launcher(readNpmExec)),
+  launcher((words, from) => readUvx(withoutDashes(words), from))('uvenv run'),
   ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
   ...containerPrograms.flatMap((program) =>
     [`${program} run`, `${program} container run`].map(launcher(readDockerRun)),
@@ -138,10 +139,7 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
     if (isContainerProgram(words[0] ?? '')) {
       const command = JSON.stringify([programOf(words), ...words.slice(1, 2)].join(' '));
       throw invalid(`${command} does not start a server that ToolHive can isolate`, {
-        hint:
-          words[1] === 'mcp'
-            ? 'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml'
-            : 'use docker run with its image',
+        hint: containerHints[words[1] ?? ''] ?? 'use docker run with its image',
       });
     }
     if (words.length === 0) throw missing(all);
@@ -156,6 +154,12 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
   const inner = { ...from, directory, env: { ...from.env, ...env }, program: words[0] };
   return withOuter(await found.read(rest, inner), env, notes);
 }
+
+/** What to use instead of other commands of container engines. */
+const containerHints: Readonly<Record<string, string | undefined>> = {
+  mcp: 'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
+  exec: 'use docker run with its image, or the command behind the name of the container, such as npx PACKAGE',
+};
 
 /** The variables that the outer programs of a command set and read. */
 async function variablesOf(
@@ -346,13 +350,16 @@ function launcherOf(all: readonly string[]): Launcher | undefined {
   );
 }
 
+/** The first words of commands that only a shell can run. */
+const shellSyntax = /^(?:[({!].*|if|for|while|until|case|select|function)$/;
+
 /** A command in one text. */
 function readShell(textOf: (words: readonly string[]) => ShellText | undefined): Launcher['read'] {
   return async (all, from) => {
     const text = textOf(all);
     if (text === undefined) throw severalPrograms();
     const { words, files, directory, ...set } = readShellText(text, from);
-    if (!isCommandLine(words)) throw severalPrograms();
+    if (shellSyntax.test(words[0] ?? '')) throw severalPrograms();
     const env = { ...(await readEnvFiles(files, from)), ...set.env };
     const pasted = await readCommandLine(words, { ...from, directory, env: { ...from.env, ...env } });
     if (pasted.request.cmd_arguments?.some((word) => /\$\((?!pwd\))/.test(word)) === true) {

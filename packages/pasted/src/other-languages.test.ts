@@ -17,6 +17,7 @@ test.each([
   ['/home/me/.cargo/bin/rust-mcp-filesystem --allow-write', 'Rust'],
   ['php artisan mcp:start demo', 'PHP'],
   ['bundle exec ruby server.rb', 'Ruby'],
+  ['nix run github:acme/server -- --flag', 'Nix'],
 ])('a command in a language without packages here names the forms that work: %s', async (text, language) => {
   const { servers } = await previewImport(text);
 

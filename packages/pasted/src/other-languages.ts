@@ -16,6 +16,7 @@ const languages: readonly [language: string, programs: RegExp][] = [
   ['Dart', /^dart$/],
   ['Lua', /^(?:lua|luajit)$/],
   ['Julia', /^julia$/],
+  ['Nix', /^nix$/],
   ['WebAssembly', /^(?:wasmtime|wasmer|wasm-tools)$/],
 ];
 

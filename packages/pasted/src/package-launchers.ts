@@ -15,11 +15,13 @@ import { wordsIn } from './words.ts';
 
 /** `npm exec NAME -- --flag`: npm removes the first dashes, which `npx` passes on. */
 export function readNpmExec(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
-  const dashes = all.indexOf('--');
-  return readNpx(
-    all.filter((_word, index) => index !== dashes),
-    from,
-  );
+  return readNpx(withoutDashes(all), from);
+}
+
+/** The words without the first dashes. */
+export function withoutDashes(words: readonly string[]): readonly string[] {
+  const dashes = words.indexOf('--');
+  return words.filter((_word, index) => index !== dashes);
 }
 
 /** Flags that change how npm installs and prints, and not the server. */

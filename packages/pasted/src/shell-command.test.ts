@@ -95,6 +95,19 @@ describe('the command of a shell', () => {
   });
 
   test.each([
+    [['bash', '-c', 'exec my-server --flag']],
+    [['bash', '-c', 'export PATH="/opt/bin:$PATH"; exec my-server --flag']],
+    [['sh', '-lc', 'my-server']],
+  ])('with a program that ToolHive does not install is refused as one without a shell: %j', async (words) => {
+    await expect(readCommandLine(words, from())).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'the program "my-server" cannot be run in isolation',
+    });
+  });
+
+  test.each([
+    [['bash', '-c', '(npx one)']],
+    [['bash', '-c', '! npx one']],
     [['bash', '-c', 'npx one || npx two']],
     [['bash', '-c', 'npx one; npx two']],
     [['bash', '-c', 'if true; then npx one; fi']],

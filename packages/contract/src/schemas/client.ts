@@ -685,6 +685,36 @@ const rows = [
     wrapper: 'transport',
     detectedAt: everywhere('.cline'),
   },
+  {
+    id: 'junie',
+    product: 'JetBrains Junie',
+    projectFiles: ['.junie/mcp/mcp.json'],
+    directory: everywhere('.junie/mcp'),
+    file: 'mcp.json',
+    urlKey: {},
+    streamableHttp: false,
+    detectedAt: everywhere('.junie'),
+  },
+  {
+    id: 'kilo-code',
+    product: 'VS Code Kilo Code extension',
+    projectFiles: ['.kilocode/mcp.json'],
+    directory: extensionSettings('kilocode.kilo-code'),
+    otherDirectories: otherEditors('kilocode.kilo-code'),
+    file: 'mcp_settings.json',
+    moves: movedCode('Code'),
+    streamableHttp: 'streamable-http',
+  },
+  {
+    id: 'amazon-q',
+    product: 'Amazon Q Developer',
+    projectFiles: ['.amazonq/mcp.json'],
+    directory: everywhere('.aws/amazonq'),
+    file: 'mcp.json',
+    // Versions before September 2025 only start commands.
+    urlKey: {},
+    streamableHttp: false,
+  },
 ] as const satisfies readonly Row[];
 
 /** The supported clients. */
