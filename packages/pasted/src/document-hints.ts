@@ -77,13 +77,13 @@ const pluginFields = ['author', 'commands', 'agents', 'skills', 'hooks', 'interf
 const isPlain = (word: string): boolean => /^[\w@./:-]{1,200}$/.test(word);
 
 /** The sources of `thv run` for the packages of a registry entry. */
-const sources: Readonly<Record<string, (name: string, version: string) => string>> = {
-  npm: (name) => `npx://${name}`,
-  pypi: (name) => `uvx://${name}`,
-  go: (name) => `go://${name}`,
-  mcpb: (name) => `mcpb://${name}`,
-  oci: (name, version) => (version === '' || /[:@][^/]*$/.test(name) ? name : `${name}:${version}`),
-};
+const sources = new Map<string, (name: string, version: string) => string>([
+  ['npm', (name) => `npx://${name}`],
+  ['pypi', (name) => `uvx://${name}`],
+  ['go', (name) => `go://${name}`],
+  ['mcpb', (name) => `mcpb://${name}`],
+  ['oci', (name, version) => (version === '' || /[:@][^/]*$/.test(name) ? name : `${name}:${version}`)],
+]);
 
 /** How to run the package of a registry entry (`server.json`), whose fields have had several names. */
 function packageHint({ packages, remotes }: Fields): string | undefined {
@@ -107,7 +107,7 @@ function sourceOf(each: Fields): string | undefined {
   const { registryType, registry_type: type = registryType, registry_name: registry = type } = each;
   const name = text(each['identifier']) ?? text(each['name']) ?? '';
   const version = text(each['version']) ?? '';
-  const source = sources[text(registry) ?? ''];
+  const source = sources.get(text(registry) ?? '');
   const isOdd = !isPlain(name) || (registry === 'mcpb' && !name.startsWith('https://'));
   return isOdd ? undefined : source?.(name, isPlain(version) ? version : '');
 }

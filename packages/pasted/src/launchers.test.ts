@@ -51,6 +51,12 @@ describe('a pasted command', () => {
     });
   });
 
+  test('of a container program has a hint in words, whatever it is called', async () => {
+    await expect(read('docker constructor x')).rejects.toMatchObject({
+      hint: 'use docker run with its image',
+    });
+  });
+
   test('for a container that runs already names the ways to start the server', async () => {
     await expect(read('docker exec -i box npx server')).rejects.toMatchObject({
       hint: expect.stringContaining('such as npx PACKAGE'),

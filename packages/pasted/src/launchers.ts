@@ -139,7 +139,7 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
     if (isContainerProgram(words[0] ?? '')) {
       const command = JSON.stringify([programOf(words), ...words.slice(1, 2)].join(' '));
       throw invalid(`${command} does not start a server that ToolHive can isolate`, {
-        hint: containerHints[words[1] ?? ''] ?? 'use docker run with its image',
+        hint: containerHints.get(words[1] ?? '') ?? 'use docker run with its image',
       });
     }
     if (words.length === 0) throw missing(all);
@@ -156,10 +156,16 @@ export async function readCommandLine(all: readonly string[], from: PastedFrom):
 }
 
 /** What to use instead of other commands of container engines. */
-const containerHints: Readonly<Record<string, string | undefined>> = {
-  mcp: 'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
-  exec: 'use docker run with its image, or the command behind the name of the container, such as npx PACKAGE',
-};
+const containerHints = new Map([
+  [
+    'mcp',
+    'instead of a gateway, import its servers: docker mcp profile export PROFILE profile.yaml, then thv import profile.yaml',
+  ],
+  [
+    'exec',
+    'use docker run with its image, or the command behind the name of the container, such as npx PACKAGE',
+  ],
+]);
 
 /** The variables that the outer programs of a command set and read. */
 async function variablesOf(

@@ -617,3 +617,19 @@ test('a variable that limits a server is not needed', () => {
 
   expect(causeOf(output)?.fix).toContain('--target-port 3000');
 });
+
+test.each([
+  ['botocore.exceptions.NoCredentialsError: Unable to locate credentials', 'AWS_SHARED_CREDENTIALS_FILE'],
+  ['CredentialsProviderError: Could not load credentials from any providers', '-v ~/.aws:/data/aws:ro'],
+  ['Exception: Failed to create boto3 client for ec2: You must specify a region.', '-e AWS_REGION=REGION'],
+  [
+    'Error: Could not load the default credentials. Browse to https://x for more information.',
+    'GOOGLE_APPLICATION_CREDENTIALS',
+  ],
+  [
+    'Authentication failed. Run: gcloud auth application-default login',
+    'application_default_credentials.json',
+  ],
+])('names the credentials of a cloud that the server looks for: %s', (line, part) => {
+  expect(causeOf(line)?.fix).toContain(part);
+});

@@ -168,6 +168,22 @@ const complaints: readonly Complaint[] = [
     fix: ([name = ''], output, { isPython = false }) =>
       startsProgram(output) ? installing(name, isPython) : undefined,
   },
+  {
+    pattern:
+      /Unable to locate (?:AWS )?credentials|NoCredentialsError|CredentialsProviderError|Could not load credentials from any providers|failed to (?:refresh|retrieve) (?:cached )?credentials/i,
+    fix: () =>
+      'let it read your AWS credentials with -v ~/.aws:/data/aws:ro -e AWS_SHARED_CREDENTIALS_FILE=/data/aws/credentials -e AWS_CONFIG_FILE=/data/aws/config',
+  },
+  {
+    pattern: /You must specify a region|NoRegionError|Region is missing|Missing region in config/,
+    fix: () => 'run it with -e AWS_REGION=REGION',
+  },
+  {
+    pattern:
+      /Could not load the default credentials|default credentials were not found|DefaultCredentialsError|could not find default credentials|gcloud auth (?:application-default )?login/i,
+    fix: () =>
+      'let it read your Google Cloud credentials with -v ~/.config/gcloud/application_default_credentials.json:/data/google-credentials:ro -e GOOGLE_APPLICATION_CREDENTIALS=/data/google-credentials',
+  },
   variables,
   {
     pattern: /(?:EADDRINUSE|address already in use)(?:.{0,100}?:(\d{1,5})\b)?/i,
