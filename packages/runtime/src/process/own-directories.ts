@@ -1,7 +1,6 @@
 import { lstat, opendir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageName } from './installers/npm.ts';
-import { field, readPackageFile, readPackageJson } from './installers/package-files.ts';
+import { field, npmName, readPackageFile, readPackageJson } from './installers/package-files.ts';
 import type { Install } from './installers/install.ts';
 import { COMPILED } from './restored-program.ts';
 
@@ -64,7 +63,7 @@ async function frameworksOf(folder: string, server: string): Promise<OwnDirector
   const found: OwnDirectory[] = [];
   for (const name of namesIn(field(manifest, 'dependencies'))) {
     const path = `node_modules/${name}`;
-    if (found.length === MOST_FRAMEWORKS || !packageName.test(name) || path === server) continue;
+    if (found.length === MOST_FRAMEWORKS || !npmName.test(name) || path === server) continue;
     const stat = await lstat(join(folder, path)).catch(() => undefined);
     if (stat?.isDirectory() !== true) continue;
     const inner = await readPackageJson(folder, `${path}/package.json`);

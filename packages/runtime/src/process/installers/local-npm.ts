@@ -10,13 +10,12 @@ import {
   installCommand,
   npm,
   npmFailure,
-  packageName,
   runScripts,
   scriptFailure,
   startOf,
 } from './npm.ts';
 import { refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
-import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, npmName, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import type { InstallContext } from './tool.ts';
 
 /** Installs a directory with a package.json, an archive from `npm pack`, or a script without dependencies. */
@@ -60,7 +59,7 @@ function ownName(manifest: unknown): string {
 function unbuiltHint({ git }: PackageSource, manifest: unknown): string {
   if (git === undefined) return 'build the package first, for example with npm run build';
   const name = ownName(manifest);
-  return packageName.test(name)
+  return npmName.test(name)
     ? `if the repository contains only source code, let its build script run: add --allow-scripts ${name}`
     : 'try another branch or tag, or report this to its author';
 }

@@ -23,7 +23,7 @@ import { missingCompilers, nodeHeaders } from './node-headers.ts';
 import { otherSource, refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
 import { registryFailure } from './registry-failure.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { field, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
+import { field, npmName, readPackageJson, requireProgramFile, severalPrograms } from './package-files.ts';
 import {
   type InstallContext,
   type ToolCall,
@@ -230,10 +230,8 @@ async function packagesWithScripts(folder: string): Promise<string[]> {
   const found = Object.entries(lockfile.data?.packages ?? {}).flatMap(([path, { hasInstallScript }]) =>
     hasInstallScript === true ? [path.replace(/^.*node_modules\//, '')] : [],
   );
-  return [...new Set(found)].filter((name) => packageName.test(name));
+  return [...new Set(found)].filter((name) => npmName.test(name));
 }
-
-export const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
 /** Installs the npm package with the headers of Node.js, of which nothing runs. */
 async function installHeaders(source: PackageSource, context: InstallContext): Promise<void> {

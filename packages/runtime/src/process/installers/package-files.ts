@@ -61,6 +61,9 @@ export function severalPrograms(source: PackageSource, programs: readonly string
   );
 }
 
+/** The name of a package on npm. */
+export const npmName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
+
 /** A string field of an untrusted object. Undefined if it is missing or not a string. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
