@@ -6,7 +6,7 @@ import { meta } from '@toolhive/proxy/protocol';
 import type { Catalog, Route } from './catalog.ts';
 import { kinds } from './kinds.ts';
 import type { Kind } from './kinds.ts';
-import { renamedLinks } from './links.ts';
+import type { Passed } from './links.ts';
 import type { ResourceRoutes } from './resource-routes.ts';
 
 type Params = Record<string, unknown>;
@@ -118,19 +118,8 @@ export class Calls {
     const [start, end] = spanOf(response.text, ['result']) ?? [0, 0];
     const json = response.text.slice(start, end);
     if (method !== 'tools/call' && method !== 'prompts/get') return { json, result };
-    const [conversation, server] = [conversationOf(caller), view.member.name];
-    this.#routes.learnLinks(conversation, server, result);
-    return {
-      json: renamedLinks(json, result, (uri) => this.#routes.linkFrom(server, uri, conversation)),
-      result,
-    };
+    return this.#routes.linked(conversationOf(caller), view.member.name, { json, result });
   }
-}
-
-/** The result of a server, as its text and as the value. */
-interface Passed {
-  readonly json: string;
-  readonly result: unknown;
 }
 
 /** Contents have the URI that the client has asked for, by which hosts of apps find the page. */

@@ -1,6 +1,12 @@
 import { elementsOf, isObject, replaceAt, spanOf } from '@toolhive/proxy/message';
 import { renamedApp } from './catalog.ts';
 
+/** The result of a server, as its text and as the value. */
+export interface Passed {
+  readonly json: string;
+  readonly result: unknown;
+}
+
 type Part = Record<string, unknown>;
 type Rename = (uri: string) => string;
 

@@ -4,7 +4,8 @@ import { errorCodes } from '@toolhive/proxy/message';
 import { printable } from '@toolhive/contract/printable';
 import type { Catalog, Route } from './catalog.ts';
 import type { Kind } from './kinds.ts';
-import { partsOf } from './links.ts';
+import { partsOf, renamedLinks } from './links.ts';
+import type { Passed } from './links.ts';
 import { ownUri, uriNaming } from './names.ts';
 import type { MemberView } from './view.ts';
 
@@ -33,8 +34,15 @@ export class ResourceRoutes {
       if (patterns.size < maxPatterns) patterns.add(kind === 'skills' ? `${folderOf(name)}{file}` : name);
   }
 
+  /** Remembers the links in a result of a server, and returns the result with the URIs by which clients find them. */
+  linked(conversation: string, server: string, { json, result }: Passed): Passed {
+    this.#learnLinks(conversation, server, result);
+    const renamed = renamedLinks(json, result, (uri) => this.#linkFrom(server, uri, conversation));
+    return renamed === json ? { json, result } : { json: renamed, result: JSON.parse(renamed) as unknown };
+  }
+
   /** Remembers the links in a result, which need not be in any list. */
-  learnLinks(conversation: string, server: string, result: unknown): void {
+  #learnLinks(conversation: string, server: string, result: unknown): void {
     for (const part of partsOf(result).slice(0, maxShown)) {
       const uri = part['type'] === 'resource_link' ? part['uri'] : undefined;
       if (typeof uri !== 'string' || uri.length > 2_048) continue;
@@ -51,7 +59,7 @@ export class ResourceRoutes {
    * Returns the URI by which a client finds a resource that a result of a server names. It is the same one unless another
    * server may have the resource, too.
    */
-  linkFrom(server: string, uri: string, conversation: string): string {
+  #linkFrom(server: string, uri: string, conversation: string): string {
     const exposed = this.#catalog.uris.exposed(server, uri);
     if (exposed !== undefined) return exposed;
     if (/^https?:/i.test(uri)) return uri; // clients read it themselves
