@@ -60,6 +60,19 @@ def main():
 if __name__ == "__main__":
     main()
 `;
+/** A whole MCP server in Python, which would keep its messages in a buffer. */
+const unflushedServer = `
+import json, sys
+
+results = {
+    "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "p", "version": "1"}},
+    "tools/list": {"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]},
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results.get(request["method"], {})}))
+`;
 const project = `[project]
 name = "local-server"
 version = "1.0.0"
@@ -127,6 +140,12 @@ test('runs a Python script with the packages of its project', async () => {
   const folder = await write('python-script', { 'server.py': pythonServer, 'pyproject.toml': project });
 
   expect(await toolsOf('uv', '--directory', folder, 'run', 'server.py')).toEqual(['greet']);
+});
+
+test('runs a Python script that does not flush its messages', async () => {
+  const folder = await write('unflushed', { 'server.py': unflushedServer });
+
+  expect(await toolsOf('--name', 'unflushed', join(folder, 'server.py'))).toEqual(['greet']);
 });
 
 test('builds and runs a Python project, and its wheel', async () => {

@@ -285,6 +285,12 @@ describe('thv mcp call', () => {
     expect(json).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('hello') }] });
   });
 
+  test('takes the server as a flag, as thv mcp list does', async () => {
+    expect(await user.mustThv('mcp', 'call', '--server', 'called', 'echo', 'message=hello')).toContain(
+      'hello',
+    );
+  });
+
   test('tells of progress, and of an error of the tool by its exit code', async () => {
     const slow = await user.thv('mcp', 'call', 'called', 'slow', 'ms=10', 'steps=2');
     const failed = await user.thv('mcp', 'call', 'called', 'read', 'path=/nowhere');
@@ -302,6 +308,7 @@ describe('thv mcp call', () => {
     [['called', 'echo', 'text'], 2, 'invalid argument "text"'],
     [['called', 'echo', '--input', '[]'], 2, '--input is not a JSON object'],
     [['absent', 'echo'], 4, 'workload absent not found'],
+    [['called'], 2, 'TOOL is missing'],
   ])('names a mistake: %s', async (words, expected, message) => {
     const { code, stderr } = await user.thv('mcp', 'call', ...words);
 

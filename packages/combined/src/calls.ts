@@ -6,6 +6,7 @@ import { meta } from '@toolhive/proxy/protocol';
 import type { Catalog, Route } from './catalog.ts';
 import { kinds } from './kinds.ts';
 import type { Kind } from './kinds.ts';
+import type { Passed } from './links.ts';
 import type { ResourceRoutes } from './resource-routes.ts';
 
 type Params = Record<string, unknown>;
@@ -114,16 +115,11 @@ export class Calls {
     const { error, result } = response.value;
     if (error !== undefined)
       throw new RequestError(error.code, error.message, isObject(error.data) ? error.data : undefined);
-    if (method === 'tools/call') this.#routes.learnLinks(conversationOf(caller), view.member.name, result);
     const [start, end] = spanOf(response.text, ['result']) ?? [0, 0];
-    return { json: response.text.slice(start, end), result };
+    const json = response.text.slice(start, end);
+    if (method !== 'tools/call' && method !== 'prompts/get') return { json, result };
+    return this.#routes.linked(conversationOf(caller), view.member.name, { json, result });
   }
-}
-
-/** The result of a server, as its text and as the value. */
-interface Passed {
-  readonly json: string;
-  readonly result: unknown;
 }
 
 /** Contents have the URI that the client has asked for, by which hosts of apps find the page. */

@@ -9,6 +9,7 @@ import { Calls, conversationOf } from './calls.ts';
 import { isObject } from '@toolhive/proxy/message';
 import { Catalog, renamedApp } from './catalog.ts';
 import type { Listing, Route } from './catalog.ts';
+import type { Passed } from './links.ts';
 import { Listeners } from './listeners.ts';
 import type { Members } from './members.ts';
 import { ResourceRoutes } from './resource-routes.ts';
@@ -114,9 +115,9 @@ export class Combination implements AsyncDisposable {
     return renamedApp(metadata, (uri) => this.#catalog.uris.exposed(server, uri) ?? uri) ?? metadata;
   }
 
-  /** Remembers the resources that a result of a server links to. */
-  learnLinks(caller: InProcessCaller, server: string, result: unknown): void {
-    this.#routes.learnLinks(conversationOf(caller), server, result);
+  /** Remembers the resources that a result of a server links to, and returns the result with the URIs that clients know. */
+  linked(caller: InProcessCaller, server: string, passed: Passed): Passed {
+    return this.#routes.linked(conversationOf(caller), server, passed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -275,6 +275,40 @@ describe('names', () => {
   });
 });
 
+test('links in results lead to the server of the result, also if another server has the same resources', async () => {
+  const link = { type: 'resource_link', uri: 'notes://7', name: 'seven' };
+  const page = { type: 'resource_link', uri: 'https://notes.example/7', name: 'page' };
+  const notesOf = (owner: string): Manners => ({
+    'tools/list': () => ({ tools: [{ name: `search_${owner}`, inputSchema: { type: 'object' } }] }),
+    'tools/call': () => ({
+      content: [{ type: 'text', text: 'found' }, link, page],
+      _meta: { ui: { resourceUri: 'ui://notes' } },
+    }),
+    'prompts/list': () => ({ prompts: [{ name: `ask_${owner}` }] }),
+    'prompts/get': () => ({ messages: [{ role: 'user', content: link }] }),
+    'resources/list': () => ({ resources: [{ uri: 'ui://notes', name: 'notes' }] }),
+    'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'notes://{id}', name: 'n' }] }),
+    'resources/read': ({ uri }) => ({ contents: [{ uri, text: `${String(uri)} of ${owner}` }] }),
+  });
+  await using world = await openWorld({ home: notesOf('home'), work: notesOf('work') });
+  const client = await world.client();
+  await vi.waitFor(
+    async () => expect(await namesIn(client, 'resources/templates/list')).toHaveLength(2),
+    waiting,
+  );
+  await vi.waitFor(async () => expect(await namesIn(client, 'resources/list')).toHaveLength(2), waiting);
+
+  const { result } = await client.ask('tools/call', { name: 'search_work', arguments: {} });
+  const prompt = await client.ask('prompts/get', { name: 'ask_work' });
+  const named = 'notes://combined.toolhive/work///7';
+  const read = await client.ask('resources/read', { uri: named });
+
+  expect(result['content']).toEqual([{ type: 'text', text: 'found' }, { ...link, uri: named }, page]);
+  expect(result['_meta']).toMatchObject({ ui: { resourceUri: 'ui://combined.toolhive/work///notes' } });
+  expect(prompt.result['messages']).toEqual([{ role: 'user', content: { ...link, uri: named } }]);
+  expect(read.result['contents']).toEqual([{ uri: named, text: 'notes://7 of work' }]);
+});
+
 describe('a server', () => {
   test('that never answers is left out with a notice, and returns through list_changed', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

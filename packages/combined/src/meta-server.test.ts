@@ -100,6 +100,28 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s of a meta s
   });
 });
 
+test('a link in the result of a call leads to the server of the result', async () => {
+  const notesOf = (owner: string): Manners => ({
+    ...whole(owner),
+    'tools/call': () => ({ content: [{ type: 'resource_link', uri: 'notes://7', name: 'seven' }] }),
+    'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'notes://{id}', name: 'n' }] }),
+  });
+  await using world = await openWorld({ ada: notesOf('ada'), bob: notesOf('bob') }, { endpoint: 'meta' });
+  const client = await world.client({ version: '2026-07-28' });
+  await vi.waitFor(async () => expect(await find(client, 'paint bob')).not.toEqual([]), waiting);
+  await vi.waitFor(
+    async () => expect(await namesIn(client, 'resources/templates/list')).toHaveLength(2),
+    waiting,
+  );
+
+  const { result } = await client.ask('tools/call', {
+    name: 'call_tool',
+    arguments: { server_name: 'bob', tool_name: 'paint_bob' },
+  });
+
+  expect(result['content']).toMatchObject([{ uri: 'notes://combined.toolhive/bob///7' }]);
+});
+
 test('a search finds the skills of servers, also in their groups, and names their URIs', async () => {
   const skill = (name: string, description: string) => ({
     uri: `skill://${name}/SKILL.md`,

@@ -1,9 +1,11 @@
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { RequestError } from '@toolhive/proxy/in-process-server';
-import { errorCodes, isObject } from '@toolhive/proxy/message';
+import { errorCodes } from '@toolhive/proxy/message';
 import { printable } from '@toolhive/contract/printable';
 import type { Catalog, Route } from './catalog.ts';
 import type { Kind } from './kinds.ts';
+import { partsOf, renamedLinks } from './links.ts';
+import type { Passed } from './links.ts';
 import { ownUri, uriNaming } from './names.ts';
 import type { MemberView } from './view.ts';
 
@@ -32,11 +34,17 @@ export class ResourceRoutes {
       if (patterns.size < maxPatterns) patterns.add(kind === 'skills' ? `${folderOf(name)}{file}` : name);
   }
 
+  /** Remembers the links in a result of a server, and returns the result with the URIs by which clients find them. */
+  linked(conversation: string, server: string, { json, result }: Passed): Passed {
+    this.#learnLinks(conversation, server, result);
+    const renamed = renamedLinks(json, result, (uri) => this.#linkFrom(server, uri, conversation));
+    return renamed === json ? { json, result } : { json: renamed, result: JSON.parse(renamed) as unknown };
+  }
+
   /** Remembers the links in a result, which need not be in any list. */
-  learnLinks(conversation: string, server: string, result: unknown): void {
-    const content = isObject(result) && Array.isArray(result['content']) ? result['content'] : [];
-    for (const part of content.slice(0, maxShown)) {
-      const uri = isObject(part) && part['type'] === 'resource_link' ? part['uri'] : undefined;
+  #learnLinks(conversation: string, server: string, result: unknown): void {
+    for (const part of partsOf(result).slice(0, maxShown)) {
+      const uri = part['type'] === 'resource_link' ? part['uri'] : undefined;
       if (typeof uri !== 'string' || uri.length > 2_048) continue;
       const key = JSON.stringify([conversation, uri]);
       const servers = this.#links.get(key) ?? new Set();
@@ -45,6 +53,19 @@ export class ResourceRoutes {
       const [oldest] = this.#links.keys();
       if (this.#links.size > maxLinks && oldest !== undefined) this.#links.delete(oldest);
     }
+  }
+
+  /**
+   * Returns the URI by which a client finds a resource that a result of a server names. It is the same one unless another
+   * server may have the resource, too.
+   */
+  #linkFrom(server: string, uri: string, conversation: string): string {
+    const exposed = this.#catalog.uris.exposed(server, uri);
+    if (exposed !== undefined) return exposed;
+    if (/^https?:/i.test(uri)) return uri; // clients read it themselves
+    const servers = this.serversOf(uri, conversation).map((found) => found.server);
+    const isAmbiguous = servers.length > 1 && servers.includes(server);
+    return isAmbiguous ? uriNaming.qualified(server, uri)[0] : uri;
   }
 
   /** Returns where a URI of a client leads. Throws `RequestError` if that is not one running server. */

@@ -97,6 +97,15 @@ describe('a process of its own that ends with the shared server, before it was a
   });
 });
 
+test('a call that has waited in vain for the next server is told why the last one ended', async () => {
+  await using test = await openTestProxy({ sessions: 'own', limits: { waitForServerMs: 20 } });
+  await test.proxy.connect(new ScriptedServer('first'), async () => new ScriptedServer('own'), never);
+  const session = await RawSession.open(test.url);
+  test.proxy.disconnect('it exited with code 0', false);
+
+  await expect(session.call('instance')).rejects.toThrow('the server is not running: it exited with code 0');
+});
+
 describe('a shared server that ends', () => {
   test('costs what is under way, and sessions carry on with the next one', async () => {
     await using test = await openTestProxy();

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { unauthorized } from '@toolhive/contract/failure';
 import { describe, expect, test } from 'vitest';
+import type { RemoteServer } from './transport/upstream-client.ts';
 import { RawSession, answerOf, openTestProxy } from './testing/test-proxy.ts';
 
 interface Asked {
@@ -93,7 +95,11 @@ async function openBehind(
     sessions: 'own',
     onTolerance: (deviation) => deviations.push(deviation),
   });
-  const remote = { kind: 'remote', url, headers: async () => headers, refused: async () => false } as const;
+  const refused: RemoteServer['refused'] = async ({ wwwAuthenticate }) => {
+    if (wwwAuthenticate === undefined) return false;
+    throw unauthorized('sign-in missing');
+  };
+  const remote = { kind: 'remote', url, headers: async () => headers, refused } as const;
   await test.proxy.connect(
     { address: remote },
     () => Promise.reject(new Error('no other')),
@@ -101,6 +107,29 @@ async function openBehind(
   );
   return { ...test, deviations };
 }
+
+test('a server that refuses the optional stream to everybody asks nobody to sign in', async () => {
+  const asked: string[] = [];
+  await using server = await openServer(({ request, response }) => {
+    if (request.method !== 'GET') return false;
+    response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    return true;
+  });
+  await using test = await openTestProxy({ transport: 'streamable-http', sessions: 'own' });
+  const refused = async (): Promise<boolean> => asked.push('sign in') === 0;
+  const remote = { kind: 'remote', url: server.url, headers: async () => ({}), refused } as const;
+  await test.proxy.connect(
+    { address: remote },
+    () => Promise.reject(new Error('no other')),
+    AbortSignal.timeout(20_000),
+  );
+  const session = await RawSession.open(test.url);
+
+  expect(await session.call('any')).toBe('done');
+
+  await expect.poll(() => server.seen).toContain('GET /mcp');
+  expect(asked).toEqual([]);
+});
 
 describe('a server that has forgotten a session gets a new one, and the call is made once, if it says so with', () => {
   type Refusal = (response: ServerResponse, id: unknown) => void;
@@ -190,6 +219,41 @@ describe('a server that has forgotten a session gets a new one, and the call is 
     expect(server.calls).toEqual(['first', 'second', 'third']);
     expect(proxy.faults).toEqual([]);
   });
+
+  test('401 and a challenge, as for a missing token', async () => {
+    await using server = await openServer(({ response, session }) => {
+      if (session === undefined || server.sessions.has(session)) return false;
+      response
+        .writeHead(401, { ...json, 'www-authenticate': 'Bearer error="invalid_token"' })
+        .end('{"error":"invalid_token","error_description":"No active session found"}');
+      return true;
+    });
+    await using proxy = await openBehind(server.url);
+    const session = await RawSession.open(proxy.url);
+    await session.call('first');
+    server.sessions.clear();
+
+    expect(await session.call('second')).toBe('done');
+
+    expect(server.calls).toEqual(['first', 'second']);
+  });
+
+  test.each(['Unauthorized', 'The session has expired, please log in again', 'Invalid session token'])(
+    'is told apart from a server that refuses the token: %s',
+    async (message) => {
+      await using server = await openServer(({ message: { method }, response }) => {
+        if (method !== 'tools/call') return false;
+        response.writeHead(401, { ...json, 'www-authenticate': 'Bearer' }).end(JSON.stringify({ message }));
+        return true;
+      });
+      await using proxy = await openBehind(server.url);
+      const session = await RawSession.open(proxy.url);
+
+      await expect(session.call('any')).rejects.toThrow('sign-in missing');
+
+      expect(server.sessions.size).toBe(2); // one is that of the check
+    },
+  );
 
   test('is told apart from a tool that knows sessions itself', async () => {
     await using server = await openServer(({ message: { id, method }, response }) => {

@@ -26,6 +26,11 @@ async function openOdd(write: (message: Said, isFirst: boolean) => string) {
 
 const line = (message: object): string => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
 const bare = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
+/** As servers of the Language Server Protocol write. */
+const withLength = (message: object): string => {
+  const text = bare(message);
+  return `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+};
 
 describe('a server is understood that writes', () => {
   test.each<[string, (message: Said, isFirst: boolean) => string, string]>([
@@ -67,6 +72,8 @@ describe('a server is understood that writes', () => {
       (all) => `${JSON.stringify({ jsonrpc: '2.0', ...all }, null, 2)}\r\n`,
       'on several lines',
     ],
+    ['messages without line breaks', bare, 'line breaks'],
+    ['messages with their length instead of line breaks', withLength, 'line breaks'],
     ['no jsonrpc', (all) => `${JSON.stringify(all)}\n`, 'does not write'],
     ['another jsonrpc', (all) => line({ ...all, jsonrpc: '1.0' }), 'does not write'],
     ['jsonrpc as a number', (all) => line({ ...all, jsonrpc: 2.0 }), 'does not write'],

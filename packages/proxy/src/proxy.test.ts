@@ -4,6 +4,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy, readEvents } from './testing/test-proxy.ts';
 
@@ -258,6 +259,20 @@ describe('a client with bad manners', () => {
     await test.connect();
 
     expect((await new RawSession(test.url).post({ id: 1, method: 'ping' }, headers)).status).toBe(status);
+  });
+
+  test('that sends a compressed body is told to send it without compression', async () => {
+    await using test = await openTestProxy();
+    await test.connect();
+
+    const response = await fetch(`${test.url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync('{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+    });
+
+    expect(response.status).toBe(415);
+    expect(await response.text()).toContain('compressed with "gzip", send it without compression');
   });
 
   test('that names a foreign host is refused', async () => {

@@ -54,16 +54,17 @@ export async function callTool(
     signal: call.signal,
     notify: ({ value: { method = '', params: about = {} } }) => call.notify(method, about),
   });
-  const { error, result } = response.value;
+  const { error } = response.value;
   if (error !== undefined)
     throw new RequestError(error.code, error.message, isObject(error.data) ? error.data : undefined);
-  others.learnLinks(call.caller, view.member.name, result);
+  const answered = { json: resultText(response), result: response.value.result };
+  const { json, result } = others.linked(call.caller, view.member.name, answered);
   feedback.called(call.callerKey, idOf(view.member.name, name));
   const truncated =
     results === undefined || maxTokens === undefined || !isObject(result)
       ? undefined
       : truncate(result, { call, results, maxTokens });
-  return { passed: truncated ?? { json: resultText(response) } };
+  return { passed: truncated ?? { json } };
 }
 
 /** Finds the tool that a call names. Throws `ToolFailure` with the nearest names if there is none. */

@@ -68,6 +68,19 @@ test('tries a server that has worked without a limit, with waits that grow up to
   expect(loop.waits).toEqual([5, 10, 20, 20, 20]);
 });
 
+test('tells clients at once why a server ended when the next attempt is far away', async () => {
+  await using loop = startLoop({
+    hasWorked: true,
+    startServer: starting('exit-at-once', []),
+    timing: { ...timing, firstBackoffMs: 60_000, maxBackoffMs: 60_000 },
+  });
+  await loop.until((event) => event.kind === 'failed');
+
+  const answer = await callTool(await loop.port(), 'echo');
+
+  expect(await answer.text()).toContain('it exited with code 3 (next attempt in 60 s)');
+});
+
 test('does not give up on a server once it has answered', async () => {
   const startWorking = starting('echo', []);
   const startFailing = starting('exit-at-once', []);
@@ -360,8 +373,8 @@ function startLoop(options: Partial<RunOptions> & Pick<RunOptions, 'startServer'
   return new Loop(options, port);
 }
 
-async function callTool(port: number, name: string): Promise<void> {
-  await fetch(`http://127.0.0.1:${port}/mcp`, {
+function callTool(port: number, name: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${port}/mcp`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }),

@@ -123,7 +123,8 @@ export async function runServer(options: RunOptions): Promise<void> {
         const retries = isWorthRetrying(error) && (hasWorked || attempt < timing.firstAttempts);
         const retryInMs = retries ? backoffMs(attempt, timing) : undefined;
         await onEvent({ kind: 'failed', failure: failureOf(error), retryInMs });
-        proxy?.disconnect(disconnectReasonOf(error), !retries);
+        const isFar = retryInMs === undefined || retryInMs > clientWaitMs;
+        proxy?.disconnect(`${disconnectReasonOf(error)}${nextAttempt(retryInMs)}`, isFar);
         await (retryInMs === undefined ? untilAborted(signal) : pause(retryInMs, signal));
       }
     }
@@ -131,6 +132,9 @@ export async function runServer(options: RunOptions): Promise<void> {
     await proxy?.[Symbol.asyncDispose]();
   }
 }
+
+/** If the next attempt is further away, clients get the reason at once instead of waiting in vain. */
+const clientWaitMs = 15_000;
 
 /** How many times longer than the first start a later one may take. */
 const maxPatience = 4;
@@ -230,6 +234,11 @@ function failureOf(error: unknown): RunFailure {
 /** Clients read this behind the name of the workload. */
 function disconnectReasonOf(error: unknown): string {
   return error instanceof ServerEnded ? `it ${error.message}` : messageOf(error);
+}
+
+/** When the next attempt begins, in parentheses behind a reason. */
+export function nextAttempt(retryInMs: number | undefined): string {
+  return retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
 }
 
 /** Retrying does not fix these failures, and users should not be asked to sign in repeatedly. */

@@ -20,7 +20,7 @@ import { proxyOptionsOf } from '../parts/part.ts';
 import type { Part } from '../parts/part.ts';
 import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
-import { runServer } from './run-loop.ts';
+import { nextAttempt, runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
 import type { WorkloadLog } from './workload-log.ts';
 
@@ -185,6 +185,5 @@ export async function describeFailure(
   // A line can end with a colon before more lines, but the sentence continues.
   const line = fix === '' ? cause?.line : cause?.line.replace(/(?<![.:;,])[.:;,]+$/, '');
   const wrote = `${line === undefined ? '' : `; last output: ${line}`}${fix}`;
-  const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
-  return `${failure.reason}${wrote}${next}`;
+  return `${failure.reason}${wrote}${nextAttempt(retryInMs)}`;
 }

@@ -91,8 +91,8 @@ export class ConnectionPool {
   readonly #changes = new Changes();
   #lastTakenMs = -Infinity;
   #source: Source | undefined;
-  /** Why there will be no further source. */
-  #finalReason: string | undefined;
+  /** Why there is no source, and whether none will come soon. */
+  #absence: { reason: string; isFinal: boolean } | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -106,13 +106,13 @@ export class ConnectionPool {
   /** Opens further connections with `openTransport`. */
   use(openTransport: OpenTransport): void {
     this.#source = { openTransport, over: new AbortController() };
-    this.#finalReason = undefined;
+    this.#absence = undefined;
     this.#changes.announce();
   }
 
   /** Closes all connections. Clients then wait for another source, unless this is final. */
   async close(reason: string, isFinal: boolean): Promise<void> {
-    if (isFinal) this.#finalReason = reason;
+    this.#absence = { reason, isFinal };
     const source = this.#source;
     this.#source = undefined;
     source?.over.abort(new Error(reason));
@@ -204,8 +204,9 @@ export class ConnectionPool {
 
   async #nextSource(deadline: number): Promise<Source> {
     while (this.#source === undefined) {
-      if (this.#finalReason !== undefined) throw new Error(`the server is not running: ${this.#finalReason}`);
       const leftMs = deadline - performance.now();
+      if (this.#absence !== undefined && (this.#absence.isFinal || leftMs <= 0))
+        throw new Error(`the server is not running: ${this.#absence.reason}`);
       if (leftMs <= 0) throw new Error('the server is still starting');
       await this.#changes.next(leftMs);
     }

@@ -27,6 +27,14 @@ export function noRoomForBody(): UnacceptableBody {
   );
 }
 
+/** Some clients compress their requests without being asked. */
+function unreadable({ headers }: IncomingMessage): UnacceptableBody {
+  const coding = headers['content-encoding'];
+  if (coding === undefined) return new UnacceptableBody(400, 'the body is not UTF-8');
+  const named = JSON.stringify(coding.slice(0, 40));
+  return new UnacceptableBody(415, `the body is compressed with ${named}, send it without compression`);
+}
+
 /** Reads a request body. Calls back once, with the text or an error, when processing time is available. */
 export function readBody(
   request: IncomingMessage,
@@ -46,7 +54,7 @@ export function readBody(
     input.process(() => {
       const body = chunks.joined();
       if (isUtf8(body)) settle(undefined, body.toString('utf8'));
-      else settle(new UnacceptableBody(400, 'the body is not UTF-8'));
+      else settle(unreadable(request));
       return false;
     });
   });

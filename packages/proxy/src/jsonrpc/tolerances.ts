@@ -5,6 +5,7 @@ const tolerances = {
   text: 'writes other text on the lines of its messages',
   lines: 'writes several messages on one line',
   split: 'writes messages on several lines',
+  lineEnd: 'does not end its messages with line breaks, so each is read only after a short silence',
   batch: 'sends several messages in an array',
   version: 'does not write "jsonrpc": "2.0"',
   nothing: 'writes null or empty values for members that it should leave out',

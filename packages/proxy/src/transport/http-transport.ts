@@ -20,7 +20,7 @@ import { mediaTypeOf } from './media-type.ts';
 import { askedPauseMs } from './pause.ts';
 import { asAnswer, describeAnswer, isAnswer, readAll, readBody, requestIdOf, shown } from './received.ts';
 import type { OnTolerance, RequestId } from './received.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 import type { EarlierSession, Transport, TransportListener } from './transport.ts';
 
 export interface HttpTransportOptions {
@@ -64,7 +64,7 @@ export class HttpTransport implements Transport {
     this.#session = new HttpSession({
       input: options.endpoint.input,
       post: (message, signal) => this.#send(message, signal),
-      openStream: (headers, signal) => this.#request('GET', { headers, signal }),
+      openStream: (headers, signal) => this.#request('GET', { headers, signal, isOptional: true }),
       listener: () => this.#listener,
       signal: this.#over.signal,
       renewalMs,
@@ -231,10 +231,7 @@ export class HttpTransport implements Transport {
 
   async #request(
     method: Dispatcher.HttpMethod,
-    {
-      headers,
-      ...request
-    }: { headers: Record<string, string>; body?: string; signal: AbortSignal; executes?: boolean },
+    { headers, ...request }: Pick<UpstreamRequest, 'headers' | 'body' | 'signal' | 'executes' | 'isOptional'>,
   ): Promise<Answer> {
     const described: Record<string, string> = {
       ...(this.#session.id === undefined ? {} : { 'mcp-session-id': this.#session.id }),

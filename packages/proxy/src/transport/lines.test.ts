@@ -25,9 +25,34 @@ test.each([
   ['lines in pieces', ['on', 'e\nt', 'wo', '\n'], ['one', 'two']],
   ['empty lines', ['\n\none\n\n'], ['one']],
   ['a last line without an end', ['one\ntw'], ['one']],
+  ['a last message without an end', ['one\n{"a":', '["}"]}'], ['one', '{"a":["}"]}']],
+  ['a part of a message at the end', ['one\n{"a":{}', ''], ['one']],
   ['nothing', [], []],
 ])('reads %s', async (_title, chunks, expected) => {
   expect(await linesOf(chunks)).toEqual(expected);
+});
+
+test('reads messages without an end while the server waits for an answer', async () => {
+  const output = new PassThrough();
+  const seen: string[] = [];
+  const deviations: string[] = [];
+  const input = new WorkloadInput({ onTolerance: (tolerance) => deviations.push(tolerance) });
+  const read = readLines(output, {
+    input,
+    onExceeded() {},
+    onLine: (line) => seen.push(line),
+    onTooLong() {},
+  });
+
+  output.write('Content-Length: 7\r\n\r\n{"a":1}');
+  await expect.poll(() => seen).toEqual(['Content-Length: 7\r', '\r', '{"a":1}']);
+  output.write('{"b":\n2\n}');
+  await expect.poll(() => seen.slice(3)).toEqual(['{"b":', '2', '}']);
+  output.end('{"c":3}\n');
+  await read;
+
+  expect(seen.slice(6)).toEqual(['{"c":3}']);
+  expect(deviations).toEqual(['lineEnd']);
 });
 
 test('joins a character that was cut in two', async () => {

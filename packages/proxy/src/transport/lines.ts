@@ -1,8 +1,13 @@
 import type { Readable } from 'node:stream';
 import { ExceededBudget, maxMessageBytes } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
+import { depthOf } from './split-messages.ts';
 
 const lineFeed = 0x0a;
+/** How long a server writes nothing until a message without a line break counts as a line. */
+const silenceMs = 200;
+/** Longer messages without a line break are not looked for, because looking takes time. */
+const maxUnendedBytes = 1024 * 1024;
 
 export interface LineOptions {
   /** The budgets of the workload. */
@@ -16,7 +21,8 @@ export interface LineOptions {
 }
 
 /**
- * Calls `onLine` for every line of a server's standard output, without the line break. Drops a line longer than
+ * Calls `onLine` for every line of a server's standard output, without the line break. A whole message without a line break
+ * counts as a line when the server writes nothing more. Drops a line longer than
  * `limitBytes` and reports it to `onTooLong`. Pauses the output while other workloads use the reading time. Settles
  * when all output has been read.
  */
@@ -72,6 +78,7 @@ class LineSplitter {
   #bytes = 0;
   /** The start of the line that is too long, undefined if the current line is not. */
   #tooLong: string | undefined;
+  #silence: NodeJS.Timeout | undefined;
   hasEnded = false;
 
   constructor(options: LineOptions) {
@@ -82,6 +89,7 @@ class LineSplitter {
 
   /** Reads lines until the chunk ends or the time is over. In the second case, returns the rest of the chunk. */
   read(chunk: Buffer, isOver: () => boolean): Buffer | undefined {
+    clearTimeout(this.#silence);
     let from = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {
       this.#finish(chunk.subarray(from, end));
@@ -93,13 +101,39 @@ class LineSplitter {
     const rest = from === 0 ? chunk : chunk.subarray(from);
     if (rest.includes(lineFeed)) return rest;
     this.#keep(rest);
+    if (mayEndMessage(rest)) this.#silence = setTimeout(() => this.#afterSilence(), silenceMs).unref();
     return undefined;
   }
 
   end(): void {
+    this.#finishMessage();
+    this.#stop();
+  }
+
+  /** Forgets the current line. */
+  #stop(): void {
+    clearTimeout(this.#silence);
     this.hasEnded = true;
     this.#parts = [];
     this.#hold.release();
+  }
+
+  #afterSilence(): void {
+    this.#options.input.process(() => {
+      this.#finishMessage();
+      return false;
+    });
+  }
+
+  /** The server has written nothing for a while, or nothing more: a whole message is a line. */
+  #finishMessage(): void {
+    if (this.hasEnded || this.#tooLong !== undefined || this.#bytes > maxUnendedBytes) return;
+    this.#parts = [Buffer.concat(this.#parts)];
+    const text = this.#parts[0]?.toString('utf8').trim() ?? '';
+    const isWhole = /^[{[]/.test(text) ? depthOf(text) === 0 : /^[\]}]+$/.test(text);
+    if (!isWhole) return;
+    this.#options.input.tolerate('lineEnd');
+    this.#finish(Buffer.alloc(0));
   }
 
   #finish(last: Buffer): void {
@@ -125,10 +159,14 @@ class LineSplitter {
       this.#hold.release();
     } else if (this.#hold.grow(part.length)) this.#parts.push(part);
     else {
-      this.end();
+      this.#stop();
       this.#options.onExceeded(new ExceededBudget().message);
     }
   }
+}
+
+function mayEndMessage(part: Buffer): boolean {
+  return /[\]}]\s{0,8}$/.test(part.toString('latin1', Math.max(0, part.length - 9)));
 }
 
 function startOf(part: Buffer): string {

@@ -28,6 +28,16 @@ export function sessionState(
   return statusCode >= 500 ? 'fails' : 'continues';
 }
 
+/** The words of refusals of a sign-in, which some servers call a session too. */
+const aboutSignIn =
+  /\b(?:tokens?|credentials?|passwords?|cookies?|(?:sign|log)(?:ged|ging)?[ -]?(?:in|on|out)|re-?authenticat\w*|authori[sz]e)\b/i;
+
+/** Whether a refusal names a session that the server does not know, and nothing that a sign-in would change. */
+export function refusesSessionOnly(text: string): boolean {
+  const words = plainWords(text).replace(/\binvalid token\b/gi, ' '); // the code of RFC 6750 for every refusal
+  return refusals.some((pattern) => pattern.test(words)) && !aboutSignIn.test(words);
+}
+
 /** The start of a text, with names such as `sessionId` and `session_not_found` as words. */
 function plainWords(text: string): string {
   return text

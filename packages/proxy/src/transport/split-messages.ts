@@ -62,7 +62,7 @@ function isMessage(line: string): boolean {
 }
 
 /** The brackets that a line opens and does not close. Strings end on their line. */
-function depthOf(line: string): number {
+export function depthOf(line: string): number {
   let depth = 0;
   let isInText = false;
   for (let at = 0; at < line.length; at++) {

@@ -11,7 +11,7 @@ import type { Answer } from './answer.ts';
 import { LiveConnections } from './live-connections.ts';
 import { ownPath } from './own-address.ts';
 import { pauseBefore } from './pause.ts';
-import { sessionState } from './session-end.ts';
+import { refusesSessionOnly, sessionState } from './session-end.ts';
 
 /** Opens connections to one origin. `wrap` changes how each of them is opened. */
 export type OpenWay = (wrap?: (connect: buildConnector.connector) => buildConnector.connector) => Dispatcher;
@@ -56,6 +56,8 @@ export interface UpstreamRequest {
   path?: string;
   /** Whether the server does something for the request, so that only a server that has not begun gets it again. */
   executes?: boolean;
+  /** Whether everything works without this request, so that its refusal is no reason to sign in. */
+  isOptional?: boolean;
   /** Called if the request may wait: for a sign-in, or because the server asks for a pause. */
   onRefused?: () => void;
 }
@@ -129,6 +131,8 @@ export interface UpstreamClientOptions {
 
 /** How many redirects of one request are followed. */
 const maxRedirects = 3;
+/** How often a request is sent that executes nothing. */
+const maxAttempts = 3;
 /** Redirects that keep the method. Servers also send the older ones for an address with or without a slash. */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -244,9 +248,10 @@ export class UpstreamClient implements AsyncDisposable {
     const answer = await this.#send(request, own);
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return answer;
     const { 'www-authenticate': challenge } = answer.headers;
-    // Some servers refuse a session that they do not know like a missing token.
-    if (challenge === undefined && 'mcp-session-id' in request.headers && isAboutSession(answer))
-      return answer;
+    // Some servers refuse a session that they do not know like a missing token. Another session shows which one it is.
+    if ('mcp-session-id' in request.headers && isAboutSession(answer, challenge !== undefined)) return answer;
+    // A server that has taken requests without a token needs none, even if it always refuses the stream.
+    if (request.isOptional === true && own['authorization'] === undefined) return answer;
     const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
     const body = typeof answer.body === 'string' ? answer.body : undefined;
     const refusal = { status: answer.statusCode, wwwAuthenticate, body, sent: own['authorization'] };
@@ -268,14 +273,16 @@ export class UpstreamClient implements AsyncDisposable {
 
   /**
    * A server may close a connection while the next request is on its way (RFC 9112, section 9.5). A request that executes
-   * nothing is then sent again.
+   * nothing is then sent again, and once more if that was over a connection that was closed, too.
    */
   async #send(request: UpstreamRequest, own?: Record<string, string>): Promise<Answer> {
-    try {
-      return await this.#sendOnce(request, own);
-    } catch (error) {
-      if (request.executes === true || request.signal.aborted || !isClosed(error)) throw error;
-      return this.#sendOnce(request, own);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#sendOnce(request, own);
+      } catch (error) {
+        const isFinal = attempt === maxAttempts || request.executes === true || request.signal.aborted;
+        if (isFinal || !isClosed(error)) throw error;
+      }
     }
   }
 
@@ -324,8 +331,12 @@ function discard({ body }: Answer): void {
   if (typeof body !== 'string') body.on('error', () => {}).destroy();
 }
 
-function isAboutSession({ statusCode, body }: Answer): boolean {
-  return typeof body === 'string' && sessionState({ statusCode, text: body }, false) === 'ended';
+/** With a challenge, which is about a token, only clear words are about a session. */
+function isAboutSession({ statusCode, body }: Answer, isChallenged: boolean): boolean {
+  if (typeof body !== 'string') return false;
+  return isChallenged
+    ? refusesSessionOnly(body)
+    : sessionState({ statusCode, text: body }, false) === 'ended';
 }
 
 /** Whether two paths differ in nothing but the slash at the end. */

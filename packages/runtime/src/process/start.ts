@@ -259,9 +259,11 @@ function environmentOf(
   { source, env, secrets, transport }: Launch,
   ofBundle: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  // Compiled files beside the code could replace the verified code.
+  // Compiled files beside the code could replace the verified code. Servers that do not flush their messages work in a terminal.
   const isPython = source.kind !== 'image' && source.scheme !== 'npx' && source.scheme !== 'go';
-  const python: Record<string, string> = isPython ? { PYTHONDONTWRITEBYTECODE: '1' } : {};
+  const python: Record<string, string> = isPython
+    ? { PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' }
+    : {};
   const all = {
     ...python,
     ...ofBundle,

@@ -12,11 +12,12 @@ type Values = Record<string, unknown>;
 
 /** Calls a tool and prints its result. Throws if the tool reports an error, after its result is printed. */
 export async function run(call: CommandCall): Promise<void> {
-  const {
-    arguments: [server = '', tool = '', ...texts],
-    flags,
-    out,
-  } = call;
+  const { flags, out } = call;
+  const chosen = flags.text('server');
+  // As for thv mcp list, the server can be a flag.
+  const [server = '', tool, ...texts] = chosen === undefined ? call.arguments : [chosen, ...call.arguments];
+  if (tool === undefined)
+    throw invalid('TOOL is missing', { hint: 'run thv mcp call --help to see its usage' });
   const input = await readInput(flags, call.signal);
   const timeoutMs = flags.milliseconds('timeout') ?? 0;
   const result = await withinLimit(

@@ -71,10 +71,17 @@ export const mcpCommands: readonly Command[] = [
         required: true,
         completes: 'workload',
       },
-      { name: 'tool', description: 'The name of the tool', required: true },
+      { name: 'tool', description: 'The name of the tool' },
       { name: 'arguments', description: 'The tool arguments, as NAME=VALUE', variadic: true },
     ],
     flags: [
+      {
+        name: 'server',
+        kind: 'string',
+        value: 'SERVER',
+        description: 'The server, instead of the first argument',
+        completes: 'workload',
+      },
       {
         name: 'input',
         shorthand: 'i',
