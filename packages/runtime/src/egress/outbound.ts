@@ -123,7 +123,9 @@ export function isOfNetwork(error: unknown): boolean {
 
 /** Never this machine, whose addresses lead to services that trust their neighbors, and to other workloads. */
 function refusalFor(address: string, mayBePrivate: boolean): string | undefined {
-  return refusalOf(address, mayBePrivate) ?? (isOfThisMachine(address) ? 'an address of this machine' : undefined);
+  return (
+    refusalOf(address, mayBePrivate) ?? (isOfThisMachine(address) ? 'an address of this machine' : undefined)
+  );
 }
 
 /** What the rules would need to allow a refused address. */
