@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** The program at the other end of a connection, as far as the system tells. */
 export type Peer =
   | { kind: 'user'; id: number }
-  /** The connection has ended, or its program has closed it, so nobody waits for an answer. */
+  /** The connection has ended, or its program has closed it, so no program waits for an answer. */
   | { kind: 'gone' }
   /** On another machine, in another system on this machine, or where the system does not tell (everywhere but on Linux). */
   | { kind: 'unknown' };

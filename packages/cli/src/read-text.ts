@@ -15,7 +15,7 @@ export async function readText(path: string, flag: string): Promise<string> {
 
 /**
  * Reads a file that a configuration names, which others may have written. Such a file is inside the directory of the
- * configuration, also behind its links, so that nobody else chooses which files of the user a server gets.
+ * configuration, also behind its links, so that only the user chooses which other files a server gets.
  */
 export async function readTextInside(directory: string, path: string, what: string): Promise<string> {
   const failed = (cause: unknown): never => {
