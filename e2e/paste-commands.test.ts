@@ -211,6 +211,33 @@ describe('thv import', () => {
     );
   });
 
+  test('gives a server no file outside of the project that its configuration comes with', async () => {
+    const project = join(user.home, 'foreign');
+    await mkdir(project, { recursive: true });
+    await writeFile(join(user.home, '.aws-credentials'), `aws_secret_access_key=${credential}\n`);
+    const entry = { command: 'npx', args: [testPackage, 'echo'], envFile: '${userHome}/.aws-credentials' };
+    const file = join(project, '.mcp.json');
+    await writeFile(file, JSON.stringify({ mcpServers: { foreign: entry } }));
+
+    const { code, stdout, stderr } = await user.thv('import', file, '--store-secrets');
+
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`${user.home}/.aws-credentials, which is outside of ${project}`);
+  });
+
+  test('says which variables of the user a configuration of others passes to its server', async () => {
+    const file = join(user.home, 'variables.json');
+    const env = { A: '${env:HOME}', B: '${PATH:-x}', C: '${NOT_SET_IN_TESTS:-x}' };
+    await writeFile(
+      file,
+      JSON.stringify({ mcpServers: { curious: { command: 'npx', args: [testPackage, 'echo'], env } } }),
+    );
+
+    const { stderr } = await user.thv('import', file, '--dry-run');
+
+    expect(stderr).toContain('curious: the server gets HOME, PATH from your environment\n');
+  });
+
   test('asks at a terminal for placeholders, and whether values are examples', async () => {
     const file = join(user.home, 'open.json');
     const args = [testPackage, 'echo', '--org=${input:org}'];

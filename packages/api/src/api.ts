@@ -81,7 +81,7 @@ import { mounter, pathsOf } from './mount.ts';
 import type { AppFrames } from './app-frames.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
 import { unmanagedServers } from './unmanaged.ts';
-import { peerUser } from './peer-user.ts';
+import { actsForOwnUser } from './peer-user.ts';
 import { createRegistryApi } from './registry-api.ts';
 import { referencePage } from './reference-page.ts';
 import type { Site } from './site.ts';
@@ -231,10 +231,8 @@ function pagesOf(site: Site): MiddlewareHandler {
   };
 }
 
-/** Other users of this machine can read the address that the browser is started with, and the code in it. */
 async function refuseOtherUsers(socket: Socket | undefined): Promise<void> {
-  const user = socket === undefined ? undefined : await peerUser(socket);
-  if (user === undefined || user === 0 || user === process.getuid?.()) return;
+  if (socket === undefined || (await actsForOwnUser(socket))) return;
   throw forbidden('only a browser of the user who runs this daemon can sign in');
 }
 

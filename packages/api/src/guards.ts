@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Access } from '@toolhive/access/access';
 import { bounded } from '@toolhive/contract/bounded-read';
 import {
@@ -13,9 +14,16 @@ import {
 } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
 import { apiRequests } from '@toolhive/proxy/byte-budget';
-import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
+import {
+  fromForeignPage,
+  hostOfOrigin,
+  hostRule,
+  isDialled,
+  isFromForeignPage,
+} from '@toolhive/proxy/host-and-origin';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, MiddlewareHandler } from 'hono';
+import { actsForOwnUser } from './peer-user.ts';
 import { sessionIn } from './ui-sessions.ts';
 import type { UiSessions } from './ui-sessions.ts';
 
@@ -63,20 +71,9 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
     if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
       throw forbidden(`requests from ${JSON.stringify(origin)} are not allowed`);
     }
-    if (isFromForeignPage(context)) throw forbidden('requests from web pages of other sites are not allowed');
+    if (isFromForeignPage(context.req.method, context.req.header())) throw forbidden(fromForeignPage);
     await next();
   };
-}
-
-/**
- * Did a page of another site make this request (Fetch Metadata, section 2.3)? A link that leads here is followed by the
- * user, who sees the answer; the page does not.
- */
-function isFromForeignPage({ req }: Context): boolean {
-  const site = req.header('sec-fetch-site');
-  if (site === undefined || site === 'same-origin' || site === 'none') return false;
-  const isLink = isRead(req.method) && req.header('sec-fetch-mode') === 'navigate';
-  return !(isLink && req.header('sec-fetch-dest') === 'document');
 }
 
 function isRead(method: string): boolean {
@@ -84,9 +81,11 @@ function isRead(method: string): boolean {
 }
 
 /** The address that a caller has connected to. Undefined for a Unix socket, and without a connection. */
-function localAddressOf({ env }: Context): string | undefined {
+const localAddressOf = (context: Context): string | undefined => socketOf(context)?.localAddress;
+
+function socketOf({ env }: Context): Socket | undefined {
   const { incoming } = (env ?? {}) as { incoming?: IncomingMessage }; // from @hono/node-server
-  return incoming?.socket.localAddress;
+  return incoming?.socket;
 }
 
 /**
@@ -99,7 +98,7 @@ export function authenticated(access: Access, sessions: UiSessions, signInPath: 
     const authorization = req.header('authorization');
     if (req.path === signInPath && req.method === 'POST') {
       // The code in the body is the credential.
-    } else if (authorization === undefined && isSignedIn(context, sessions)) {
+    } else if (authorization === undefined && (await isSignedIn(context, sessions))) {
       context.set('principal', uiPrincipal);
     } else {
       context.set('principal', await access(authorization));
@@ -111,11 +110,17 @@ export function authenticated(access: Access, sessions: UiSessions, signInPath: 
 /** A browser of the user of this daemon, who alone can get a code from its Unix socket. */
 export const uiPrincipal: Principal = { id: 'ui', claims: { sub: 'ui' } };
 
-/** A cookie counts only in requests of the page itself. Other ports of this machine are of the same site. */
-function isSignedIn({ req }: Context, sessions: UiSessions): boolean {
+/**
+ * A cookie counts only in requests of the page itself, because other ports of this machine are of the same site. It counts only
+ * from programs of the user, because the browser also sends it to other ports, where programs of others may listen.
+ */
+async function isSignedIn(context: Context, sessions: UiSessions): Promise<boolean> {
+  const { req } = context;
   if (req.header('sec-fetch-site') !== 'same-origin') return false;
   const session = sessionIn(req.header('cookie'), req.header('host') ?? '');
-  return session !== undefined && sessions.accepts(session);
+  const socket = socketOf(context);
+  if (session === undefined || (socket !== undefined && !(await actsForOwnUser(socket)))) return false;
+  return sessions.accepts(session);
 }
 
 /** How many requests one listener answers: so many at once, and from then on so many a second. */

@@ -18,10 +18,15 @@ interface Allowance {
  */
 export class DenialLimit {
   readonly #allowances = new Map<string, Allowance>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** Returns how many denials were not recorded before this one. Undefined if this one must not be recorded either. */
   take(component: string): number | undefined {
-    const nowMs = performance.now();
+    const nowMs = this.#now();
     const known = this.#allowances.get(component) ?? { left: limits.burst, atMs: nowMs, suppressed: 0 };
     const left = leftAt(known, nowMs);
     const isRecorded = left >= 1;
@@ -34,10 +39,11 @@ export class DenialLimit {
     return isRecorded ? known.suppressed : undefined;
   }
 
-  /** Forgets components without a denial for long. */
+  /** Forgets components without a denial for long, but no count that has still to be recorded. */
   #forget(nowMs: number): void {
     for (const [component, allowance] of this.#allowances)
-      if (leftAt(allowance, nowMs) === limits.burst) this.#allowances.delete(component);
+      if (allowance.suppressed === 0 && leftAt(allowance, nowMs) === limits.burst)
+        this.#allowances.delete(component);
   }
 }
 

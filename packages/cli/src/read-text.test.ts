@@ -1,8 +1,8 @@
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readText } from './read-text.ts';
+import { readText, readTextInside } from './read-text.ts';
 
 test('a path from the home directory may have passed no shell', async () => {
   await using directory = await mkdtempDisposable(join(homedir(), '.thv-test-'));
@@ -26,4 +26,23 @@ test.each([
   const text = await readText(path, 'SOURCE');
 
   expect(text).toBe('{"a": "é"}');
+});
+
+test('a file that a configuration names is a file of its directory', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'thv-test-'));
+  const project = join(directory.path, 'project');
+  await mkdir(join(project, 'inner'), { recursive: true });
+  await writeFile(join(project, 'inner/values.env'), 'A=1');
+  await writeFile(join(directory.path, 'credentials'), 'KEY=secret');
+  await symlink('../credentials', join(project, 'link.env'));
+  const read = (path: string) => readTextInside(project, path, 'envFile');
+
+  expect(await read(join(project, 'inner/values.env'))).toBe('A=1');
+  for (const path of [join(directory.path, 'credentials'), join(project, '../credentials'), '/dev/zero'])
+    await expect(read(path)).rejects.toThrow(
+      `the configuration names ${path}, which is outside of ${project}`,
+    );
+  await expect(read(join(project, 'link.env'))).rejects.toThrow('is outside of');
+  await expect(read(join(project, 'inner'))).rejects.toThrow('is not a file');
+  await expect(read(join(project, 'none'))).rejects.toThrow('file not found');
 });

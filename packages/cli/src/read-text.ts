@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 
@@ -11,6 +11,24 @@ export async function readText(path: string, flag: string): Promise<string> {
   } catch (cause) {
     throw unreadable(path, flag, cause);
   }
+}
+
+/**
+ * Reads a file that a configuration names, which others may have written. Such a file is inside the directory of the
+ * configuration, also behind its links, so that only the user chooses which other files a server gets.
+ */
+export async function readTextInside(directory: string, path: string, what: string): Promise<string> {
+  const failed = (cause: unknown): never => {
+    throw unreadable(path, what, cause);
+  };
+  const root = await realpath(directory).catch(failed);
+  const real = await realpath(expanded(path)).catch(failed);
+  if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
+    throw invalid(`the configuration names ${path}, which is outside of ${directory}`, {
+      hint: `if the server may get the content of this file, copy the file to ${directory}, or use thv run --env-file`,
+    });
+  if (!(await stat(real).catch(failed)).isFile()) throw invalid(`invalid ${what}: ${path} is not a file`);
+  return readText(real, what);
 }
 
 /** PowerShell and editors of Windows write UTF-16, with a mark at the beginning. */

@@ -387,6 +387,27 @@ async function confirmed(
   }
 }
 
+/**
+ * Refuses the code of an authorization server whose tokens come from another endpoint. A registry entry could otherwise name the
+ * sign-in page of one server and a token endpoint of its own, and get tokens for the account of the user (RFC 9700,
+ * section 4.4).
+ */
+export async function requireTokensFrom(
+  endpoint: string,
+  issuer: string,
+  options: DiscoveryOptions,
+): Promise<void> {
+  const url = options.requests.check(issuer, 'the issuer in the answer of the browser');
+  const tokens = new URL(endpoint);
+  if (tokens.origin === url.origin) return;
+  const { server } = await readMetadata(options, url);
+  if (server !== undefined && new URL(server.token_endpoint).href === tokens.href) return;
+  throw forbidden(
+    `the sign-in page belongs to ${nameOf(url)}, and the token endpoint ${nameOf(tokens)} does not`,
+    { hint: 'if you trust the token endpoint, configure the authorize_url and the token_url yourself' },
+  );
+}
+
 const configureIssuer = 'configure the issuer, or its authorize_url and token_url';
 
 /** An authorization server without metadata. PKCE support is unknown, so PKCE is used anyway. */

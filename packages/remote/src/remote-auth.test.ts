@@ -12,6 +12,7 @@ import { describeRemoteAuth } from './auth-status.ts';
 import { openVault, openWorld, notes } from './testing/remote-world.ts';
 import { adoptedWorkloadId, newWorkloadId } from '@toolhive/state/workload-id';
 import type { World } from './testing/remote-world.ts';
+import { serveRoutes } from './testing/authorization-server.ts';
 
 const memory = 'no encrypted secrets are set up';
 const wantsWho = { kind: 'needs authorization', why: 'the server requires a sign-in' };
@@ -651,6 +652,43 @@ describe('an answer of the browser', () => {
 
     expect(await world.ask(await auth.headers())).toBe(200);
     expect(world.authority.countOf('GET /.well-known/oauth-authorization-server')).toBe(0);
+  });
+});
+
+describe('a registry entry that names both endpoints', () => {
+  /** Signs in at one authorization server, and redeems the code at a token endpoint of another one. */
+  async function signInWith(entry: 'names' | 'does not name', token: 'its own' | 'that of the page') {
+    await using world = await openWorld();
+    await using evil = await serveRoutes(() => ({}));
+    const { origin } = token === 'its own' ? evil : world.authority;
+    await using auth = await world.open({
+      config: {
+        authorize_url: `${world.authority.origin}/authorize`,
+        token_url: `${origin}/token`,
+        client_id: 'https://mine',
+        issuer: world.authority.origin,
+      },
+      registryHosts: entry === 'names' ? [new URL(origin).host] : [],
+    });
+    const failure = await auth.authorize().catch((error: unknown) => error);
+    return { failure, seen: evil.seen, redeemed: world.authority.redeemed.length };
+  }
+
+  test('gets no code of an authorization server whose tokens come from elsewhere', async () => {
+    const { failure, seen } = await signInWith('names', 'its own');
+
+    expect(failure).toMatchObject({
+      kind: 'forbidden',
+      message: expect.stringMatching(
+        /^the sign-in page belongs to .*, and the token endpoint .*\/token does not$/,
+      ),
+    });
+    expect(seen).not.toContain('POST /token');
+  });
+
+  test('is used if they belong together, and the user may name others', async () => {
+    expect(await signInWith('names', 'that of the page')).toMatchObject({ failure: undefined, redeemed: 1 });
+    expect((await signInWith('does not name', 'its own')).seen).toContain('POST /token');
   });
 });
 

@@ -64,6 +64,11 @@ export class Requests {
           });
   }
 
+  /** Whether the user named the host of a URL, and not a registry entry or the remote server. */
+  isOfUser(address: string): boolean {
+    return this.#named.has(new URL(address).host);
+  }
+
   /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */
   check(address: string, what: string): URL {
     const url = parseUrl(address);

@@ -11,7 +11,7 @@ import {
 import { CallbackListener } from './callback.ts';
 import type { CallbackAnswer } from './callback.ts';
 import type { Challenge } from './challenge.ts';
-import { discover } from './discovery.ts';
+import { discover, requireTokensFrom } from './discovery.ts';
 import type { AuthorizationServer, Authority, DiscoveryOptions } from './discovery.ts';
 import {
   pageRefusesClient,
@@ -244,9 +244,13 @@ function requestUrl(
 async function redeem(
   { parameters }: CallbackAnswer,
   { server, client, resource, state, verifier }: Request & { verifier: string },
-  { requests, signal, settings, secretOf, now }: SignInOptions,
+  options: SignInOptions,
 ): Promise<{ tokens: Grant['tokens']; authentication?: string }> {
+  const { requests, signal, settings, secretOf, now } = options;
   const them = { client_id: client.id };
+  const isOfUser = settings.endpoints === undefined || requests.isOfUser(settings.endpoints.token);
+  for (const issuer of isOfUser ? [] : parameters.getAll('iss'))
+    await requireTokensFrom(server.token_endpoint, issuer, options);
   const isIssuerKnown = settings.endpoints === undefined || settings.issuer !== undefined;
   if (!isIssuerKnown) parameters.delete('iss'); // the response has no issuer, and only one server was asked
   const refused = 'the answer of the browser is refused';

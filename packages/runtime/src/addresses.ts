@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 const loopback = 'a loopback address';
 const metadata = 'a cloud metadata address';
@@ -70,13 +71,32 @@ export function refusalOf(address: string, allowPrivate: PrivateReach): string |
   const special = specialOf(address, family);
   if (special !== undefined) {
     const isAllowed = allowPrivate === 'others' ? special.what !== loopback : allowPrivate;
-    return isAllowed && special.kind === 'private' ? undefined : special.what;
+    if (!isAllowed || special.kind !== 'private') return special.what;
+  } else if (family === 'ipv6' && !globalUnicast.check(address, 'ipv6')) {
+    return 'a reserved address';
   }
-  return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
+  return allowPrivate === 'others' && isOfThisMachine(address) ? 'an address of this machine' : undefined;
 }
 
 /** Whether an address belongs to the machine that uses it. */
-export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::ffff:127\./.test(address);
+export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$/.test(plainForm(address));
+
+/** Whether an address leads to this machine: a loopback address, or one of its network interfaces. */
+export function isOfThisMachine(address: string): boolean {
+  const plain = plainForm(address);
+  if (isLoopbackAddress(plain)) return true;
+  const own = Object.values(networkInterfaces()).flat();
+  return own.some((found) => found !== undefined && plainForm(found.address) === plain);
+}
+
+/** One way to write an address out of many: the IPv4 address that an IPv6 address leads to, or else its shortest form. */
+function plainForm(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const words = wordsOf(address);
+  return embeddedAddress(words) ?? hostnameOf(`[${words.map((word) => word.toString(16)).join(':')}]`);
+}
+
+const hostnameOf = (host: string): string => new URL(`http://${host}`).hostname.slice(1, -1);
 
 /** Returns the reason why nothing may lead to a host. Undefined for names, and for addresses that rules can allow. */
 export function neverAllowed(host: string): string | undefined {
@@ -121,7 +141,7 @@ function dotted(high = 0, low = 0): string {
 /** The eight words of an IPv6 address. The URL parser knows every way to write one. */
 function wordsOf(address: string): number[] {
   const [withoutZone = ''] = address.split('%');
-  const [head = '', tail] = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1).split('::');
+  const [head = '', tail] = hostnameOf(`[${withoutZone}]`).split('::');
   const parse = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((word) => Number.parseInt(word, 16));
   const [before, after] = [parse(head), parse(tail ?? '')];

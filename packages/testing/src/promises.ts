@@ -619,6 +619,10 @@ export const promises = {
     source: 'issue: meta server',
     text: 'A qualified tool name leads to its server or to none.',
   },
+  'security.browser.pages': {
+    source: 'security policy',
+    text: 'A page that a server sends to a browser runs no scripts.',
+  },
   'security.terminal': {
     source: 'issue: terminal',
     text: 'Text of servers, packages, and registries does not control a terminal.',

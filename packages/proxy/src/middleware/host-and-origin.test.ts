@@ -36,3 +36,33 @@ test.each([
 
   expect(await promise).toBe(status);
 });
+
+const fetched = (site: string, mode: string, destination: string): Record<string, string> => ({
+  'sec-fetch-site': site,
+  'sec-fetch-mode': mode,
+  'sec-fetch-dest': destination,
+});
+
+test.each([
+  ['a picture in a page of another site', fetched('cross-site', 'no-cors', 'image'), 403],
+  ['a frame in a page of another site', fetched('cross-site', 'navigate', 'iframe'), 403],
+  ['a script of another port, without its origin', fetched('same-site', 'no-cors', 'script'), 403],
+  ['a link that the user follows', fetched('cross-site', 'navigate', 'document'), 200],
+  ['an address that the user enters', fetched('none', 'navigate', 'document'), 200],
+  ['a page of this origin', fetched('same-origin', 'cors', 'empty'), 200],
+  ['a program', {}, 200],
+])('%s gets the status %3$i', async (_title, headers, status) => {
+  await using proxy = await openTestProxy();
+  await proxy.connect();
+
+  // Not `fetch`, which sets some of these headers itself.
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  request(`${proxy.url}/health`, { headers, agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  })
+    .on('error', reject)
+    .end();
+
+  expect(await promise).toBe(status);
+});

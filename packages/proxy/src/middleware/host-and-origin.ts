@@ -1,9 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { replyText } from '../http/reply.ts';
 import type { Middleware } from './middleware.ts';
 
 /**
- * Refuses requests that a web page made the browser send: those to a host name that is not ours (DNS rebinding), and
- * those from an origin that is not on this machine (MCP 2025-11-25, Transports, Security Warning).
+ * Refuses requests that a web page made the browser send: those to a host name that is not ours (DNS rebinding), those
+ * from an origin that is not on this machine (MCP 2025-11-25, Transports, Security Warning), and those without an origin,
+ * as for pictures, which servers could take for an order.
  */
 export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAndOriginOptions): Middleware {
   const isAllowed = hostRule(allowedHosts);
@@ -26,6 +28,8 @@ export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAn
       if (origin !== undefined && !isTrusted(origin, host)) {
         return replyText(response, 403, `requests from ${JSON.stringify(origin)} are not allowed`);
       }
+      if (origin === undefined && isFromForeignPage(request.method, request.headers))
+        return replyText(response, 403, fromForeignPage);
       next();
     },
   };
@@ -42,6 +46,24 @@ export interface HostAndOriginOptions {
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean | undefined;
 }
+
+export const fromForeignPage = 'requests from web pages of other sites are not allowed';
+
+/**
+ * Did a page of another site make this request (Fetch Metadata, section 2.3)? A link that leads here is followed by the
+ * user, who sees the answer. The page does not.
+ */
+export function isFromForeignPage(
+  method: string | undefined,
+  headers: Pick<IncomingHttpHeaders, (typeof fetchMetadata)[number]>,
+): boolean {
+  const [site, mode, destination] = fetchMetadata.map((name) => headers[name]);
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  const isRead = method === 'GET' || method === 'HEAD';
+  return !(isRead && mode === 'navigate' && destination === 'document');
+}
+
+const fetchMetadata = ['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'] as const;
 
 /** Whether this is the address that the connection came in at. Then no name server was involved. */
 export function isDialled(host: string, localAddress = ''): boolean {

@@ -36,7 +36,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
   whole(status: number, headers: AnswerHeaders, body = ''): void {
     if (this.#isBatch) return this.#collect(body === '' || status >= 300 ? [] : [body]);
     const bytes = Buffer.byteLength(body);
-    const own = withoutLength(endToEnd(headers));
+    const own = withoutLength(endToEnd(headers, bytes > 0));
     if (bytes > 0 || status >= 300) own.push('content-length', String(bytes));
     this.#response.writeHead(status, own);
     endSoon(this.#response, body, bytes);

@@ -18,7 +18,22 @@ import { endSoon, replyText, replyUnacceptable } from '../http/reply.ts';
  * The proxy has checked the origin, and the server would compare it with its own address. Browsers send cookies to
  * every port of a host, so a server must neither receive cookies of other programs on this machine nor set cookies.
  */
-const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
+const notForwarded: ReadonlySet<string> = new Set([
+  ...hopHeaders,
+  'origin',
+  'cookie',
+  'set-cookie',
+  'clear-site-data', // concerns the cookies of every port, too
+]);
+
+/** Responses that no browser shows as a page. */
+const noPage = /^(?:application\/json|text\/event-stream)\s*(?:;[^,]*)?$/i;
+
+/**
+ * Anyone can lead the browser of the user to a path of a server. Without this policy, the scripts of its page would have an
+ * origin on this machine, which programs here trust, and could leave a service worker for the next program on the port.
+ */
+const pageHeaders = ['content-security-policy', 'sandbox', 'x-content-type-options', 'nosniff'];
 
 /** A remote server gets these headers of clients, and no others. */
 const forwardedToRemotes = /^(?:content-type|accept|last-event-id|mcp-[a-z-]+)$/;
@@ -224,7 +239,7 @@ function forwardedHeaders(
 }
 
 /** Returns the headers of a response that are for the client. */
-export function endToEnd(headers: AnswerHeaders): string[] {
+export function endToEnd(headers: AnswerHeaders, hasBody = true): string[] {
   const kept: string[] = [];
   for (const name in headers) {
     const value = headers[name];
@@ -232,6 +247,8 @@ export function endToEnd(headers: AnswerHeaders): string[] {
     if (typeof value === 'string') kept.push(name, value);
     else for (const one of value) kept.push(name, one);
   }
+  const { 'content-type': type } = headers;
+  if (hasBody && (typeof type !== 'string' || !noPage.test(type))) kept.push(...pageHeaders);
   return kept;
 }
 

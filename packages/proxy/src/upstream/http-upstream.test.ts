@@ -1,21 +1,23 @@
 import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { unauthorized } from '@toolhive/contract/failure';
+import { proves } from '@toolhive/testing/promises';
 import { expect, test } from 'vitest';
 import type { CallContext } from '../middleware/middleware.ts';
 import { openTestProxy } from '../testing/test-proxy.ts';
 
 // What an HTTP server learns of the credentials of callers.
 
-/** A server that answers every request, and remembers its headers. */
-async function openServer() {
+/** A server that answers every request, and remembers its headers. `page` answers requests without a body. */
+async function openServer(page?: (response: ServerResponse) => void) {
   const seen: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += String(chunk)));
     request.on('end', () => {
       seen.push(request.headers);
+      if (page !== undefined && request.method === 'GET') return page(response);
       const { id } = JSON.parse(body || '{}') as { id?: number };
       const result = {
         protocolVersion: '2025-11-25',
@@ -112,6 +114,32 @@ test.each([
     const answer = await post(proxy.url, '/hook');
 
     expect(answer.status).toBe(status);
+  },
+);
+
+test.each([
+  ['text/html', 200, 'sandbox'],
+  ['image/svg+xml', 200, 'sandbox'],
+  ['application/json, text/html', 200, 'sandbox'],
+  [undefined, 200, 'sandbox'],
+  ['text/html', 404, 'sandbox'],
+  ['application/json; charset=utf-8', 200, null],
+])(
+  'a response of the type %s with the status %i runs no scripts in a browser',
+  async (type, status, policy) => {
+    proves('security.browser.pages');
+    let answers: object = {};
+    await using pages = await openServer((response) => {
+      response.writeHead(status, { ...answers, 'clear-site-data': '"cookies"' }).end('<script>1</script>');
+    });
+    await using proxy = await openTestProxy({ transport: 'streamable-http' });
+    await proxy.proxy.connect({ address: pages.address }, refuseOthers, AbortSignal.timeout(20_000));
+    answers = type === undefined ? {} : { 'content-type': type };
+
+    const { headers } = await fetch(`${proxy.url}/page`);
+
+    expect(headers.get('content-security-policy')).toBe(policy);
+    expect(headers.get('clear-site-data')).toBeNull();
   },
 );
 

@@ -29,6 +29,18 @@ test('the headers for a proxy do not come from the server', async () => {
   expect(asked).not.toMatch(/c2VydmVy|X-Hop/);
 });
 
+test.each(['GET', 'DELETE'])(
+  'a proxy does not take the body of a %s request for a request',
+  async (method) => {
+    const smuggled = 'GET http://inside.example/ HTTP/1.1\r\nHost: inside.example\r\n\r\n';
+    const framing = `Connection: keep-alive, Content-Length\r\nContent-Length: ${smuggled.length}\r\n`;
+
+    const { asked } = await exchange(`${request(`${method} / HTTP/1.1`)}${framing}\r\n${smuggled}`, answer);
+
+    expect(asked).toMatch(new RegExp(`^content-length: ${smuggled.length}\r$`, 'im'));
+  },
+);
+
 test.each([
   ['another host', 'GET / HTTP/1.1\r\nHost: other.example\r\n\r\n', '403'],
   ['two hosts', 'GET / HTTP/1.1\r\nHost: far.example\r\nHost: other.example\r\n\r\n', '40'],

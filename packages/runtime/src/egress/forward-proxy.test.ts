@@ -109,6 +109,20 @@ describe('requests with a complete URL', () => {
     server.close();
   });
 
+  test('reach no address of this machine in another form, even if a rule lists the address', async () => {
+    const server = createServer((_request, response) => response.end('secret')).listen(0, '::');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await using opened = await openProxy({ hosts: ['0.0.0.0/0', '::/0'], ports: [port] });
+
+    for (const address of ['::ffff:127.0.0.1', '::ffff:7f00:1', '0:0:0:0:0:ffff:7f00:0001', '0:0::1']) {
+      const { status, socket } = await tunnel(opened.proxy, `[${address}]:${port}`);
+      socket.destroy();
+      expect(status).toBe('HTTP/1.1 403 Forbidden');
+    }
+    server.close();
+  });
+
   test('are refused if the Host header names another host', async () => {
     await using opened = await openProxy({ hosts: ['api.example', 'other.example'], ports: [80] });
 

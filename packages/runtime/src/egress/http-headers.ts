@@ -12,7 +12,10 @@ export function requestHeaders({ rawHeaders, headers }: IncomingMessage, host: s
   ];
 }
 
-/** The headers of a message that are for its receiver, as alternating names and values. */
+/**
+ * The headers of a message that are for its receiver, as alternating names and values. The length of the body always is, whatever
+ * the sender says: without it, the receiver would take the body of a request for the next request.
+ */
 export function withoutHopHeaders(raw: readonly string[]): string[] {
   const named = new Set(
     raw.flatMap((name, index) =>
@@ -25,7 +28,8 @@ export function withoutHopHeaders(raw: readonly string[]): string[] {
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? '';
     const folded = name.toLowerCase();
-    if (!hopHeaders.has(folded) && !named.has(folded)) kept.push(name, raw[index + 1] ?? '');
+    const isOfHop = hopHeaders.has(folded) || (named.has(folded) && folded !== 'content-length');
+    if (!isOfHop) kept.push(name, raw[index + 1] ?? '');
   }
   return kept;
 }

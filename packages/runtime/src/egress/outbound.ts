@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { type LookupFunction, type OnReadOpts, type Server, type Socket, connect, isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { isLoopbackAddress, refusalOf } from '../addresses.ts';
+import { isOfThisMachine, refusalOf } from '../addresses.ts';
 import type { Traffic } from '../egress.ts';
 import type { Destination, MissingRule, Rules, Verdict } from '../outbound-rules.ts';
 import { PEEK_BYTES, type Peek, peeks } from './peek.ts';
@@ -124,12 +123,9 @@ export function isOfNetwork(error: unknown): boolean {
 
 /** Never this machine, whose addresses lead to services that trust their neighbors, and to other workloads. */
 function refusalFor(address: string, mayBePrivate: boolean): string | undefined {
-  return refusalOf(address, mayBePrivate) ?? (isOwn(address) ? 'an address of this machine' : undefined);
-}
-
-function isOwn(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flat();
-  return own.some((found) => found?.address === address) || isLoopbackAddress(address);
+  return (
+    refusalOf(address, mayBePrivate) ?? (isOfThisMachine(address) ? 'an address of this machine' : undefined)
+  );
 }
 
 /** What the rules would need to allow a refused address. */

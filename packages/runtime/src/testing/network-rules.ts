@@ -347,13 +347,18 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       const devices = Object.entries(networkInterfaces()).filter(([name]) => !/^(br-|veth|thv)/.test(name));
       const own = devices.flatMap(([, found]) => found ?? []);
       const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
-      await egress.reset({ hosts: ['0.0.0.0/0', 'machine.example'], ports: [port] });
+      await egress.reset({ hosts: ['0.0.0.0/0', 'machine.example', 'mapped.example'], ports: [port] });
       names.set('machine.example', addresses);
+      names.set(
+        'mapped.example',
+        [...addresses, hosts.near].map((address) => `::ffff:${address}`),
+      );
 
       for (const address of [
         ...addresses,
         hosts.near,
         'machine.example',
+        'mapped.example',
         'localhost',
         '198.18.0.1',
         '0.0.0.0',

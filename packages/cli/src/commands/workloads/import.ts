@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { normalize } from 'node:path';
+import { normalize, resolve } from 'node:path';
 import type { Client } from '@toolhive/contract/client';
 import { chosenClientPath, clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName } from '@toolhive/contract/client-application';
@@ -9,7 +9,7 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
-import { readStandardInput, readText } from '../../read-text.ts';
+import { readStandardInput, readText, readTextInside } from '../../read-text.ts';
 import { readClientDocument } from '@toolhive/pasted/client-document';
 import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
@@ -34,12 +34,12 @@ export async function run(call: CommandCall): Promise<void> {
     out,
     signal,
   } = call;
-  const { document, directory } = await readSource(source, signal);
+  const { document, directory, isOwn } = await readSource(source, signal);
   const from: EntryFrom = {
     env: process.env,
     directory,
     inputs: document.inputs,
-    readFile: (path) => readText(path, 'envFile'),
+    readFile: (path) => (isOwn ? readText(path, 'envFile') : readTextInside(directory, path, 'envFile')),
   };
   const { withNames } = await import('@toolhive/pasted/import');
   const entries = chosen(await withNames(document.entries, from), names, source);
@@ -53,6 +53,9 @@ export async function run(call: CommandCall): Promise<void> {
     // A disabled server is imported if the user names it.
     const reason = skipReason(entry.entry, { workloads, isNamed: names.length > 0 });
     if (reason === undefined) {
+      const variables = isOwn ? [] : variablesIn(entry, process.env);
+      if (variables.length > 0)
+        out.note(`${entry.name}: the server gets ${variables.join(', ')} from your environment`);
       const secrets = all.use(new StoredSecrets(daemon, { out, signal }));
       ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
     } else out.note(`skipped ${entry.name}: ${reason}`);
@@ -168,11 +171,14 @@ async function decided(
   };
 }
 
-/** Reads a client's file, another file, or a configuration or commands in standard input. */
+/**
+ * Reads a client's file, another file, or a configuration or commands in standard input. Only the files of clients are the
+ * user's own. Others may come with a project or from a web page.
+ */
 async function readSource(
   source: string,
   signal: AbortSignal,
-): Promise<{ document: ClientDocument; directory: string }> {
+): Promise<{ document: ClientDocument; directory: string; isOwn: boolean }> {
   const directory = process.cwd();
   if (source === '-') {
     if (process.stdin.isTTY) {
@@ -185,14 +191,21 @@ async function readSource(
         hint: "run the link, which shows its content: thv run 'LINK'",
       });
     }
-    return { document, directory };
+    return { document, directory, isOwn: false };
   }
   const path = clientFile(source) ?? source;
   if (path === source && !existsSync(source) && /^[\w-]+$/.test(source)) {
     throw notFound(`client or file ${source} not found`, { hint: `clients: ${clientNames().join(', ')}` });
   }
   const document = readClientDocument(await readText(path, 'SOURCE'), path);
-  return { document, directory: path === source ? projectOf(path) : directory };
+  const isOwn = clientNames().some((name) => clientFile(name) === resolve(path));
+  return { document, directory: path === source ? projectOf(path) : directory, isOwn };
+}
+
+/** The variables of the user that an entry refers to. A configuration of others decides which ones a server gets. */
+function variablesIn({ entry }: RawEntry, env: NodeJS.ProcessEnv): string[] {
+  const references = JSON.stringify(entry).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)(?=[:}])/g);
+  return [...new Set([...references].flatMap(([, name = '']) => (env[name] ? [name] : [])))];
 }
 
 /** Earlier names of clients. */
