@@ -16,9 +16,11 @@ export interface Wheel {
   scripts?: readonly string[];
   /** Whether the index has only its source, from which the wheel must be built. */
   isSource?: boolean;
+  /** When it was published (RFC 3339). Only the JSON of an index says so (PEP 700). */
+  publishedAt?: string;
 }
 
-/** A small Python index (PEP 503) on loopback. */
+/** A small Python index on loopback (PEP 503, and PEP 691 for projects with a time of publication). */
 export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
   const files = wheels.map((wheel) => ({
     wheel,
@@ -30,6 +32,8 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
     return new Map<string, string | Buffer>([
       ...files.map(({ file, content }) => [`/files/${file}`, content] as const),
       ...[...projects].map(([name, all]) => {
+        if (all.some(({ wheel }) => wheel.publishedAt !== undefined))
+          return [`/simple/${name}/`, jsonOf(origin, name, all)] as const;
         const links = all.map(({ file, content, wheel }) => {
           const hash = createHash('sha256').update(content).digest('hex');
           const python = wheel.requiresPython?.replaceAll('>', '&gt;').replaceAll('<', '&lt;');
@@ -39,6 +43,26 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
         return [`/simple/${name}/`, `<!DOCTYPE html><html><body>${links.join('\n')}</body></html>`] as const;
       }),
     ]);
+  });
+}
+
+/** A project as JSON, which `openWebServer` sends with its own type. */
+function jsonOf(
+  origin: string,
+  name: string,
+  all: readonly { wheel: Wheel; file: string; content: Buffer }[],
+): string {
+  return JSON.stringify({
+    meta: { 'api-version': '1.1' },
+    name,
+    versions: all.map(({ wheel }) => wheel.version),
+    files: all.map(({ file, content, wheel }) => ({
+      filename: file,
+      url: `${origin}/files/${file}`,
+      hashes: { sha256: createHash('sha256').update(content).digest('hex') },
+      size: content.length,
+      'upload-time': wheel.publishedAt,
+    })),
   });
 }
 

@@ -20,7 +20,9 @@ export async function openWebServer(
     const path = request.url ?? '/';
     requests.push(path);
     const content = files.get(path);
-    const type = path.endsWith('/') ? 'text/html' : 'application/octet-stream';
+    const isJson = typeof content === 'string' && content.startsWith('{');
+    const page = isJson ? 'application/vnd.pypi.simple.v1+json' : 'text/html';
+    const type = path.endsWith('/') ? page : 'application/octet-stream';
     response.writeHead(content === undefined ? 404 : 200, { 'content-type': type }).end(content);
   });
   server.listen(0, '127.0.0.1');

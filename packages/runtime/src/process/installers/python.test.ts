@@ -31,6 +31,14 @@ def main():
 
 /** Packages that need a Python that no machine has, each through another dependency. */
 
+/** A server that prints the version of its SDK. */
+const usesSdk = {
+  version: '1.0.0',
+  files: { 'uses.py': 'import mcp\ndef main():\n    print(mcp.version, flush=True)\n    input()\n' },
+  requires: ['mcp'],
+  scripts: ['uses = uses:main'],
+};
+
 const wheels: readonly Wheel[] = [
   { name: 'modest', version: '1.0.0', files, scripts },
   {
@@ -95,6 +103,15 @@ const wheels: readonly Wheel[] = [
     requires: ['imported'],
   },
   { name: 'imported', version: '1.0.0', files: { 'imported/__init__.py': '' } },
+  ...['1.27.0', '2.3.0'].map((version) => ({
+    name: 'mcp',
+    version,
+    files: { 'mcp.py': `version = "${version}"\n` },
+    publishedAt: '2026-01-01T00:00:00Z',
+  })),
+  { ...usesSdk, name: 'older', publishedAt: '2026-07-01T00:00:00Z' },
+  { ...usesSdk, name: 'newer', publishedAt: '2026-09-01T00:00:00Z' },
+  { ...usesSdk, name: 'adapted', publishedAt: '2026-07-01T00:00:00Z', requires: ['mcp>=2'] },
   {
     name: 'broken',
     version: '1.0.0',
@@ -269,6 +286,24 @@ test('a package whose program a dependency has is started with this program', as
 
   expect(prepared).toMatchObject({ name: 'outer', version: '2.0.0' });
   expect(await firstOutput(server)).toBe('an inner program\n');
+});
+
+test.for([
+  ['from before version 2 of the SDK gets version 1', 'older', {}, '1.27.0'],
+  ['from after version 2 of the SDK gets the newest version', 'newer', {}, '2.3.0'],
+  ['that needs version 2 gets it', 'adapted', {}, '2.3.0'],
+  ['gets the version that the user chooses', 'older', { with: ['mcp>=2'] }, '2.3.0'],
+] as const)('a server %s', async ([title, name, options, version], { skip }) => {
+  if (uvPath === undefined) skip('uv cannot be had here');
+  const runtime = openRuntime(title.replaceAll(' ', '-'));
+  const source = withOptions(parseSource(`uvx://${name}#program=uses`), { ...options });
+  const steps: string[] = [];
+
+  const prepared = await runtime.prepare(source, { report: (step) => steps.push(step), signal: never });
+  await using server = await runtime.start(aLaunch(prepared), never);
+
+  expect(await firstOutput(server)).toBe(`${version}\n`);
+  expect(steps.some((step) => step.includes('gets version 1'))).toBe(version === '1.27.0');
 });
 
 test('the modules of a package and its dependencies are compiled once, at its installation', async ({

@@ -16,6 +16,7 @@ import { compileModules } from './python-modules.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { registryFailure } from './registry-failure.ts';
+import { sdkOfItsTime } from './sdk-of-its-time.ts';
 import { type InstallContext, type ToolResult, distrustIn, runTool } from './tool.ts';
 import { findUv } from './uv-program.ts';
 
@@ -83,8 +84,10 @@ export const uvInstaller: Installer = {
         lock = downloaded.lock;
         const offline = lock === undefined ? [] : ['--offline'];
         const options = [...build, ...offline];
-        if (startsPython(source)) return installForPython(source, options, { context, python: found });
-        const installed = await installTool(source, options, { context, python: found });
+        const older = lock === undefined ? undefined : sdkOfItsTime(source, lock);
+        const complete = older === undefined || older.isMissing ? source : older.source;
+        if (startsPython(source)) return installForPython(complete, options, { context, python: found });
+        const installed = await installTool(complete, options, { context, python: found });
         if (installed.provider !== undefined) tool = normalized(installed.provider);
         return installed.result;
       }),
@@ -264,15 +267,37 @@ async function download(
 
 const nothing: ToolResult = { code: 0, stdout: '', stderr: '' };
 
-/** Resolves all dependencies for this machine. Without a lock if something has no hash, or with an old version of uv. */
+/**
+ * Resolves all dependencies for this machine, with the SDK for which the package was written. Without a lock if something
+ * has no hash, or with an old version of uv.
+ */
 async function lockOf(
   source: PackageSource,
   context: InstallContext,
-  { python, build }: { python: Python; build: readonly string[] },
-): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
+  how: { python: Python; build: readonly string[] },
+): Promise<Locked> {
   const known = resolved.get(context);
-  if (known?.python.path === python.path && build.includes(NO_BUILD))
+  if (known?.python.path === how.python.path && how.build.includes(NO_BUILD))
     return { result: nothing, lock: known.lock };
+  const newest = await compiledLock(source, context, how);
+  const older = newest.lock === undefined ? undefined : sdkOfItsTime(source, newest.lock);
+  if (older?.isMissing !== true) return newest;
+  const locked = await compiledLock(older.source, context, how);
+  if (locked.lock === undefined) return newest; // it needs the newer one after all
+  context.report(`${source.name} is older than version 2 of the Python SDK for MCP, so it gets version 1`);
+  return locked;
+}
+
+interface Locked {
+  result: ToolResult;
+  lock?: LockedPackage[];
+}
+
+async function compiledLock(
+  source: PackageSource,
+  context: InstallContext,
+  { python, build }: { python: Python; build: readonly string[] },
+): Promise<Locked> {
   const requirements = [pythonRequirement(source), ...(source.options?.with ?? [])];
   const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
   const compiled = await uv(
