@@ -32,7 +32,7 @@ test.runIf(process.platform === 'linux').for([
 test.runIf(process.platform === 'linux').for([
   ['closes', (client: Socket) => client.destroy()],
   ['resets', (client: Socket) => client.resetAndDestroy()],
-] as const)('finds nobody behind a connection that its program %s', async ([, leave]) => {
+] as const)('counts a connection as gone that its program %s', async ([, leave]) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // it listens on TCP

@@ -32,7 +32,7 @@ async function connections(): Promise<string[]> {
   return (await Promise.all(tables)).flatMap((text) => text.split('\n').slice(1, -1));
 }
 
-/** The owner of the socket with these addresses. Undefined if there is no such socket. */
+/** The owner of the socket with these addresses. Undefined without such a socket. */
 function ownerIn(lines: readonly string[], local: string, remote: string): number | 'none' | undefined {
   for (const line of lines) {
     // The columns are: number, local address, remote address, state, queues, timer, retransmissions, user, timeout, inode.

@@ -275,7 +275,7 @@ describe('names', () => {
   });
 });
 
-test('links in results lead to the server of the result, also if another server has the same resources', async () => {
+test('links lead to the server that returned them, also if another server has the same resources', async () => {
   const link = { type: 'resource_link', uri: 'notes://7', name: 'seven' };
   const page = { type: 'resource_link', uri: 'https://notes.example/7', name: 'page' };
   const notesOf = (owner: string): Manners => ({

@@ -100,7 +100,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s of a meta s
   });
 });
 
-test('a link in the result of a call leads to the server of the result', async () => {
+test('a link in a result leads to the server that returned it', async () => {
   const notesOf = (owner: string): Manners => ({
     ...whole(owner),
     'tools/call': () => ({ content: [{ type: 'resource_link', uri: 'notes://7', name: 'seven' }] }),

@@ -76,7 +76,7 @@ const pluginFields = ['author', 'commands', 'agents', 'skills', 'hooks', 'interf
 
 const isPlain = (word: string): boolean => /^[\w@./:-]{1,200}$/.test(word);
 
-/** The sources of `thv run` for the packages of a registry entry. */
+/** The `thv run` sources for a registry entry's packages. */
 const sources = new Map<string, (name: string, version: string) => string>([
   ['npm', (name) => `npx://${name}`],
   ['pypi', (name) => `uvx://${name}`],
@@ -85,7 +85,7 @@ const sources = new Map<string, (name: string, version: string) => string>([
   ['oci', (name, version) => (version === '' || /[:@][^/]*$/.test(name) ? name : `${name}:${version}`)],
 ]);
 
-/** How to run the package of a registry entry (`server.json`), whose fields have had several names. */
+/** How to run a registry entry's package (`server.json`), whose fields have had several names. */
 function packageHint({ packages, remotes }: Fields): string | undefined {
   const all = list(packages).filter(isObject);
   if (all.length === 0) return undefined;

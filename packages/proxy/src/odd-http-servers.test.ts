@@ -108,7 +108,7 @@ async function openBehind(
   return { ...test, deviations };
 }
 
-test('a server that refuses the optional stream to everybody asks nobody to sign in', async () => {
+test('a server that refuses every optional stream does not ask for a sign-in', async () => {
   const asked: string[] = [];
   await using server = await openServer(({ request, response }) => {
     if (request.method !== 'GET') return false;

@@ -540,7 +540,7 @@ const pydantic = (model: string, ...fields: string[]) => `Traceback (most recent
 pydantic_core._pydantic_core.ValidationError: ${fields.length} validation error${fields.length === 1 ? '' : 's'} for ${model}
 ${fields.map((field) => `${field}\n  Field required [type=missing, input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.14/v/missing`).join('\n')}`;
 
-/** What Zod prints for variables that are not there. */
+/** What Zod prints for missing variables. */
 const zod = (message: string, ...names: string[]) => `ZodError: ${JSON.stringify(
   names.map((name) => ({ code: 'invalid_type', expected: 'string', path: [name], message })),
   null,

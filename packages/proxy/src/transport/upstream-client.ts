@@ -56,7 +56,7 @@ export interface UpstreamRequest {
   path?: string;
   /** Whether the server does something for the request, so that only a server that has not begun gets it again. */
   executes?: boolean;
-  /** Whether everything works without this request, so that its refusal is no reason to sign in. */
+  /** Whether everything works without this request, so that its refusal does not ask for a sign-in. */
   isOptional?: boolean;
   /** Called if the request may wait: for a sign-in, or because the server asks for a pause. */
   onRefused?: () => void;

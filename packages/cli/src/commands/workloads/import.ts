@@ -202,7 +202,7 @@ async function readSource(
   return { document, directory: path === source ? projectOf(path) : directory, isOwn };
 }
 
-/** The variables of the user that an entry refers to. A configuration of others decides which ones a server gets. */
+/** The user's variables that an entry refers to. Other people's configurations decide which ones a server gets. */
 function variablesIn({ entry }: RawEntry, env: NodeJS.ProcessEnv): string[] {
   const references = JSON.stringify(entry).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)(?=[:}])/g);
   return [...new Set([...references].flatMap(([, name = '']) => (env[name] ? [name] : [])))];
