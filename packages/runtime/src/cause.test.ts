@@ -633,3 +633,37 @@ test.each([
 ])('names the credentials of a cloud that the server looks for: %s', (line, part) => {
   expect(causeOf(line)?.fix).toContain(part);
 });
+
+test.each([
+  [
+    'Error: OAuth keys file not found. Please place gcp-oauth.keys.json in current directory or /home/server/.gmail-mcp',
+    '~/.gmail-mcp:/home/server/.gmail-mcp',
+  ],
+  [
+    'Token file /home/server/.config/docs/token.json does not exist',
+    '~/.config/docs:/home/server/.config/docs',
+  ],
+  ["Error: Cannot find '/home/server/.netrc'.", '~/.netrc:/home/server/.netrc'],
+])('the directory of the user is named for %s', (line, mount) => {
+  expect(causeOf(line)?.fix).toBe(`if you have it in your home directory, mount it with --volume ${mount}`);
+});
+
+test.each([
+  'Error: supabaseUrl is required; the URL is missing',
+  'A Shortcut api token is required.',
+  'RuntimeError: An API key is required to call the API.',
+  'AzureDevOpsValidationError: Organization URL is required',
+  'Error: Environment Variables not set - please check your .env file',
+  'No API token',
+])('a setting without a name is passed as its README says: %s', (line) => {
+  expect(causeOf(line)?.fix).toMatch(/^pass it as the README of the server says/);
+  expect(causeOf(line, { image: '' })?.fix).toBeUndefined();
+});
+
+test.each([
+  'Error: the key file is not JSON',
+  'Error: unexpected token in JSON',
+  'fetch failed: url is wrong',
+])('no setting is missing in %j', (line) => {
+  expect(causeOf(line)?.fix ?? '').not.toContain('README');
+});

@@ -207,6 +207,11 @@ const complaints: readonly Complaint[] = [
     fix: mount,
   },
   {
+    pattern:
+      /(?:not found|no such file|does not exist|doesn't exist|missing|cannot find|can't find|please place)\b.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200}).{0,40}?(?:not found|does not exist|doesn't exist|is missing)/i,
+    fix: (places) => atHome(places.find((place) => place !== undefined) ?? ''),
+  },
+  {
     pattern: /(?:specified|allowed)[ -]director(?:y|ies)|directory path|\[?<?directory>?\]?(?:\.\.\.)?$/i,
     fix: mountNamed,
   },
@@ -306,9 +311,19 @@ const complaints: readonly Complaint[] = [
       endsWith(output, leaving) ? 'start it with the argument that keeps it in the foreground' : undefined,
   },
   {
-    pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
+    pattern:
+      /the following (?:required )?arguments are (?:required|missing)|missing required argument|required option|^usage:/i,
     fix: () => 'pass the arguments of the server after --',
     better: /^(?:\S{1,100}: )?error: \S/i,
+  },
+  {
+    // Many servers name neither the variable nor the argument.
+    pattern:
+      /\b(?:api[ -]?key|token|credentials?|password|secret|url|organi[sz]ation|environment variables?)\b.{0,30}?\b(?:(?:is|are) (?:required|missing|not)|not (?:set|found|provided|configured|specified)|(?:required|missing)\b)|\b(?:missing|required|no|provide (?:a|an|your)) (?:\w+ ){0,3}(?:api[ -]?key|token|credentials)\b/i,
+    fix: (_groups, _output, { image }) =>
+      image === '' // a remote server, which has neither
+        ? undefined
+        : 'pass it as the README of the server says, with -e NAME=VALUE, with --secret NAME,target=NAME, or as an argument after --',
   },
 ];
 
@@ -443,6 +458,19 @@ function mount([place = '']: string[], output: string, { given = [] }: KnownServ
   if (given.some((value) => value === place || value.endsWith(`=${place}`)))
     return `mount it with --volume ${place}:${place}`;
   return `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`;
+}
+
+/**
+ * What the server looks for in its home directory, most users have in their own. Of a file, its directory is mounted, because
+ * servers write to it, too.
+ */
+function atHome(place: string): string | undefined {
+  const parts = place.replace(/[.:,;]+$/, '').split('/');
+  if (parts.includes('..')) return undefined;
+  const path = (parts.length > 1 && /.\.\w+$/.test(parts.at(-1) ?? '') ? parts.slice(0, -1) : parts).join(
+    '/',
+  );
+  return `if you have it in your home directory, mount it with --volume ~/${path}:/home/server/${path}`;
 }
 
 /** The most directories that one answer names. */
