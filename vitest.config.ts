@@ -7,6 +7,8 @@ import type { SuiteName } from './scripts/suites.ts';
 
 /** What is waited for comes at once, or late where others use the machine. */
 const expect = { poll: { timeout: 30_000 } };
+/** A failure that does not come back is only known by its message. */
+const readable = { truncateThreshold: 2_000 };
 const limits = { testTimeout: 180_000, hookTimeout: 300_000 };
 
 /** Where nobody watches, one of thousands that the machine held up is tried again, and named at the end. */
@@ -57,6 +59,7 @@ export default defineConfig({
             include: files.get(name) ?? [],
             provide: { part: parts[name] ?? 'first' },
             pool: 'forks' as const,
+            chaiConfig: readable,
             expect: polls[name] ?? expect,
             retry,
             ...limits,

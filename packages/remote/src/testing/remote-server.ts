@@ -24,7 +24,8 @@ export async function openRemoteServer(
       return response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
     }
     const { host: _host, ...headers } = request.headers;
-    const onward = httpRequest(server.url, { method: request.method, headers }, (answer) => {
+    // A kept connection may be closed by the server while a request is on its way.
+    const onward = httpRequest(server.url, { method: request.method, headers, agent: false }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     });

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Instance } from '../../runtime.ts';
@@ -138,10 +137,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The program waits for input afterwards, so that its end cannot come before its output. */
-async function firstOutput({ stdio }: Instance): Promise<string> {
-  const [chunk] = (await once(stdio!.output, 'data')) as [Buffer];
-  return chunk.toString();
+/**
+ * The first line of a program. It can come in two parts. The program waits for input afterwards, so that its end cannot come
+ * before its output.
+ */
+function firstOutput({ stdio }: Instance): Promise<string> {
+  const line = Promise.withResolvers<string>();
+  let text = '';
+  stdio!.output.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    if (text.includes('\n')) line.resolve(text);
+  });
+  return line.promise;
 }
 
 function openRuntime(
