@@ -645,7 +645,7 @@ test.each([
   ],
   ["Error: Cannot find '/home/server/.netrc'.", '~/.netrc:/home/server/.netrc'],
 ])('the directory of the user is named for %s', (line, mount) => {
-  expect(causeOf(line)?.fix).toBe(`if you have it in your home directory, mount it with --volume ${mount}`);
+  expect(causeOf(line)?.fix).toBe(`mount the one in your home directory with --volume ${mount}`);
 });
 
 test.each([

@@ -470,7 +470,7 @@ function atHome(place: string): string | undefined {
   const path = (parts.length > 1 && /.\.\w+$/.test(parts.at(-1) ?? '') ? parts.slice(0, -1) : parts).join(
     '/',
   );
-  return `if you have it in your home directory, mount it with --volume ~/${path}:/home/server/${path}`;
+  return `mount the one in your home directory with --volume ~/${path}:/home/server/${path}`;
 }
 
 /** The most directories that one answer names. */
