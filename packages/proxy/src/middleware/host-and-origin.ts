@@ -53,17 +53,15 @@ export const fromForeignPage = 'requests from web pages of other sites are not a
  * Did a page of another site make this request (Fetch Metadata, section 2.3)? A link that leads here is followed by the
  * user, who sees the answer. The page does not.
  */
-export function isFromForeignPage(
-  method: string | undefined,
-  headers: Pick<IncomingHttpHeaders, (typeof fetchMetadata)[number]>,
-): boolean {
-  const [site, mode, destination] = fetchMetadata.map((name) => headers[name]);
+export function isFromForeignPage(method: string | undefined, headers: FetchMetadata): boolean {
+  const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return false;
   const isRead = method === 'GET' || method === 'HEAD';
-  return !(isRead && mode === 'navigate' && destination === 'document');
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  return !(isRead && isLink);
 }
 
-const fetchMetadata = ['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'] as const;
+type FetchMetadata = Pick<IncomingHttpHeaders, 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'>;
 
 /** Whether this is the address that the connection came in at. Then no name server was involved. */
 export function isDialled(host: string, localAddress = ''): boolean {

@@ -89,7 +89,7 @@ class LineSplitter {
 
   /** Reads lines until the chunk ends or the time is over. In the second case, returns the rest of the chunk. */
   read(chunk: Buffer, isOver: () => boolean): Buffer | undefined {
-    clearTimeout(this.#silence);
+    if (this.#silence !== undefined) this.#listenOn();
     let from = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {
       this.#finish(chunk.subarray(from, end));
@@ -112,13 +112,19 @@ class LineSplitter {
 
   /** Forgets the current line. */
   #stop(): void {
-    clearTimeout(this.#silence);
+    this.#listenOn();
     this.hasEnded = true;
     this.#parts = [];
     this.#hold.release();
   }
 
+  #listenOn(): void {
+    clearTimeout(this.#silence);
+    this.#silence = undefined;
+  }
+
   #afterSilence(): void {
+    this.#silence = undefined;
     this.#options.input.process(() => {
       this.#finishMessage();
       return false;
