@@ -104,6 +104,21 @@ describe('the own directories of a package', () => {
     ]);
   });
 
+  test('of npm do not include a framework behind hundreds of dependencies, which take time to read', async () => {
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`other-${index}`, '1']));
+    await write({
+      'node_modules/server/main.js': '',
+      'node_modules/server/package.json': JSON.stringify({ dependencies: { ...many, framework: '1' } }),
+      'node_modules/framework/package.json': JSON.stringify({
+        dependencies: { '@modelcontextprotocol/sdk': '1' },
+      }),
+    });
+
+    expect(await ownDirectories(folder, started('node', 'node_modules/server/main.js'))).toEqual([
+      { path: 'node_modules/server', inner: [] },
+    ]);
+  });
+
   test('of a Python tool are the modules that its own record lists', async () => {
     await write({
       [`${packages}/my_server/main.py`]: '',

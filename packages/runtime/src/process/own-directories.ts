@@ -51,8 +51,9 @@ export async function ownDirectories(folder: string, install: Install): Promise<
   }
 }
 
-/** The most frameworks that count as part of a server. */
+/** The most frameworks that count as part of a server, and the most dependencies among which they are looked for. */
 const MOST_FRAMEWORKS = 4;
+const MOST_DEPENDENCIES = 200;
 
 /**
  * The dependencies of a server that are servers for the most part, because they use the SDK of MCP themselves: they
@@ -61,7 +62,7 @@ const MOST_FRAMEWORKS = 4;
 async function frameworksOf(folder: string, server: string): Promise<OwnDirectory[]> {
   const manifest = await readPackageJson(folder, join(server, 'package.json'));
   const found: OwnDirectory[] = [];
-  for (const name of namesIn(field(manifest, 'dependencies'))) {
+  for (const name of namesIn(field(manifest, 'dependencies')).slice(0, MOST_DEPENDENCIES)) {
     const path = `node_modules/${name}`;
     if (found.length === MOST_FRAMEWORKS || !npmName.test(name) || path === server) continue;
     const stat = await lstat(join(folder, path)).catch(() => undefined);
