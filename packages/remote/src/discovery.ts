@@ -388,9 +388,8 @@ async function confirmed(
 }
 
 /**
- * Refuses the code of an authorization server whose tokens come from another endpoint. A registry entry could otherwise name the
- * sign-in page of one server and a token endpoint of its own, and get tokens for the account of the user (RFC 9700,
- * section 4.4).
+ * Refuses the code of an authorization server whose tokens come from another endpoint. A registry entry could otherwise combine an
+ * honest sign-in page with its own token endpoint, and get the user's tokens (RFC 9700, section 4.4).
  */
 export async function requireTokensFrom(
   endpoint: string,

@@ -620,7 +620,7 @@ test('a variable that limits a server is not needed', () => {
 
 test.each([
   ['botocore.exceptions.NoCredentialsError: Unable to locate credentials', 'AWS_SHARED_CREDENTIALS_FILE'],
-  ['CredentialsProviderError: Could not load credentials from any providers', '-v ~/.aws:/data/aws:ro'],
+  ['CredentialsProviderError: Could not load credentials from any providers', '-v DIR:/data/aws:ro'],
   ['Exception: Failed to create boto3 client for ec2: You must specify a region.', '-e AWS_REGION=REGION'],
   [
     'Error: Could not load the default credentials. Browse to https://x for more information.',
@@ -628,7 +628,7 @@ test.each([
   ],
   [
     'Authentication failed. Run: gcloud auth application-default login',
-    'application_default_credentials.json',
+    '-v FILE:/data/google-application-credentials:ro',
   ],
 ])('names the credentials of a cloud that the server looks for: %s', (line, part) => {
   expect(causeOf(line)?.fix).toContain(part);
@@ -637,15 +637,12 @@ test.each([
 test.each([
   [
     'Error: OAuth keys file not found. Please place gcp-oauth.keys.json in current directory or /home/server/.gmail-mcp',
-    '~/.gmail-mcp:/home/server/.gmail-mcp',
+    '/home/server/.gmail-mcp',
   ],
-  [
-    'Token file /home/server/.config/docs/token.json does not exist',
-    '~/.config/docs:/home/server/.config/docs',
-  ],
-  ["Error: Cannot find '/home/server/.netrc'.", '~/.netrc:/home/server/.netrc'],
-])('the directory of the user is named for %s', (line, mount) => {
-  expect(causeOf(line)?.fix).toBe(`mount the one in your home directory with --volume ${mount}`);
+  ['Token file /home/server/.config/docs/token.json does not exist', '/home/server/.config/docs'],
+  ["Error: Cannot find '/home/server/.netrc'.", '/home/server/.netrc'],
+])('the user chooses what to mount for %s', (line, place) => {
+  expect(causeOf(line)?.fix).toBe(`mount your own files for this server with --volume DIR:${place}`);
 });
 
 test.each([

@@ -172,7 +172,7 @@ const complaints: readonly Complaint[] = [
     pattern:
       /Unable to locate (?:AWS )?credentials|NoCredentialsError|CredentialsProviderError|Could not load credentials from any providers|failed to (?:refresh|retrieve) (?:cached )?credentials/i,
     fix: () =>
-      'let it read your AWS credentials with -v ~/.aws:/data/aws:ro -e AWS_SHARED_CREDENTIALS_FILE=/data/aws/credentials -e AWS_CONFIG_FILE=/data/aws/config',
+      'if the server may use your AWS account, run it with -v DIR:/data/aws:ro -e AWS_SHARED_CREDENTIALS_FILE=/data/aws/credentials -e AWS_CONFIG_FILE=/data/aws/config',
   },
   {
     pattern: /You must specify a region|NoRegionError|Region is missing|Missing region in config/,
@@ -182,7 +182,7 @@ const complaints: readonly Complaint[] = [
     pattern:
       /Could not load the default credentials|default credentials were not found|DefaultCredentialsError|could not find default credentials|gcloud auth (?:application-default )?login/i,
     fix: () =>
-      'let it read your Google Cloud credentials with -v ~/.config/gcloud/application_default_credentials.json:/data/google-credentials:ro -e GOOGLE_APPLICATION_CREDENTIALS=/data/google-credentials',
+      `if the server may use your Google Cloud account, run it with ${fileFlags('GOOGLE_APPLICATION_CREDENTIALS')}`,
   },
   variables,
   {
@@ -461,16 +461,15 @@ function mount([place = '']: string[], output: string, { given = [] }: KnownServ
 }
 
 /**
- * What the server looks for in its home directory, most users have in their own. Of a file, its directory is mounted, because
- * servers write to it, too.
+ * A place in the home directory of the server, where most users have the same one. Of a file, the directory is mounted,
+ * because servers write to it, too. The user chooses what to mount, because a server could name any place.
  */
 function atHome(place: string): string | undefined {
   const parts = place.replace(/[.:,;]+$/, '').split('/');
   if (parts.includes('..')) return undefined;
-  const path = (parts.length > 1 && /.\.\w+$/.test(parts.at(-1) ?? '') ? parts.slice(0, -1) : parts).join(
-    '/',
-  );
-  return `mount the one in your home directory with --volume ~/${path}:/home/server/${path}`;
+  const isFile = parts.length > 1 && /.\.\w+$/.test(parts.at(-1) ?? '');
+  const path = (isFile ? parts.slice(0, -1) : parts).join('/');
+  return `mount your own files for this server with --volume DIR:/home/server/${path}`;
 }
 
 /** The most directories that one answer names. */

@@ -15,8 +15,8 @@ export function invalidSettings(lines: readonly string[]): InvalidSetting[] {
 }
 
 /**
- * The fields of Pydantic's settings, which it reads from variables with their names in upper case. The fields of other
- * models are no variables, and a name that fits any server can lack a prefix that the report does not tell.
+ * The fields of Pydantic's settings, which it reads from variables with their names in upper case. Fields of other
+ * models do not name variables, and a name that fits any server can lack a prefix that the report omits.
  */
 function inPydantic(lines: readonly string[]): InvalidSetting[] {
   const start = lines.findLastIndex((line) => modelWithErrors.test(line));

@@ -91,7 +91,7 @@ export class ConnectionPool {
   readonly #changes = new Changes();
   #lastTakenMs = -Infinity;
   #source: Source | undefined;
-  /** Why there is no source, and whether none will come soon. */
+  /** Why the source is missing, and whether clients should not wait for another one. */
   #absence: { reason: string; isFinal: boolean } | undefined;
 
   constructor(options: PoolOptions) {

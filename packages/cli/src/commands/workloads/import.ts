@@ -172,8 +172,8 @@ async function decided(
 }
 
 /**
- * Reads a client's file, another file, or a configuration or commands in standard input. Only the files of clients are the
- * user's own. Others may come with a project or from a web page.
+ * Reads a client's file, another file, or a configuration or commands in standard input. Only client configuration
+ * files belong to the user. Others may come with a project or from a web page.
  */
 async function readSource(
   source: string,
