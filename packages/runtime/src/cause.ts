@@ -208,7 +208,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern:
-      /(?:not found|no such file|does not exist|doesn't exist|missing|cannot find|can't find|please place)\b.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200}).{0,40}?(?:not found|does not exist|doesn't exist|is missing)/i,
+      /(?:not found|no such file|does not exist|doesn't exist|missing|cannot find|can't find|please place)\b.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,100})['"`]?:? (?:was )?(?:not found|does not exist|doesn't exist|is missing)/i,
     fix: (places) => atHome(places.find((place) => place !== undefined) ?? ''),
   },
   {
