@@ -336,6 +336,8 @@ describe('thv mcp call', () => {
     [['called', 'echo', '--input', '[]'], 2, '--input is not a JSON object'],
     [['absent', 'echo'], 4, 'workload absent not found'],
     [['called'], 2, 'TOOL is missing'],
+    [['--server', 'called'], 2, 'TOOL is missing'],
+    [[], 2, 'SERVER is missing'],
   ])('names a mistake: %s', async (words, expected, message) => {
     const { code, stderr } = await user.thv('mcp', 'call', ...words);
 

@@ -15,9 +15,10 @@ export async function run(call: CommandCall): Promise<void> {
   const { flags, out } = call;
   const chosen = flags.text('server');
   // As for thv mcp list, the server can be a flag.
-  const [server = '', tool, ...texts] = chosen === undefined ? call.arguments : [chosen, ...call.arguments];
-  if (tool === undefined)
-    throw invalid('TOOL is missing', { hint: 'run thv mcp call --help to see its usage' });
+  const [server, tool, ...texts] = chosen === undefined ? call.arguments : [chosen, ...call.arguments];
+  const usage = { hint: 'run thv mcp call --help to see its usage' };
+  if (server === undefined) throw invalid('SERVER is missing', usage);
+  if (tool === undefined) throw invalid('TOOL is missing', usage);
   const input = await readInput(flags, call.signal);
   const timeoutMs = flags.milliseconds('timeout') ?? 0;
   const result = await withinLimit(

@@ -68,7 +68,6 @@ export const mcpCommands: readonly Command[] = [
       {
         name: 'server',
         description: 'The name of a running workload, or the URL of a server',
-        required: true,
         completes: 'workload',
       },
       { name: 'tool', description: 'The name of the tool' },
