@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
@@ -48,7 +48,7 @@ async function makeInspectorUser(): Promise<Pick<User, 'start' | 'thv'> & AsyncD
 
 /** Opens the inspector on ports of its own, and waits until it says where it is. */
 async function openInspector(user: Awaited<ReturnType<typeof makeInspectorUser>>) {
-  const [ui, second] = [await freePort(), await freePort()];
+  const [ui, second] = [await testPort(), await testPort()];
   const ports = ['-u', `${ui}`, '-p', `${second}`];
   const { child, stdout, ended } = user.start('inspector', 'inspected', ...ports, '--format', 'json');
   const printed = await until(() => {
@@ -118,7 +118,7 @@ describe('an inspector that was killed during its first installation', () => {
       env: { XDG_STATE_HOME: join(user.home, '.local/state'), npm_config_registry: registry.url },
     });
     inspector.env['npm_config_cache'] = join(inspector.home, 'npm');
-    const words = ['inspector', 'inspected', '-u', `${await freePort()}`, '-p', `${await freePort()}`];
+    const words = ['inspector', 'inspected', '-u', `${await testPort()}`, '-p', `${await testPort()}`];
     const reached = registry.reaches(stage);
     const killed = inspector.start(...words);
     await Promise.race([reached, killed.ended]);
@@ -149,7 +149,7 @@ describe('an inspector that was killed during its first installation', () => {
     await mkdir(join(folder, '2.12.0/node_modules'), { recursive: true });
     await mkdir(join(folder, 'installing-999999999-abcdef'));
     const start = async () =>
-      inspector.start('inspector', 'inspected', '-u', `${await freePort()}`, '-p', `${await freePort()}`);
+      inspector.start('inspector', 'inspected', '-u', `${await testPort()}`, '-p', `${await testPort()}`);
 
     const started = [await start(), await start()];
     for (const { child, stdout } of started)

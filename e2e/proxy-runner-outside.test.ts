@@ -8,7 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { openRemoteServer } from '@toolhive/remote/testing/remote-server';
 import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { describe, expect, test } from 'vitest';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { startRunner, startServer } from './testing/proxy-runner.ts';
@@ -51,7 +51,7 @@ async function openTokenTakingServer(kind: (typeof kinds)[number], issuer: strin
   const isValid = (authorization: string | undefined): boolean => authorization === 'Bearer exchanged-token';
   if (kind !== 'sse')
     return Object.assign(await openRemoteServer(kind, { issuer, isValid }), { transport: 'streamable-http' });
-  const port = await freePort();
+  const port = await testPort();
   const server = startServer(port, 'sse');
   const seen: IncomingHttpHeaders[] = [];
   const gate = createServer((asked, response) => {
@@ -206,7 +206,7 @@ describe('the proxy runner', () => {
 
   test('sends traces and metrics of calls to a collector, and the rest when it ends', async () => {
     await using collector = await openOtlpReceiver();
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using _server = startServer(targetPort);
     await using runner = await startRunner({
       target_port: targetPort,
@@ -254,7 +254,7 @@ describe('the proxy runner', () => {
   test.each(Object.entries(officialClients))(
     'proxies a server that speaks the older HTTP transport: %s',
     async (_name, connect) => {
-      const targetPort = await freePort();
+      const targetPort = await testPort();
       await using _server = startServer(targetPort, 'sse');
       await using runner = await startRunner({ transport: 'sse', target_port: targetPort });
       await until(async () => (await runner.health()).status === 200);
@@ -266,7 +266,7 @@ describe('the proxy runner', () => {
   );
 
   test('closes open streams and calls after SIGTERM, and ends with exit code 0', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using _server = startServer(targetPort);
     await using runner = await startRunner({ target_port: targetPort });
     await until(async () => (await runner.health()).status === 200);

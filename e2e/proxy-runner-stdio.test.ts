@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
@@ -99,7 +99,7 @@ async function startApiServer() {
 test('attaches to a stdio server, and again after the connection breaks or the pod is replaced', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
   await using api = await startApiServer();
-  const port = await freePort();
+  const port = await testPort();
   const kubeconfig = join(folder.path, 'kubeconfig');
   const context = { name: 'test', context: { cluster: 'test', user: 'test', namespace } };
   const clusters = [{ name: 'test', cluster: { server: api.url } }];

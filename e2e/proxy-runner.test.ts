@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { versionOf } from '@toolhive/access/difference';
 import { says, serveChanging } from '@toolhive/core/testing/changing-server';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { minimal, program, startRunner, startServer } from './testing/proxy-runner.ts';
@@ -19,7 +19,7 @@ const tool = (name: string) => ({ name, description: `The tool ${name}.`, inputS
 
 describe('the proxy runner', () => {
   test('proxies a server, and is healthy only while the server answers', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using runner = await startRunner({ target_port: targetPort });
 
     const before = await runner.health();
@@ -47,7 +47,7 @@ describe('the proxy runner', () => {
   });
 
   test('answers requests for its Service names, and refuses other names', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using _server = startServer(targetPort);
     await using runner = await startRunner(
       { target_port: targetPort },
@@ -69,7 +69,7 @@ describe('the proxy runner', () => {
   });
 
   test('applies mounted policies and tool rules, and writes audit events to standard output', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-authz-'));
     const authz = join(folder.path, 'authz.json');
     const policies = ['permit(principal, action, resource) unless { resource == Tool::"fail" };'];
@@ -132,7 +132,7 @@ describe('the proxy runner', () => {
   });
 
   test('requires tokens of clients, but not of probes', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using _server = startServer(targetPort);
     await using runner = await startRunner(
       {
@@ -154,8 +154,8 @@ describe('the proxy runner', () => {
   });
 
   test('opens an egress gateway only for a profile with rules, and logs each decision', async () => {
-    const targetPort = await freePort();
-    const egressPort = await freePort();
+    const targetPort = await testPort();
+    const egressPort = await testPort();
     await using runner = await startRunner(
       {
         target_port: targetPort,
@@ -185,7 +185,7 @@ describe('the proxy runner', () => {
   });
 
   test('ends after SIGTERM with exit code 0 while clients are connected', async () => {
-    const targetPort = await freePort();
+    const targetPort = await testPort();
     await using _server = startServer(targetPort);
     await using runner = await startRunner({ target_port: targetPort });
     await until(async () => (await runner.health()).status === 200);

@@ -4,7 +4,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient, startInstallation } from './testing/replicas.ts';
 import type { Installation, Reply } from './testing/replicas.ts';
@@ -354,7 +354,7 @@ describe('a storage with TLS', () => {
   beforeAll(async () => {
     folder = await mkdtempDisposable(join(tmpdir(), 'thv-storage-tls-'));
     certificates = await makeCertificates(folder.path);
-    tlsPort = await freePort();
+    tlsPort = await testPort();
     encrypted = await startStorage(undefined, ['--tls-port', String(tlsPort), ...certificates.flags]);
   });
   afterAll(async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { hasGo, startCollector } from './testing/collector.ts';
 import { askableClients } from './testing/mcp.ts';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { makeUser, testServer, until } from './testing/thv.ts';
 
 // Real servers in the sandbox, official clients, and the receiver of the official collector, built from Go modules.
@@ -68,7 +68,7 @@ describe('telemetry', () => {
     await using user = await makeUser();
     const flags = [
       '--otel-endpoint',
-      `127.0.0.1:${await freePort()}`,
+      `127.0.0.1:${await testPort()}`,
       '--otel-insecure',
       '--otel-sampling-rate=1',
     ];

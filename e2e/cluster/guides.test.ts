@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildControlPlane, startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { readPages } from '../testing/pages.ts';
@@ -216,7 +216,7 @@ async function openProxies(cluster: ControlPlane, namespace: string, folder: str
         '-o',
         'jsonpath={.data.runconfig\\.json}',
       ]);
-      const port = await freePort(); // the one in the run config can be taken on this machine
+      const port = await testPort(); // the one in the run config can be taken on this machine
       const runner = everything.use(
         await startRunner(
           { ...(JSON.parse(config) as object), port },

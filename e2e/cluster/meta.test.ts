@@ -9,7 +9,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startRunner } from '../testing/proxy-runner.ts';
@@ -112,7 +112,7 @@ describeOperator('the meta server in a cluster', (world) => {
     spec: object,
     kind: 'MCPServer' | 'MCPRemoteProxy' = 'MCPServer',
   ): Promise<Runner> => {
-    const port = await freePort();
+    const port = await testPort();
     const common = kind === 'MCPServer' ? { image: 'example/server:1', transport: 'streamable-http' } : {};
     await world.apply(namespace, manifest(kind, name, { ...common, port, ...spec }));
     const config = await until(() => world.runConfig(namespace, name).catch(() => undefined));

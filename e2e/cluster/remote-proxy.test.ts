@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { expect, test } from 'vitest';
 import { startRunner, startServer } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
@@ -67,7 +67,7 @@ describeOperator('a proxy of a remote server', (world) => {
   test('says whether the server answers, stays while it does not, and recovers', async () => {
     const namespace = await world.cluster.namespace();
     await using provider = await openIdProvider();
-    const [remotePort, port] = [await freePort(), await freePort()];
+    const [remotePort, port] = [await testPort(), await testPort()];
     const spec = {
       remoteURL: `http://127.0.0.1:${remotePort}/mcp`,
       port,

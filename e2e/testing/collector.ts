@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { isInstalled } from '@toolhive/testing/machine';
 import { root } from './thv.ts';
 
@@ -47,7 +47,7 @@ export async function startCollector(): Promise<Collector> {
     cwd: join(root, 'e2e/testing/collector'),
     env: { ...process.env, CGO_ENABLED: '0' },
   });
-  const endpoint = `127.0.0.1:${await freePort()}`;
+  const endpoint = `127.0.0.1:${await testPort()}`;
   const child = spawn(program, [endpoint], { stdio: ['ignore', 'pipe', 'inherit'] });
   const received: OtlpJson[] = [];
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { until } from './thv.ts';
 
 /** The proxy runner as in its image. */
@@ -47,7 +47,7 @@ export async function startRunner(
   { host = '127.0.0.1' }: { host?: string | null } = {},
 ): Promise<Runner> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
-  const port = runConfig.port ?? (await freePort());
+  const port = runConfig.port ?? (await testPort());
   const file = join(folder.path, 'runconfig.json');
   await writeFile(file, JSON.stringify({ ...minimal, port, ...runConfig }));
   const reached = host === null ? [] : ['--server-host', host];

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Block, Page } from './pages.ts';
 import { thvStart, until } from './thv.ts';
 import type { User } from './thv.ts';
@@ -134,7 +134,7 @@ async function freePortsFor({ blocks }: Page): Promise<(command: string) => stri
     ([, port = '']) => port,
   );
   const free = new Map<string, number>();
-  for (const port of [apiPort, ...inspectorPorts, ...named]) free.set(port, await freePort());
+  for (const port of [apiPort, ...inspectorPorts, ...named]) free.set(port, await testPort());
   return (command) =>
     command
       .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${apiPort}`)

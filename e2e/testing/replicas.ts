@@ -9,7 +9,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { startRunner } from './proxy-runner.ts';
 import type { Runner } from './proxy-runner.ts';
 import { until } from './thv.ts';
@@ -57,7 +57,7 @@ export async function startInstallation({
   const pods: string[] = [];
   const servers: ChildProcess[] = [];
   for (let number = 0; number < serverCount; number += 1) {
-    const port = await freePort();
+    const port = await testPort();
     const child = spawn(process.execPath, [serverProgram, mode, `pod-${number}`, String(port)], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });
@@ -73,7 +73,7 @@ export async function startInstallation({
         '--session-keys',
         keys,
         '--peer-port',
-        String(await freePort()),
+        String(await testPort()),
         ...pods.flatMap((pod) => ['--server-pod', pod]),
         ...flags,
       ],

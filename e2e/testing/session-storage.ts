@@ -5,7 +5,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isInstalled } from '@toolhive/testing/machine';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { until } from './thv.ts';
 
 /** A Valkey or Redis server of this machine, without files. */
@@ -25,7 +25,7 @@ const storageProgram = ['valkey-server', 'redis-server'].find((program) => isIns
 
 /** Starts a storage. By default, on a free port. */
 export async function startStorage(given?: number, flags: string[] = []): Promise<StorageServer> {
-  const port = given ?? (await freePort());
+  const port = given ?? (await testPort());
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-storage-'));
   const child = spawn(
     storageProgram ?? 'redis-server',

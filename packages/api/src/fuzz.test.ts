@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clientApplications } from '@toolhive/contract/client-application';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -29,7 +29,7 @@ test('every request is answered as the document says, and does no harm', { timeo
   const { home } = api;
   const written = [...stateFolders, ...clientFiles].map((path) => join(home, path));
   const before = await enclosure.files(written);
-  const freePorts = await Promise.all(Array.from({ length: 4 }, () => freePort()));
+  const freePorts = await Promise.all(Array.from({ length: 4 }, () => testPort()));
   const request = requestsTo({ port: api.port, freePorts, home });
 
   await fc.assert(

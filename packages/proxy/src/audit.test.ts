@@ -1,5 +1,5 @@
 import { unauthorized } from '@toolhive/contract/failure';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { expect, test } from 'vitest';
 import { Audit } from './middleware/audit.ts';
@@ -85,7 +85,7 @@ test.each(['legacy', 'modern'] as const)(
     const { entries, audit } = auditing();
     await using opened = new AsyncDisposableStack();
     const test = opened.use(await openTestProxy({ audit, transport: 'streamable-http' }));
-    const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await freePort()));
+    const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await testPort()));
     await test.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
 
     if (generation === 'modern') await answerOf(await postModern(test.url, 'tools/list'));

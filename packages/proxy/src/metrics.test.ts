@@ -1,4 +1,4 @@
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { expect, test } from 'vitest';
 import { startHttpServer } from './testing/conformance-servers.ts';
@@ -123,7 +123,7 @@ test('a name that is too long for a label is counted as another one', async () =
 test('a server that speaks HTTP itself is counted in the same way', async () => {
   await using opened = new AsyncDisposableStack();
   const test = opened.use(await openTestProxy({ transport: 'streamable-http', metrics: true }));
-  const start = async (): Promise<Instance> => opened.use(startHttpServer('legacy', await freePort()));
+  const start = async (): Promise<Instance> => opened.use(startHttpServer('legacy', await testPort()));
   await test.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
   const session = await RawSession.open(test.url, {
     capabilities: {},

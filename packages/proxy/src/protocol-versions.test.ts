@@ -3,7 +3,7 @@ import {
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
@@ -81,7 +81,7 @@ describe.each([
     server = opened.use(await openTestProxy({ sessions: 'own', transport }));
     const start = async (): Promise<Instance> =>
       opened.use(
-        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await testPort()),
       );
     await server.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
   });

@@ -1,4 +1,4 @@
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { expect, test } from 'vitest';
 import type { TelemetryOptions } from './middleware/telemetry.ts';
@@ -146,7 +146,7 @@ test.each(['legacy', 'modern'] as const)('a %s server that speaks HTTP is traced
   const proxy = opened.use(
     await openTestProxy({ transport: 'streamable-http', telemetry: sendingTo(receiver) }),
   );
-  const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await freePort()));
+  const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await testPort()));
   await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
 
   if (generation === 'modern') {
@@ -239,7 +239,7 @@ test('an endpoint that fails is reported once, and affects no call', async () =>
 });
 
 test('a proxy whose endpoint does not answer ends soon', async () => {
-  const port = await freePort();
+  const port = await testPort();
   const telemetry = sendingTo({ endpoint: `http://127.0.0.1:${port}` });
   const proxy = await openScriptedProxy({ telemetry });
   await answerOf(await postModern(proxy.url, 'tools/call', { name: 'recall' }));

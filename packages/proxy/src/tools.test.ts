@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
 import { toolFilter } from './middleware/tool-filter.ts';
@@ -31,7 +31,7 @@ describe.each([
     const proxy = opened.use(await openTestProxy({ transport, tools: rules, sessions: 'shared' }));
     const start = async (): Promise<Instance> =>
       opened.use(
-        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await testPort()),
       );
     await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
     const versionNegotiation = client === 'modern' ? { mode: { pin: '2026-07-28' } } : undefined;

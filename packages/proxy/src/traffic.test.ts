@@ -1,4 +1,4 @@
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
 import type { EndedCall } from './middleware/traffic.ts';
@@ -43,7 +43,7 @@ async function openTold(isRead: boolean): Promise<Told> {
 async function openHttp(generation: 'legacy' | 'modern', isRead: boolean): Promise<Told> {
   await using opened = new AsyncDisposableStack();
   const told = opened.use(await openTold(isRead));
-  const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await freePort()));
+  const start = async (): Promise<Instance> => opened.use(startHttpServer(generation, await testPort()));
   await told.proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
   const everything = opened.move();
   return { ...told, [Symbol.asyncDispose]: () => everything.disposeAsync() };

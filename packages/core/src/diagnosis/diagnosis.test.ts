@@ -7,7 +7,7 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { expect, test } from 'vitest';
 import { createWorkload } from '../workloads/creation/create.ts';
 import { deleteWorkload, restartWorkload, stopWorkload } from '../workloads/operate.ts';
@@ -222,7 +222,7 @@ test('a tool that is named and not there is told', async () => {
 
 test('another program on its port is told', async () => {
   await using rig = await openRig();
-  const name = await run(rig.core, { proxy_port: await freePort() });
+  const name = await run(rig.core, { proxy_port: await testPort() });
   await (await stopWorkload(rig.core, name)).follow(quiet.report, signal);
   const other = createServer((_request, response) => response.end('somebody else'));
   await using _closed = { [Symbol.asyncDispose]: async () => void other.close() };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { describe, expect, test } from 'vitest';
 import { openProxy } from '../supervision/open-proxy.ts';
 import { aRunConfig } from '../testing/run-config.ts';
@@ -12,7 +12,7 @@ const withHosts = (...hosts: string[]) =>
 
 /** What the proxy of a workload answers to a request with these headers. */
 async function statusFor(hosts: string[], headers: Record<string, string>): Promise<number | undefined> {
-  const port = await freePort();
+  const port = await testPort();
   const silent = { version: 'v0', onExcess: () => {}, onFault: () => {}, onInvalidOutput: () => {} };
   await using proxy = await openProxy({ ...withHosts(...hosts), port }, silent);
   const asked = request({ host: '127.0.0.1', port: proxy.port, path: '/nowhere', headers, agent: false });

@@ -5,7 +5,7 @@ import { testServer } from '../testing/test-core.ts';
 import { openChangingRuntime, says, serveChanging } from '../testing/changing-server.ts';
 import type { Says } from '../testing/changing-server.ts';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { openTestApi } from '@toolhive/api/testing';
 import type { TestApi } from '@toolhive/api/testing';
 
@@ -123,7 +123,7 @@ describe.each(ways)('a $generation server over $transport, for a client of $vers
     if (way.transport !== 'remote') {
       // Another port than the usual one, which a daemon on this machine uses.
       const http =
-        way.transport === 'stdio' ? {} : { cmd_arguments: ['http'], target_port: await freePort() };
+        way.transport === 'stdio' ? {} : { cmd_arguments: ['http'], target_port: await testPort() };
       return opened.use(await openMath(said, { transport: way.transport, ...http, ...body }));
     }
     const remote = await serveChanging(said, 0);

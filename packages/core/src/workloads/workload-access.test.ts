@@ -4,7 +4,7 @@ import { testServer } from '../testing/test-core.ts';
 import { openIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { OpenIdProvider } from '@toolhive/access/testing/openid-provider';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { describe, expect, test } from 'vitest';
 import { openTestApi } from '@toolhive/api/testing';
 import type { TestApi } from '@toolhive/api/testing';
@@ -71,7 +71,7 @@ describe('a workload that authenticates its callers', () => {
 
     await api.client.editWorkload({ ...named, body: exported }); // its own
     const other = api.client.createWorkload({
-      body: { ...exported, name: 'other', port: await freePort('127.0.0.1', () => true) },
+      body: { ...exported, name: 'other', port: await testPort() },
     });
     const moved = api.client.editWorkload({
       ...named,

@@ -1,4 +1,4 @@
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { unauthorized } from '@toolhive/contract/failure';
 import { describe, expect, test } from 'vitest';
@@ -97,7 +97,7 @@ describe.each(denials)('a call that %s denies', (_by, options) => {
     const proxy: TestProxy = opened.use(
       await openTestProxy({ transport: 'streamable-http', metrics: true, ...options }),
     );
-    const start = async (): Promise<Instance> => opened.use(startHttpServer('legacy', await freePort()));
+    const start = async (): Promise<Instance> => opened.use(startHttpServer('legacy', await testPort()));
     await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
     const session = await RawSession.open(proxy.url, {
       capabilities: {},

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { unauthorized } from '@toolhive/contract/failure';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import { describe, expect, test } from 'vitest';
 import { startHttpServer, startStdioServer } from '../testing/conformance-servers.ts';
 import { recorder } from '../testing/recorder.ts';
@@ -37,7 +37,7 @@ describe.each([
     await using servers = new AsyncDisposableStack();
     const start = async () =>
       servers.use(
-        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await testPort()),
       );
     await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
     const client = await connectClient(proxy.url, version);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { testPort } from '@toolhive/testing/port';
 import { startEmbeddedFile } from '../testing/embedded.ts';
 
 /** Connects to the ports in its arguments, and prints their answers. */
@@ -44,7 +44,7 @@ async function openGateway() {
 
 test('the tool reaches the gateway as a proxy and through the port of a local registry, and its exit code is kept', async () => {
   await using gateway = await openGateway();
-  const [proxy, registry] = [await freePort(), await freePort()].map(String);
+  const [proxy, registry] = [await testPort(), await testPort()].map(String);
   const command = [process.execPath, '-e', tool, proxy ?? '', registry ?? ''];
   await using program = await startEmbeddedFile(
     'installer-tunnel.ts',
@@ -66,7 +66,7 @@ test('a tool that cannot be started is reported', async () => {
   await using gateway = await openGateway();
   await using program = await startEmbeddedFile(
     'installer-tunnel.ts',
-    [gateway.path, String(await freePort()), '', '/nowhere/tool'],
+    [gateway.path, String(await testPort()), '', '/nowhere/tool'],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   const { stderr } = program.child;

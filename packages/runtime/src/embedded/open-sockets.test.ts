@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Server, type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { testPort } from '@toolhive/testing/port';
 import { startEmbedded } from '../testing/embedded.ts';
 
 test('a listener for each port arrives after the word of the daemon, and the program ends when all are taken', async () => {
-  const ports = [await freePort(), await freePort()];
+  const ports = [await testPort(), await testPort()];
   await using program = startEmbedded('open-sockets.ts', [ports.join()]);
   const received: unknown[] = [];
   program.child.on('message', (kind, handle) => received.push([kind, handle]));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { type Channel, createMux } from '../egress/mux.ts';
-import { freePort } from '../free-port.ts';
+import { testPort } from '@toolhive/testing/port';
 import { waitFor } from '../testing/conformance.ts';
 import { ask, openEcho, startEmbedded } from '../testing/embedded.ts';
 
@@ -30,7 +30,7 @@ async function startRelay(ports: readonly number[]) {
 
 describe.runIf(process.getuid?.() === 0)('the relay program (as root, for the port of name servers)', () => {
   test('connections arrive with the address that they were for, and end in each direction separately', async () => {
-    const port = await freePort();
+    const port = await testPort();
     await using relay = await startRelay([port]);
 
     const answer = ask({ host: '127.3.2.1', port }, 'question');
@@ -45,18 +45,18 @@ describe.runIf(process.getuid?.() === 0)('the relay program (as root, for the po
 
   test('a connection of the daemon reaches a port of the server, and breaks if nothing listens', async () => {
     using server = await openEcho('heard');
-    await using relay = await startRelay([await freePort()]);
+    await using relay = await startRelay([await testPort()]);
 
     const reached = relay.mux.open({ port: server.port });
     reached.end('question');
-    const refused = relay.mux.open({ port: await freePort() }).on('error', () => {});
+    const refused = relay.mux.open({ port: await testPort() }).on('error', () => {});
 
     expect(await text(reached)).toBe('heard question');
     await waitFor(() => refused.destroyed);
   });
 
   test('each answer to a lookup goes to the client that asked, and longer lookups are dropped', async () => {
-    await using relay = await startRelay([await freePort()]);
+    await using relay = await startRelay([await testPort()]);
     const clients = [createSocket('udp4'), createSocket('udp4')];
     const answers = clients.map(async (client) => String((await once(client, 'message'))[0]));
 
@@ -79,7 +79,7 @@ describe.runIf(process.getuid?.() === 0)('the relay program (as root, for the po
   });
 
   test('the program ends with the daemon, whose end closes its standard input', async () => {
-    await using relay = await startRelay([await freePort()]);
+    await using relay = await startRelay([await testPort()]);
 
     relay.program.child.stdin?.end();
 

@@ -1,7 +1,7 @@
 // @suite system
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { testPort } from '@toolhive/testing/port';
 import { waitFor } from '../testing/conformance.ts';
 import { ask, sendListener, startEmbeddedFile } from '../testing/embedded.ts';
 
@@ -31,7 +31,7 @@ test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
 );
 
 test('the server gets the environment from the daemon, and signals', async () => {
-  const own = await freePort();
+  const own = await testPort();
   const command = [process.execPath, '-e', server, String(own)];
   await using program = await startEmbeddedFile('sandbox-forwarder.ts', [String(own), ...command]);
   const port = await sendListener(program, withWord);

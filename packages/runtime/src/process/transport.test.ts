@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { testPort } from '@toolhive/testing/port';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type Instance, type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
 import { type ProcessRig, never, openRig, talkTo } from './test-rig.ts';
@@ -36,7 +36,7 @@ describe('a server that speaks HTTP', () => {
     ['a network of its own', { kind: 'open' }],
     ['the network of the machine', { kind: 'mode', mode: 'host' }],
   ] as const)('is reached through a socket when it has %s', async (_name, network) => {
-    await using instance = await serve({ ...isolated(await freePort()), network });
+    await using instance = await serve({ ...isolated(await testPort()), network });
 
     const reply = await waitFor(() => initialize(instance.address));
 
@@ -49,8 +49,8 @@ describe('a server that speaks HTTP', () => {
     ['a network of its own', { kind: 'open' }],
     ['the network of the machine', { kind: 'mode', mode: 'host' }],
   ] as const)('is found on the port that it has chosen itself: %s', async (_name, network) => {
-    const { env, ...launch } = isolated(await freePort());
-    const chosen = { ...env, MCP_PORT: String(await freePort()) };
+    const { env, ...launch } = isolated(await testPort());
+    const chosen = { ...env, MCP_PORT: String(await testPort()) };
     await using instance = await serve({ ...launch, env: chosen, network });
 
     const reply = await waitFor(() => initialize(instance.address));
@@ -64,7 +64,7 @@ describe('a server that speaks HTTP', () => {
     await once(other, 'listening');
     let connections = 0;
     other.on('connection', () => connections++);
-    const { env, ...launch } = isolated(await freePort());
+    const { env, ...launch } = isolated(await testPort());
     await using instance = await serve({
       ...launch,
       args: ['silent'],

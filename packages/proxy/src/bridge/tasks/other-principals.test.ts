@@ -1,5 +1,5 @@
 import { unauthorized } from '@toolhive/contract/failure';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
 import type { ProxyOptions } from '../../proxy.ts';
@@ -43,7 +43,7 @@ async function onStdio(start: () => Promise<Instance>, more: Partial<ProxyOption
 }
 
 async function onHttp(): Promise<TestProxy> {
-  const port = await freePort();
+  const port = await testPort();
   const server = startHttpServer('tasks', port);
   const proxy = await openTestProxy({ ...options, transport: 'streamable-http' });
   const address = { kind: 'tcp', host: '127.0.0.1', port } as const;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '@toolhive/runtime/free-port';
+import { testPort } from '@toolhive/testing/port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProxyOptions } from '../../proxy.ts';
@@ -68,7 +68,7 @@ async function openStdio(changes: Partial<ProxyOptions> = {}): Promise<Opened & 
 let port: number;
 let server: Instance;
 beforeAll(async () => {
-  port = await freePort();
+  port = await testPort();
   server = startHttpServer('tasks', port);
 });
 afterAll(() => server.stop(0));
