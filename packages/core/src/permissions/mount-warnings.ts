@@ -13,8 +13,8 @@ import {
   ordinaryPlaces,
   reasons,
   rootHomes,
-} from './sensitive-places.ts';
-import type { Reason } from './sensitive-places.ts';
+} from '@toolhive/runtime/sensitive-places';
+import type { Reason } from '@toolhive/runtime/sensitive-places';
 
 /** Access that needs the user's consent. */
 export interface Danger {
