@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { open, readFile, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -234,6 +235,15 @@ export const misbehaviours = {
   /** Takes its time before it serves. */
   'slow-start': async ({ world }) => {
     await delay(Number(world.args[0] ?? 1500));
+  },
+  /** Serves only after a browser has come back from a sign-in page to the port in its first argument. */
+  'signs-in': async ({ world }) => {
+    const [port] = world.args;
+    const browser = createServer((request, response) => response.end('signed in'));
+    browser.listen(Number(port), '127.0.0.1');
+    const redirect = encodeURIComponent(`http://localhost:${port}/callback`);
+    world.error.write(`To sign in, open https://login.example/authorize?scope=a&redirect_uri=${redirect}\n`);
+    await once(browser, 'request');
   },
   /** Closes its output and lives on. */
   'closes-output': () => {

@@ -10,6 +10,7 @@ export const risks = {
   'host-network': 'the network of this machine',
   'open-network': 'access to every network of this machine, including private networks',
   'local-ports': 'ports of this machine on which other programs listen',
+  'publish-ports': 'ports of this machine on which the server itself answers',
   'send-secrets': 'stored secrets or environment variables for hosts in a run config',
 } as const;
 

@@ -340,12 +340,14 @@ function readPorts(parts: readonly Part[], given: OtherFlags['given'], speaksHtt
   const speaksStdio = has('-i', '--interactive') && !has('-t', '--tty', '-d', '--detach');
   if (speaksStdio && !speaksHttp) {
     const text = [first, ...others].map((port) => `-p ${port.text}`).join(' ');
-    const note = `${text} has no effect: with -i, the server speaks stdio. If it speaks HTTP, add --transport streamable-http and --target-port ${first.container} after thv run`;
+    const note = `${text} has no effect: with -i, the server speaks stdio. If it speaks HTTP, add --transport streamable-http and --target-port ${first.container} after thv run. If a browser must reach it, for example to sign in, add --publish ${first.host ?? first.container}:${first.container}`;
     return [{ note }];
   }
   const { text, host, container } = first;
   const note = `-p ${text}: ToolHive expects streamable HTTP on port ${container}. If the server uses another transport, add --transport after thv run`;
-  const left = others.map((port) => ({ note: `-p ${port.text} has no effect: a workload has one port` }));
+  const left = others.map((port) => ({
+    note: `-p ${port.text} has no effect: a workload has one port. If a browser must reach another one, add --publish ${port.host ?? port.container}:${port.container} after thv run`,
+  }));
   const settings = {
     transport: 'streamable-http' as const,
     target_port: container,

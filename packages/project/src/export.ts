@@ -190,6 +190,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     learning,
     isolate_network,
     local_ports,
+    publish,
     remote_auth_config,
     token_exchange_config,
     insecure_no_auth,
@@ -211,6 +212,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     oauth_config: Object.values(auth).some((value) => value !== undefined && value !== null && value !== ''),
     learn: learning !== undefined,
     local_ports: Boolean(local_ports?.length),
+    publish: Boolean(publish?.length),
     network_isolation: isolate_network === false,
   }).flatMap(([key, isSet]) => (isSet ? [key] : []));
   if (omitted.length > 0) note(`the file does not contain ${omitted.join(', ')}`);

@@ -607,7 +607,11 @@ test('a server that waits for the answer of a browser is told from one that hang
   const cause = causeOf(output);
 
   expect(cause?.line).toContain(url);
-  expect(cause?.fix).toMatch(/^sign in once with the same command outside of ToolHive/);
+  expect(cause?.fix).toMatch(/^run it with --publish 46825, and sign in at the address/);
+  expect(causeOf(output, { publishedPorts: [46_825] })?.fix).toMatch(/^open the address/);
+  expect(causeOf(output.replace('%3A46825', ''))?.fix).toMatch(/^sign in once with the same command outside/);
+  const long = output.replace('scope=a', '').replace('client_id', `scope=${'a'.repeat(900)}&client_id`);
+  expect(causeOf(long)?.fix).toContain('--publish 46825');
   expect(causeOf(output.replace('localhost', 'app.example'))?.fix).toBeUndefined();
 });
 

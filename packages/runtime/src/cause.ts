@@ -2,6 +2,7 @@ import { withoutSequences } from '@toolhive/contract/printable';
 import { moduleBeside } from './beside-script.ts';
 import { installing, missingInPython, missingProgram, startsProgram } from './missing-programs.ts';
 import { fileFlags, missingVariables } from './missing-variables.ts';
+import { isPublishable, loopbackRedirect } from './sign-in-link.ts';
 
 /** Why a server ended, as far as its output tells. */
 export interface Cause {
@@ -36,6 +37,8 @@ export interface KnownServer {
   isPython?: boolean;
   /** The local ports that it reaches at its own loopback address, so that it cannot listen there. */
   localPorts?: readonly number[] | null | undefined;
+  /** Its own ports that a browser on this machine can reach. */
+  publishedPorts?: readonly number[] | undefined;
   /** Whether its permissions allow it to reach any host at all. */
   hasNetwork?: boolean;
 }
@@ -63,10 +66,6 @@ const dependency = String.raw`\/opt\/toolhive\/package\/node_modules\/((?:@[\w.-
 /** A question for which a server waits. */
 const question =
   /\?\s?[[(](?:y|yes)[\])]\s?:?$|[[(](?:y|yes)\/(?:n|no)[\])]\s?[:?]?$|\b(?:password|passphrase|passcode|user ?name|api key|access token)(?: for \S{1,100})?\s?[:?]$|^(?:please )?(?:enter|type|paste|provide) .{1,100}[:>]$|\bpress (?:any key|enter|return)\b/i;
-
-/** A sign-in whose answer goes to a port of the server, which a browser on this machine cannot reach. */
-const signIn =
-  /\bredirect_ur[il]=https?(?::|%3A)(?:\/|%2F){2}(?:localhost|127\.0\.0\.1|\[?::1\]?)(?:(?::|%3A)\d|\b)/i;
 
 /** The words with which a program says that it goes on as another process. */
 const leaving = /\b(?:started|running|runs|continues) in the background\b|\bdaemoni[sz](?:ed|ing)\b/i;
@@ -288,9 +287,14 @@ const complaints: readonly Complaint[] = [
     },
   },
   {
-    pattern: signIn,
-    fix: () =>
-      'sign in once with the same command outside of ToolHive, and mount the directory in which the server then keeps its tokens with --volume, because the answer of the browser cannot reach it in isolation',
+    pattern: loopbackRedirect,
+    fix: ([port], _output, { publishedPorts }) => {
+      if (publishedPorts?.includes(Number(port)))
+        return 'open the address that the server writes at its start, and sign in within an hour';
+      if (isPublishable(port))
+        return `run it with --publish ${port}, and sign in at the address that the server then writes, because the answer of the browser cannot reach it otherwise`;
+      return 'sign in once with the same command outside of ToolHive, and mount the directory in which the server then keeps its tokens with --volume, because the answer of the browser cannot reach it in isolation';
+    },
   },
   {
     pattern: question,
@@ -331,6 +335,7 @@ const complaints: readonly Complaint[] = [
 const maxChars = 64 * 1024;
 const maxLines = 100;
 const maxLineChars = 500;
+const maxAddressChars = 4_000;
 
 /** The line in a server's output that names the cause of its end. Undefined without output. */
 export function causeOf(output: string, server: KnownServer = {}): Cause | undefined {
@@ -352,10 +357,17 @@ function linesOf(output: string): string[] {
     recent
       .split('\n')
       .slice(-maxLines)
-      .map((line) => line.slice(0, maxLineChars).trimEnd())
+      .map((line) => withinLimit(line).trimEnd())
       // Pydantic's last line only has a link.
       .filter((line) => line !== '' && !/^\s*For further information visit /.test(line))
   );
+}
+
+/** An address with many scopes is longer than the limit, and tells at its end where the answer goes. */
+function withinLimit(line: string): string {
+  const start = line.slice(0, maxLineChars);
+  const [redirect] = loopbackRedirect.exec(line.slice(0, maxAddressChars)) ?? [];
+  return redirect === undefined || start.includes(redirect) ? start : `${start.slice(0, 300)}…${redirect}`;
 }
 
 function knownCause(lines: readonly string[], server: KnownServer): Cause | undefined {

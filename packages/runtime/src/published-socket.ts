@@ -32,25 +32,58 @@ export class PublishedSocket implements AsyncDisposable {
     return new PublishedSocket(path, listener);
   }
 
-  /**
-   * Passes on the socket and the server's environment, and returns when the forwarder has received them or has ended.
-   */
-  async passTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
-    const gone = once(forwarder, 'disconnect');
-    forwarder.send({ env }, this.#listener, () => {});
+  /** Passes on the socket, and returns when the forwarder has received it or has ended. */
+  async passTo(forwarder: ChildProcess): Promise<void> {
+    await passSockets(forwarder, [{ socket: this }], {});
+  }
+
+  /** Sends the socket with a message, and closes it in this process. Returns also if the other process has ended. */
+  async send(forwarder: ChildProcess, message: object): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    forwarder.send(message, this.#listener, resolve);
+    await promise;
     this.#listener.close();
-    if (forwarder.connected) forwarder.disconnect();
-    const timeout = new AbortController();
-    const late = delay(PASSING_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
-    const outcome = await Promise.race([gone, late]);
-    timeout.abort();
-    if (outcome === 'late') throw unavailable('the sandbox did not take its socket in time');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     await rm(dirname(this.path), { recursive: true, force: true });
   }
+}
+
+/** A socket, and the server's port that it leads to: by default, the one that the forwarder was started with. */
+export interface Door {
+  socket: PublishedSocket;
+  serverPort?: number;
+}
+
+/**
+ * Passes on sockets and the server's environment, and returns when the forwarder has received them or has ended. At least
+ * one socket is needed.
+ */
+export async function passSockets(
+  forwarder: ChildProcess,
+  doors: readonly Door[],
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const gone = once(forwarder, 'disconnect');
+  const passed = passEach(forwarder, doors, env).then(() => gone);
+  const timeout = new AbortController();
+  const late = delay(PASSING_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
+  const outcome = await Promise.race([passed, gone, late]);
+  timeout.abort();
+  if (outcome === 'late') throw unavailable('the sandbox did not take its sockets in time');
+}
+
+/** Node.js sends a socket when the other process has received the one before, and it must not be closed earlier. */
+async function passEach(
+  forwarder: ChildProcess,
+  doors: readonly Door[],
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const { socket, serverPort } of doors)
+    await socket.send(forwarder, { serverPort, ...(socket === doors.at(-1)?.socket ? { env } : {}) });
+  if (forwarder.connected) forwarder.disconnect();
 }
 
 const PASSING_TIMEOUT_MS = 10_000;

@@ -215,6 +215,8 @@ export interface Launch {
    */
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
+  /** The server's ports that programs of this machine reach at the loopback address. */
+  published?: readonly PublishedPort[];
   mounts: readonly PinnedMount[];
   /** The paths to hide from the server. Each is inside exactly one mount. */
   hidden: readonly HiddenPath[];
@@ -236,6 +238,13 @@ export type LaunchTransport =
   | { kind: 'stdio' }
   /** The server listens on this TCP port, as seen from inside. */
   | { kind: 'http'; targetPort: number };
+
+export interface PublishedPort {
+  /** A port of this machine. */
+  port: number;
+  /** The port that the server listens on, as seen from inside. */
+  serverPort: number;
+}
 
 /**
  * - `none`: no network.

@@ -54,6 +54,14 @@ test('the answer for a header of a remote server becomes a secret beside its oth
   });
 });
 
+test('published ports become a part of the request and of its command', () => {
+  const draft = { ...emptyDraft, image: 'npx://server', published: '8000, 3000:8080' };
+
+  expect(requestOf(draft).publish).toEqual(['8000', '3000:8080']);
+  expect(requestOf({ ...draft, published: '' })).not.toHaveProperty('publish');
+  expect(asCommand(draft)).toContain('--publish 8000 --publish 3000:8080 npx://server');
+});
+
 test('local ports become a part of the request and of its command', () => {
   const draft = { ...emptyDraft, image: 'npx://server', localPorts: '5432, 6379' };
 

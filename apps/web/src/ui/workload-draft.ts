@@ -45,6 +45,8 @@ export interface Draft {
   ports: string;
   /** Ports of this machine's loopback address. */
   localPorts: string;
+  /** The server's ports that programs of this machine reach. */
+  published: string;
   memory: string;
   cpus: string;
   toolPinning: string;
@@ -67,6 +69,7 @@ export const emptyDraft: Draft = {
   hosts: '',
   ports: '443',
   localPorts: '',
+  published: '',
   memory: '',
   cpus: '',
   toolPinning: 'warn',
@@ -144,6 +147,7 @@ export function draftOfWorkload(details: WorkloadDetails): Draft {
     hosts: (outbound?.allow_host ?? []).join('\n'),
     ports: (outbound?.allow_port ?? [443]).join(', '),
     localPorts: (details.local_ports ?? []).join(', '),
+    published: (details.publish ?? []).join(', '),
     memory: details.resources === undefined ? '' : String(details.resources.memory),
     cpus: details.resources === undefined ? '' : String(details.resources.cpus),
     toolPinning: details.tool_pinning ?? 'warn',
@@ -175,9 +179,10 @@ function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
     limits: _limits,
     home: _home,
     integrity: _integrity,
-    published_at: _published,
+    published_at: _publishedAt,
     provenance: _provenance,
     local_ports: _localPorts,
+    publish: _published,
     ...others
   } = details;
   return others;
@@ -228,6 +233,7 @@ export function requestOf(
   const isRemote = draft.url !== '';
   const profile = profileOf(draft);
   const localPorts = portsIn(draft.localPorts);
+  const published = wordsIn(draft.published);
   return {
     ...draft.others,
     ...(draft.name === '' ? {} : { name: draft.name }),
@@ -254,6 +260,7 @@ export function requestOf(
             ),
           ...(profile === undefined ? {} : { permission_profile: profile }),
           ...(localPorts.length === 0 ? {} : { local_ports: localPorts }),
+          ...(published.length === 0 ? {} : { publish: published }),
           ...(draft.memory === '' && draft.cpus === ''
             ? {}
             : {
@@ -271,9 +278,10 @@ export function requestOf(
   };
 }
 
+const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
+
 function portsIn(text: string): number[] {
-  return text
-    .split(/[\s,]+/)
+  return wordsIn(text)
     .map(Number)
     .filter((port) => Number.isInteger(port) && port > 0);
 }
@@ -332,6 +340,7 @@ export function asCommand(draft: Draft): string {
       : ['--transport', request.transport]),
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
     ...(request.local_ports ?? []).flatMap((port) => ['--allow-local-port', String(port)]),
+    ...(request.publish ?? []).flatMap((port) => ['--publish', port]),
     ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
     ...Object.entries(request.user_config ?? {}).flatMap(([key, value]) =>

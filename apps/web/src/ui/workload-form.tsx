@@ -453,6 +453,14 @@ export function NetworkFields({
           onChange={(localPorts) => set({ localPorts })}
         />
       )}
+      <TextField
+        label="Published ports"
+        pointer="/publish"
+        hint="Ports of the server that a browser on this machine reaches, for example 8000 to sign in. Separated by commas."
+        value={draft.published}
+        pattern="[0-9:, ]*"
+        onChange={(published) => set({ published })}
+      />
     </fieldset>
   );
 }

@@ -65,6 +65,27 @@ export const maxLocalPorts = 16;
 /** Ports of this machine's loopback address that a server can connect to. */
 export const LocalPorts = z.array(Port).max(maxLocalPorts);
 
+/** The most ports that one server can publish. */
+const maxPublishedPorts = 16;
+
+/** `8000`, or `3000:8000`: a port of this machine's loopback address, and the port of the server that it leads to. */
+export const PublishedPort = z
+  .string()
+  .regex(/^\d{4,5}(?::\d{1,5})?$/, 'is not a port above 1023, or PORT:SERVER_PORT')
+  .refine((text) => {
+    const { port, serverPort } = publishedPortOf(text);
+    return port >= 1024 && port <= 65_535 && serverPort >= 1 && serverPort <= 65_535;
+  }, 'is not a port from 1024 to 65535');
+
+/** Ports of a server that programs of this machine can connect to, past the proxy. */
+export const PublishedPorts = z.array(PublishedPort).max(maxPublishedPorts);
+
+/** Both ports of a `PublishedPort`. */
+export function publishedPortOf(text: string): { port: number; serverPort: number } {
+  const [port, serverPort = port] = text.split(':').map(Number);
+  return { port: port ?? 0, serverPort: serverPort ?? 0 };
+}
+
 /** A TCP port, or 0 for one that the daemon chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 

@@ -5,6 +5,7 @@ import {
   Environment,
   GroupName,
   LocalPorts,
+  PublishedPorts,
   Port,
   PortOrAny,
   WorkloadName,
@@ -139,6 +140,10 @@ export const RunConfig = z
     permission_profile: PermissionProfile.nullish(),
     local_ports: LocalPorts.nullish().meta({
       description: 'The TCP ports of this machine’s loopback address that the server can connect to.',
+    }),
+    publish: PublishedPorts.nullish().meta({
+      description:
+        'The ports of the server that programs of this machine can connect to, as PORT or PORT:SERVER_PORT.',
     }),
     isolate_network: flag('Enforce the network rules of the profile.'),
     accepted_risks: z.array(Risk).nullish().meta({

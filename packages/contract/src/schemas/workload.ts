@@ -5,6 +5,7 @@ import {
   Environment,
   GroupName,
   LocalPorts,
+  PublishedPorts,
   PortOrAny,
   WorkloadName,
   sessionKinds,
@@ -312,6 +313,11 @@ export const CreateWorkload = z
       description:
         'The TCP ports of this machine’s loopback address that the server can connect to, at its own localhost. A registry entry cannot grant them.',
       examples: [[5432]],
+    }),
+    publish: PublishedPorts.nullish().meta({
+      description:
+        'The ports of the server that programs of this machine can connect to, as PORT or PORT:SERVER_PORT. ToolHive listens on the loopback address only. A server that signs in through a browser needs the port of its redirect URL. A registry entry cannot publish ports.',
+      examples: [['8000']],
     }),
     network_mode: z
       .string()

@@ -3,7 +3,8 @@ import type { Events } from './events.ts';
 
 /** How often the progress of one workload is reported. An installer can print thousands of lines per second. */
 const intervalMs = 200;
-const maxMessage = 500;
+/** The address of a sign-in page can be long, and is useless if it is cut. */
+const maxMessage = 2_000;
 
 /** Reports the progress of long operations to all event watchers, at most five times per second for each workload. */
 export class ProgressEvents implements Disposable {

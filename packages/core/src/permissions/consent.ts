@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { publishedPortOf } from '@toolhive/contract/names';
 import { refusalOf, risks } from '@toolhive/contract/risk';
 import type { Risk } from '@toolhive/contract/risk';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -45,6 +46,7 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
     ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
     ...dangersOfNetwork(grantedNetworkOf(runConfig)),
     ...(runConfig.local_ports ?? []).map(dangerOfLocalPort),
+    ...(runConfig.publish ?? []).map(dangerOfPublishedPort),
     ...secretDangersOf(runConfig),
   ];
 }
@@ -72,6 +74,15 @@ function dangerOfLocalPort(port: number): Danger {
   return {
     risk: 'local-ports',
     text: `the server reaches the program that listens on port ${port} of this machine`,
+  };
+}
+
+/** A browser sends the cookies of a host to all of its ports, and a local program trusts what answers at a port. */
+function dangerOfPublishedPort(text: string): Danger {
+  const { port } = publishedPortOf(text);
+  return {
+    risk: 'publish-ports',
+    text: `the server itself answers on port ${port} of this machine, to programs and browsers`,
   };
 }
 

@@ -12,7 +12,7 @@ import { withMounts } from './mounts.ts';
 /** Takes away the exceptions from hardening and the network access of a run config that the user has not accepted. */
 export function withoutUnacceptedSettings(runConfig: RunConfig, consent: Consent): RunConfig {
   const refused = risksOf(unacceptedIn(dangersOf(runConfig, []), consent)).filter(
-    (risk) => risk !== 'send-secrets', // which takes access to values, not to this machine
+    (risk) => risk !== 'send-secrets' && risk !== 'publish-ports', // which no narrower network takes away
   );
   if (refused.length === 0) return runConfig;
   const { permission_profile: profile, ...others } = runConfig;

@@ -1,4 +1,5 @@
 import { isLoopback } from '@toolhive/contract/loopback';
+import { publishedPortOf } from '@toolhive/contract/names';
 import type { LearningMode } from '@toolhive/contract/network';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
@@ -41,6 +42,12 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (runConfig.local_ports?.length) {
     warnings.push(
       `WARNING: the server reaches the programs that listen on ${portsOf(runConfig.local_ports)} of this machine`,
+    );
+  }
+  if (runConfig.publish?.length) {
+    const ports = runConfig.publish.map((text) => publishedPortOf(text).port);
+    warnings.push(
+      `WARNING: the server itself answers on ${portsOf(ports)} of this machine, past its proxy, to programs and browsers`,
     );
   }
   warnings.push(...sentByProxy(runConfig));

@@ -1,5 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { splitSecrets } from '@toolhive/bundles/user-config';
+import { publishedPortOf } from '@toolhive/contract/names';
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { Egress } from '@toolhive/runtime/egress';
 import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
@@ -68,6 +69,7 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
     },
     secrets: variables,
     userConfig: { ...runConfig.user_config, ...values },
+    published: (runConfig.publish ?? []).map(publishedPortOf),
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
     hidden: [],

@@ -1,4 +1,5 @@
 import { ThvError } from '@toolhive/contract/failure';
+import { publishedPortOf } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { StartInstance } from '@toolhive/proxy/proxy';
@@ -25,6 +26,8 @@ import type { StatePaths } from '@toolhive/state/paths';
 import { launchOf, packageSourceOf } from './launch.ts';
 import type { LiveParts } from './live-parts.ts';
 import { RefusedWrites } from '@toolhive/runtime/refused-writes';
+import { SignInLinks } from '@toolhive/runtime/sign-in-link';
+import { signInMs } from './remote-server.ts';
 import { RuntimeAway } from './run-loop.ts';
 import type { StartedServer } from './run-loop.ts';
 
@@ -87,9 +90,18 @@ export async function startLocalServer(
   const warn = (...more: readonly RuntimeLimit[]): void => onLimits((limits = [...limits, ...more]));
   const homeFiles = homeFilesOf(packageSourceOf(runConfig));
   const note = (text: string): void => log(Buffer.from(`[toolhive] ${text}\n`));
-  const writes = new RefusedWrites({ mounts, homeFiles }, (text) => {
+  const tell = (text: string): void => {
     note(text);
     warn({ concerns: 'every server', text });
+  };
+  const writes = new RefusedWrites({ mounts, homeFiles }, tell);
+  const published = launchedPorts(runConfig);
+  const signIns = new SignInLinks(published, {
+    report,
+    warn(text) {
+      report(text);
+      tell(text);
+    },
   });
   const launch = launchOf(runConfig, {
     mounts,
@@ -97,6 +109,7 @@ export async function startLocalServer(
     egress: options.egressOf(stored, note),
     log(chunk) {
       writes.look(chunk);
+      signIns.look(chunk);
       log(chunk);
     },
   });
@@ -120,7 +133,10 @@ export async function startLocalServer(
     const seen = { mounts: visible.mounts, hidden: visible.hidden };
     const started = await runtime.start({ ...launch, ...seen, source }, given);
     live.add(started);
-    if (started.stdio !== undefined) writes.follow(started.stdio.output);
+    if (started.stdio !== undefined) {
+      writes.follow(started.stdio.output);
+      signIns.follow(started.stdio.output);
+    }
     return started;
   };
   const startAnother: StartInstance = (stop) => start(AbortSignal.any([signal, stop]));
@@ -149,9 +165,13 @@ export async function startLocalServer(
       await instance.stop(options.timing.stopMs);
       await options.mountUse.end(id);
     },
-    firstAnswerMs: options.timing.startMs,
+    firstAnswerMs: options.timing.startMs + (published.length > 0 ? signInMs : 0),
   };
 }
+
+/** The ports of the server that a browser on this machine can reach. */
+const launchedPorts = ({ publish }: RunConfig): number[] =>
+  (publish ?? []).map((text) => publishedPortOf(text).serverPort);
 
 /** Throws `RuntimeAway` if a failure is that of the runtime, and otherwise the failure. */
 async function throwIfAway(error: unknown, runtime: Runtime, signal: AbortSignal): Promise<never> {

@@ -10,8 +10,8 @@ import type { LiveParts } from './live-parts.ts';
 import type { SignInPace } from '@toolhive/remote/sign-in-pace';
 import type { StartedServer } from './run-loop.ts';
 
-/** How long a user may take to sign in to a remote server. The flow itself has a shorter limit. */
-const signInMs = 60 * 60_000;
+/** How long a user may take to sign in. The flow of a remote server itself has a shorter limit. */
+export const signInMs = 60 * 60_000;
 
 export interface RemoteServerOptions {
   openRemote: OpenRemote;

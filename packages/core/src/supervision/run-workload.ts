@@ -1,4 +1,5 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
+import { publishedPortOf } from '@toolhive/contract/names';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '@toolhive/state/logs';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -163,6 +164,7 @@ export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownSe
     image,
     isPython: image.startsWith('uvx://'),
     localPorts: runConfig.local_ports,
+    publishedPorts: runConfig.publish?.map((text) => publishedPortOf(text).serverPort),
     hasNetwork: networkOf(runConfig).kind !== 'none',
   };
 }

@@ -353,7 +353,8 @@ export class Supervisor implements AsyncDisposable {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,
-      report: (message) => this.#report(message),
+      // Sessions have processes of their own, which start while the workload runs.
+      report: (message) => (isWorking(this.condition.status) ? undefined : this.#report(message)),
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
       onSignIn: (state) => this.#onSignIn(state, signal),

@@ -96,6 +96,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
     ...(runConfig.local_ports?.length ? { local_ports: runConfig.local_ports } : {}),
+    ...(runConfig.publish?.length ? { publish: runConfig.publish } : {}),
     network_isolation: isIsolated(runConfig, limits),
     ...(runConfig.learning === undefined ? {} : { learn: true }),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,

@@ -40,7 +40,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
   const { launch, image, engine, init, secretInput, volumes, joined } = blueprint;
   const listens = launch.transport.kind === 'stdio' || secretInput !== undefined;
   const env = { ...environmentOf(blueprint), ...(secretInput === undefined && launch.secrets) };
-  const port = publishedPort(blueprint);
+  const ports = enginePorts(blueprint);
   return {
     Image: image,
     ...(launch.args.length > 0 && { Cmd: launch.args }),
@@ -54,13 +54,13 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
     AttachStdin: listens,
     AttachStdout: true,
     AttachStderr: true,
-    ...(port && { ExposedPorts: { [port]: {} } }),
+    ...(ports.length > 0 && { ExposedPorts: Object.fromEntries(ports.map(([port]) => [port, {}])) }),
     HostConfig: {
       ...hardening(blueprint),
       ...limitsOf(launch.limits, engine),
       Init: init,
       NetworkMode: networkModeOf(blueprint),
-      ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
+      ...(ports.length > 0 && { PortBindings: bindingsOf(ports) }),
       Mounts: [
         ...launch.mounts.map(({ pin, target, readOnly }) => ({
           Type: 'bind',
@@ -94,11 +94,40 @@ export function publishedPort({
   return `${transport.targetPort}/tcp`;
 }
 
+/** The container ports that the engine publishes, each with the port of this machine: empty for a free one. */
+function enginePorts(blueprint: Blueprint): [port: string, hostPort: string][] {
+  const own = publishedPort(blueprint);
+  const { launch, joined } = blueprint;
+  const { published = [] } = joined === undefined ? launch : {};
+  return [
+    ...(own === undefined ? [] : [[own, ''] satisfies [string, string]]),
+    ...published.map(({ port, serverPort }): [string, string] => [`${serverPort}/tcp`, String(port)]),
+  ];
+}
+
+/** A container port can have several ports of this machine. */
+function bindingsOf(
+  ports: readonly (readonly [string, string])[],
+): Record<string, { HostIp: string; HostPort: string }[]> {
+  const hostPorts = Object.groupBy(ports, ([port]) => port);
+  return Object.fromEntries(
+    Object.entries(hostPorts).map(([port, bindings = []]) => [
+      port,
+      bindings.map(([, HostPort]) => ({ HostIp: LOOPBACK, HostPort })),
+    ]),
+  );
+}
+
 /** Refuses a launch that could never be reached. */
-export function requireReachable({ transport, network }: Launch): void {
-  if (transport.kind === 'stdio') return;
+export function requireReachable({ transport, network, published = [] }: Launch): void {
+  if (transport.kind === 'stdio' && published.length === 0) return;
   const mode = modeOf(network);
   if (mode !== 'none' && !mode.startsWith('container:')) return;
+  if (transport.kind === 'stdio') {
+    throw unsupported(`a container with the network mode ${mode} cannot publish ports`, {
+      hint: 'allow the server a network, or publish no port',
+    });
+  }
   throw unsupported(`a server that speaks HTTP cannot be reached with the network mode ${mode}`, {
     hint: 'use the stdio transport, or allow the server a network',
   });

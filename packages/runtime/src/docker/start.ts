@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { verifyHidden } from '../hidden-path.ts';
+import { LocalListener } from '../local-listener.ts';
 import { verifySource } from '../mount-source.ts';
 import type { Instance, InstanceAddress, Launch, RuntimeLimit } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
@@ -48,7 +49,8 @@ export async function startContainer(
   });
   await verifyMounts(launch);
   await clearName(engine, containers, name, signal);
-  const network = undo.use(await openNetwork(containers.networks, engine, launch, signal));
+  const opened = undo.use(await openNetwork(containers.networks, engine, launch, signal));
+  const network = await withPublished(opened, launch, undo);
   const resources = undo.move();
   const release = () => resources.disposeAsync();
   try {
@@ -69,6 +71,22 @@ export async function startContainer(
     await release();
     throw error;
   }
+}
+
+/** The network with listeners of this machine for the ports that the engine does not publish. */
+async function withPublished(
+  network: ContainerNetwork,
+  { published = [] }: Launch,
+  undo: AsyncDisposableStack,
+): Promise<ContainerNetwork> {
+  if (network.publishPort === undefined || published.length === 0) return network;
+  const ended = network.ended === undefined ? [] : [network.ended];
+  for (const { port, serverPort } of published) {
+    const socket = undo.use(await network.publishPort(serverPort));
+    ended.push(socket.ended);
+    undo.use(await LocalListener.open(port, socket.path));
+  }
+  return { ...network, ended: Promise.race(ended) };
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */

@@ -1,11 +1,17 @@
-// Runs inside the sandbox as the parent of an HTTP server: receives a listening socket and the server's environment
-// from the daemon, and forwards the socket's connections to the server's port. If the server listens on another port,
-// the program detects it.
+// Runs inside the sandbox as the parent of a server: receives listening sockets and the server's environment from the
+// daemon, and forwards each socket's connections to a port of the server. If a server that speaks HTTP listens on another
+// port, the program detects it.
 import { spawn } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { forward } from './forward.ts';
 import { acceptFrom } from './received-listener.ts';
+
+/** A socket, for the server's port or for another one. The last comes with the environment. */
+interface PassedOn {
+  serverPort?: number;
+  env?: Record<string, string>;
+}
 
 interface Target {
   host: string;
@@ -15,9 +21,15 @@ interface Target {
 const [, , portText, command = '', ...args] = process.argv;
 const port = Number(portText);
 
-process.once('message', (message, listener) => {
-  const { env } = message as { env: Record<string, string> }; // sent by `PublishedSocket`
-  acceptFrom(listener, (outer) => forward(outer, [{ host: '127.0.0.1', port }], listening));
+process.on('message', (message, listener) => {
+  const { serverPort, env } = message as PassedOn; // sent by `PublishedSocket`
+  if (serverPort === undefined)
+    acceptFrom(listener, (outer) => forward(outer, [{ host: '127.0.0.1', port }], listening));
+  else acceptFrom(listener, (outer) => forward(outer, hostsOf(serverPort)));
+  if (env !== undefined) start(env);
+});
+
+function start(env: Record<string, string>): void {
   const server = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => server.kill(signal));
@@ -26,7 +38,19 @@ process.once('message', (message, listener) => {
     process.exit(127);
   });
   server.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
-});
+  forgetStreams();
+}
+
+/** A stdio server that closes its output must be the last that had it. No later socket may get one of these numbers. */
+function forgetStreams(): void {
+  for (const descriptor of [0, 1]) {
+    closeSync(descriptor);
+    openSync('/dev/null', 'r+');
+  }
+}
+
+/** Where a server may listen that was told nothing about the address. */
+const hostsOf = (port: number): Target[] => ['127.0.0.1', '::1'].map((host) => ({ host, port }));
 
 /** Where the processes in here listen: the configured port on any address first, then the lowest. */
 function listening(): Target[] {

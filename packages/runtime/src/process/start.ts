@@ -13,7 +13,8 @@ import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { OutputWatch } from './closed-output.ts';
-import { PublishedSocket, type SocketPlace } from '../published-socket.ts';
+import { LocalListener } from '../local-listener.ts';
+import { type Door, PublishedSocket, type SocketPlace, passSockets } from '../published-socket.ts';
 import { embeddedProgram } from '../embedded-program.ts';
 import { frugalNode } from '../frugal-node.ts';
 import type { ProcessHomes } from './homes.ts';
@@ -66,7 +67,15 @@ export async function startInstance(given: Start): Promise<Instance> {
   const layer = await layerOf(start);
   for (const note of layer.notes) launch.log(Buffer.from(`[toolhive] ${note}\n`));
   const plan = await planLaunch(start, network, { mounts: opened.mounts, layers: layer.mounts, browser });
-  const door = speaks ? undefined : undo.use(await PublishedSocket.open(place));
+  const doors: Door[] = [];
+  for (const { serverPort } of doorsOf(launch)) {
+    const socket = undo.use(await PublishedSocket.open(place));
+    doors.push({ socket, ...(serverPort === undefined ? {} : { serverPort }) });
+  }
+  for (const { port, serverPort } of launch.published ?? []) {
+    const door = doors.find((one) => one.serverPort === serverPort);
+    if (door !== undefined) undo.use(await LocalListener.open(port, door.socket.path));
+  }
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
@@ -92,7 +101,8 @@ export async function startInstance(given: Start): Promise<Instance> {
       signal,
     }),
   );
-  await door?.passTo(sandbox.bwrap, environmentOf(launch, templateOf(given.installed, launch).env));
+  if (doors.length > 0)
+    await passSockets(sandbox.bwrap, doors, environmentOf(launch, templateOf(given.installed, launch).env));
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const output = speaks ? undo.use(new OutputWatch(sandbox)) : undefined;
@@ -117,7 +127,13 @@ export async function startInstance(given: Start): Promise<Instance> {
     ...(openFiles > openFilesCeiling() ? [fewerFiles(openFiles)] : []),
     ...layer.notes.map((text): RuntimeLimit => ({ concerns: 'every server', text })),
   ];
-  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch), limits: unmet });
+  return new ProcessInstance({
+    sandbox,
+    speaks,
+    exited,
+    address: addressOf(doors[0]?.socket, launch),
+    limits: unmet,
+  });
 }
 
 /** What the user asked for and the daemon cannot give. */
@@ -215,7 +231,7 @@ async function planLaunch(
   { mounts, layers, browser }: PlannedPaths,
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
-  const forwarded = launch.transport.kind === 'http';
+  const forwarded = isForwarded(launch);
   const needsNode = install.command === 'node' || forwarded;
   const node = needsNode ? requireNode(machine) : undefined;
   const { transport } = launch;
@@ -228,7 +244,7 @@ async function planLaunch(
   ];
   return planSandbox({
     architecture: machine.architecture,
-    command: [...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []), ...server],
+    command: [...(forwarded ? behindForwarder(targetPortOf(transport)) : []), ...server],
     env: forwarded ? {} : environmentOf(launch, template.env),
     network,
     mounts,
@@ -296,14 +312,26 @@ function withoutNul(argument: string): string {
   return argument;
 }
 
+/** The sockets of a launch: that of an HTTP server itself first, then one for each published port. */
+const doorsOf = ({ transport, published = [] }: Launch): Omit<Door, 'socket'>[] => [
+  ...(transport.kind === 'http' ? [{}] : []),
+  ...[...new Set(published.map(({ serverPort }) => serverPort))].map((serverPort) => ({ serverPort })),
+];
+
+const isForwarded = (launch: Launch) => doorsOf(launch).length > 0;
+
+/** 0 stands for no port: a server that speaks stdio has published ports only. */
+const targetPortOf = (transport: Launch['transport']) =>
+  transport.kind === 'http' ? transport.targetPort : 0;
+
 const behindForwarder = (port: number) => [inside.node, ...frugalNode, inside.forwarder, String(port)];
 
 /** What the forwarder itself uses of the sandbox's limits. */
 const forwarderShare = { memoryBytes: 48 * 1024 * 1024, processes: 8 };
 
 /** The limits inside the sandbox: for the server and its forwarder. */
-const serverLimits = ({ limits, transport }: Launch) =>
-  transport.kind === 'http' ? plus(limits, forwarderShare) : limits;
+const serverLimits = (launch: Launch) =>
+  isForwarded(launch) ? plus(launch.limits, forwarderShare) : launch.limits;
 
 /** The limits of all the sandbox's processes, inside and outside. */
 const groupLimits = (launch: Launch, network: SandboxNetwork) =>

@@ -8,12 +8,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { testPort } from '@toolhive/testing/port';
 import { proves } from '@toolhive/testing/promises';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit } from '../runtime.ts';
-import type { Instance, Launch, ResourceLimits, Runtime } from '../runtime.ts';
+import type { Instance, Launch, LaunchNetwork, ResourceLimits, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { Conversation } from './talk.ts';
+import { TestEgress } from './test-egress.ts';
 
 /** A runtime to be tested, and the test servers as it gets them. */
 export interface RuntimeRig extends AsyncDisposable {
@@ -389,6 +391,44 @@ export function describeRuntime(
         expect(dialled.map(({ failed }) => failed)).toEqual([true, true]);
       });
 
+      describe('a published port', () => {
+        const networks: Record<string, () => LaunchNetwork> = {
+          rules: () => ({ kind: 'rules', egress: new TestEgress() }),
+          open: () => ({ kind: 'open' }),
+        };
+
+        /** A server that speaks stdio, and listens on a port besides. */
+        async function listeningServer(network: LaunchNetwork, port: number): Promise<Instance> {
+          return start({
+            args: ['http'],
+            env: { MCP_PORT: '9321', MCP_HOST: '0.0.0.0' },
+            network,
+            published: [{ port, serverPort: 9321 }],
+          });
+        }
+
+        test.each(['rules', 'open'])('leads from this machine to the server: %s', async (kind) => {
+          const port = await testPort();
+          const instance = await listeningServer(networks[kind]?.() ?? { kind: 'none' }, port);
+
+          const address = { kind: 'tcp', host: '127.0.0.1', port } as const;
+          const status = await waitFor(() => statusOf({ address }, '/nothing'));
+          await instance.stop(0);
+
+          expect(status).toBe(404);
+          expect(await statusOf({ address }, '/nothing')).toBeUndefined();
+        });
+
+        test('that another program has is refused by its number, and nothing is left', async () => {
+          await using other = await listening();
+          const { port } = other;
+
+          const starting = listeningServer({ kind: 'open' }, port);
+
+          await expect(starting).rejects.toThrow(new RegExp(String.raw`\b${port}\b`));
+        });
+      });
+
       test('ends a server that uses too much memory, and says so', async () => {
         const server = await talk({ limits: { ...testLimits, memoryBytes: 192 * MEBIBYTE } });
 
@@ -472,7 +512,7 @@ async function listening(): Promise<AsyncDisposable & { port: number }> {
   return { port, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-async function statusOf({ address }: Instance, path: string): Promise<number | undefined> {
+async function statusOf({ address }: Pick<Instance, 'address'>, path: string): Promise<number | undefined> {
   if (address === undefined) throw new Error('the instance has no address');
   const where =
     address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };

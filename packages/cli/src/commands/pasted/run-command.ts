@@ -10,6 +10,7 @@ export function commandText(request: CreateWorkload): string {
     ['--proxy-port', proxy_port],
     ['--target-port', target_port],
     ['--network', network_mode],
+    ...(request.publish ?? []).map((port) => flag('--publish', port)),
     ...Object.entries(request.labels ?? {}).map(([key, value]) => flag('--label', `${key}=${value}`)),
     ...Object.entries(request.env_vars ?? {}).map(([key, value]) => flag('--env', `${key}=${value}`)),
     ...(request.secrets ?? []).map((secret) => flag('--secret', `${secret.name},target=${secret.target}`)),

@@ -53,6 +53,7 @@ const mappings: readonly FlagMapping[] = [
   local(
     plain('local_ports', 'allow-local-port', (texts) => localPortsFrom(asList(texts), 'allow-local-port')),
   ),
+  local(plain('publish', 'publish', (texts) => asList(texts).map(withoutLoopback))),
   local(plain('network_isolation', 'isolate-network')),
   local(plain('learn', 'learn')),
   local(plain('accepted_risks', 'accept-risks', (isOn) => (isOn === true ? riskNames : []))),
@@ -179,8 +180,12 @@ function typedRisks(flags: FlagValues): Risk[] {
   return [
     ...(isOpen ? ['open-network' as const] : []),
     ...(flags.isGiven('allow-local-port') ? ['local-ports' as const] : []),
+    ...(flags.isGiven('publish') ? ['publish-ports' as const] : []),
   ];
 }
+
+/** Docker's form names the address, which is always the loopback address here. */
+const withoutLoopback = (text: string): string => text.replace(/^(?:127\.0\.0\.1|localhost):(?=\d)/, '');
 
 const described: Record<ServerKind, string> = {
   local: 'a local server',

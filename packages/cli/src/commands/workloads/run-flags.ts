@@ -218,6 +218,13 @@ export const runFlags: readonly Flag[] = [
         'A TCP port of this machine that the server reaches at its localhost, for example of a database',
     },
     {
+      name: 'publish',
+      kind: 'list',
+      value: 'PORT[:SERVER_PORT]',
+      description:
+        'A port of the server that programs and browsers on this machine reach, for example for the answer of a sign-in page',
+    },
+    {
       name: 'isolate-network',
       kind: 'boolean',
       description:

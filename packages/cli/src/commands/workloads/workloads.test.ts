@@ -77,6 +77,9 @@ test('the help of run says what it takes, by what it is about', () => {
                                         profile
           --allow-local-port PORT       A TCP port of this machine that the server reaches at its
                                         localhost, for example of a database (can be repeated)
+          --publish PORT[:SERVER_PORT]  A port of the server that programs and browsers on this machine
+                                        reach, for example for the answer of a sign-in page (can be
+                                        repeated)
           --isolate-network             Enforce the profile's hosts and ports, which is the default.
                                         With =false, the server reaches every host
           --accept-risks                Give the server dangerous access without asking, for example a

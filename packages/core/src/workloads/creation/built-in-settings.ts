@@ -14,6 +14,7 @@ const foreign: Readonly<Record<string, string>> = {
   volumes: '--volume',
   network_mode: '--network',
   local_ports: '--allow-local-port',
+  publish: '--publish',
   learn: '--learn',
   python_with: '--with',
   python_version: '--python',

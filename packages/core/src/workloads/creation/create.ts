@@ -29,6 +29,7 @@ import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from '../homes.ts';
 import { chooseAgain, choosePort, keepOrChoosePort } from './port.ts';
 import { checkLocalPorts } from '../../network/local-ports.ts';
+import { checkPublishedPorts } from '../../network/published-ports.ts';
 import { withLearningOf } from '../../run-config/learning.ts';
 import { requireRevision } from '../revision.ts';
 import { findSource } from './source.ts';
@@ -177,6 +178,7 @@ async function prepare(
   const wanted = consent.narrows ? withoutUnacceptedSettings(asked, consent) : asked;
   checkRunConfig(wanted);
   await checkLocalPorts(core, wanted);
+  checkPublishedPorts(core, wanted);
   (await core.accessOf(wanted))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
     requireConsent(wanted, [], consent);

@@ -36,6 +36,7 @@ export function localSettings(
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
     permission_profile: profileOf(request, entry, defaultProfile),
     ...(request.local_ports?.length ? { local_ports: [...new Set(request.local_ports)] } : {}),
+    ...(request.publish?.length ? { publish: [...new Set(request.publish)] } : {}),
     ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
@@ -49,7 +50,7 @@ export function localSettings(
     ...(request.image_verification === undefined ? {} : { image_verification: request.image_verification }),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),
     ...resourceSettings(request),
-    ...sessionSettings(chosenSessions(request.sessions, entry?.sessions)),
+    ...sessionSettings(chosenSessions(request, entry?.sessions)),
     ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
     ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
@@ -57,9 +58,13 @@ export function localSettings(
   };
 }
 
-/** A registry entry is more certain than an observation. */
-function chosenSessions(asked: Sessions = 'auto', known: Sessions = 'auto'): Sessions {
-  return asked === 'auto' ? known : asked;
+/** A registry entry is more certain than an observation, and only one process can have a published port. */
+function chosenSessions(
+  { sessions: asked = 'auto', publish }: CreateWorkload,
+  known: Sessions = 'auto',
+): Sessions {
+  if (asked !== 'auto') return asked;
+  return publish?.length ? 'shared' : known;
 }
 
 /** A description that a client sends back contains the volumes already, perhaps read-only. */

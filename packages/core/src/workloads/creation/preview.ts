@@ -11,6 +11,7 @@ import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
 import { permissionsOf } from '../../network/permissions.ts';
 import { checkLocalPorts } from '../../network/local-ports.ts';
+import { checkPublishedPorts } from '../../network/published-ports.ts';
 import { dangersOf } from '../../permissions/consent.ts';
 import { warningsOf } from '../../permissions/warnings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
@@ -48,6 +49,7 @@ export async function checkWorkload(
   });
   checkRunConfig(runConfig);
   await checkLocalPorts(core, runConfig);
+  checkPublishedPorts(core, runConfig);
   if (source.kind !== 'local') {
     const isRemote = source.kind === 'remote';
     const risks = dangersOf(runConfig, []);

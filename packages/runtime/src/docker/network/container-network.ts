@@ -8,7 +8,9 @@ export interface ContainerNetwork extends AsyncDisposable {
   /** The network that the container joins. Absent if the engine makes the network. */
   joined?: JoinedNetwork;
   /** How an HTTP server is reached that has no port that the engine could publish. */
-  published?: PublishedPort;
+  published?: ServerSocket;
+  /** Opens the way to a further port of the server. Absent if the engine publishes ports. */
+  publishPort?: (serverPort: number) => Promise<ServerSocket>;
   /** Settles when the server cannot reach anything, or cannot be reached, any more. Never rejects. */
   ended?: Promise<unknown>;
 }
@@ -21,7 +23,7 @@ export interface JoinedNetwork {
 }
 
 /** The Unix socket that leads to a port of a server. */
-export interface PublishedPort extends AsyncDisposable {
+export interface ServerSocket extends AsyncDisposable {
   readonly path: string;
   /** Settles when the server is unreachable. Never rejects. */
   readonly ended: Promise<unknown>;
@@ -38,13 +40,14 @@ export interface IsolatedNetwork extends AsyncDisposable {
   /** Opens the gateway that everything in the network leads to. */
   openGateway(gateways: GatewayProcess, egress: Egress): Promise<OpenGateway>;
   /** Opens a socket that leads to a port of the server. */
-  publishPort(place: SocketPlace, port: number): Promise<PublishedPort>;
+  publishPort(place: SocketPlace, port: number): Promise<ServerSocket>;
 }
 
 /** The parts of a launch that concern its network. */
 export interface LaunchedNetwork<Network> {
   network: Network;
   transport: Launch['transport'];
+  published: Launch['published'];
 }
 
 /** The port on which a server listens. Undefined if it speaks stdio. */

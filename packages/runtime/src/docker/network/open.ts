@@ -10,10 +10,11 @@ import { openRulesNetwork } from './rules.ts';
 export async function openNetwork(
   networks: Networks,
   engine: Engine,
-  { network, transport }: Launch,
+  { network, transport, published }: Launch,
   signal: AbortSignal,
 ): Promise<ContainerNetwork> {
-  if (network.kind === 'rules') return openRulesNetwork(networks, engine, { network, transport }, signal);
+  if (network.kind === 'rules')
+    return openRulesNetwork(networks, engine, { network, transport, published }, signal);
   const isRestricted = network.kind === 'open' && network.privateAddresses !== 'all';
   const restricted = isRestricted
     ? await openPublicNetwork(networks, engine, { network, transport })

@@ -6,7 +6,7 @@ import { embeddedProgram } from '../../embedded-program.ts';
 import { frugalNode } from '../../frugal-node.ts';
 import { PublishedSocket, type SocketPlace } from '../../published-socket.ts';
 import { exitOf, spawnSealed } from '../../spawn.ts';
-import type { PublishedPort } from './container-network.ts';
+import type { ServerSocket } from './container-network.ts';
 
 /**
  * Where a server listens, by the network namespace that the forwarder is in. Every other address in the gateway's namespace
@@ -15,7 +15,7 @@ import type { PublishedPort } from './container-network.ts';
 const addresses = { server: ['127.0.0.1', SERVER_ADDRESS, '::1'], gateway: [SERVER_ADDRESS] };
 
 /** The way to a server that listens in a network namespace without a connection to that of the daemon. */
-export class PortForwarder implements PublishedPort {
+export class PortForwarder implements ServerSocket {
   /** Settles when the forwarder has ended and the server is unreachable. Never rejects. */
   readonly ended: Promise<unknown>;
   readonly #socket: PublishedSocket;
@@ -59,7 +59,7 @@ export class PortForwarder implements PublishedPort {
     });
     const { pid } = forwarder;
     if (pid === undefined) throw unavailable(`${nsenter} cannot be started`);
-    await socket.passTo(forwarder, {});
+    await socket.passTo(forwarder);
     undo.move();
     return new PortForwarder(socket, { ended, end });
   }

@@ -22,7 +22,7 @@ import { resolverFile } from './resolver-file.ts';
 export async function openPublicNetwork(
   networks: Networks,
   engine: Engine,
-  { network, transport }: LaunchedNetwork<OpenNetwork>,
+  { network, transport }: Omit<LaunchedNetwork<OpenNetwork>, 'published'>,
 ): Promise<ContainerNetwork | undefined> {
   await using undo = new AsyncDisposableStack();
   const opened = await openRestricted(networks, engine, network);
@@ -40,6 +40,7 @@ export async function openPublicNetwork(
   return {
     joined: { containerId, ...(file !== undefined && { resolverFile: file }) },
     ...(published && { published }),
+    publishPort: (serverPort) => PortForwarder.open(place, opened.tools, { ...side, port: serverPort }),
     ended: Promise.race([ended, ...(published ? [published.ended] : [])]),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

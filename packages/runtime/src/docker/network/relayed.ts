@@ -12,7 +12,7 @@ import { frugalNode } from '../../frugal-node.ts';
 import { attach } from '../attach.ts';
 import { removeContainer } from '../container.ts';
 import { type Engine, callEngine } from '../engine.ts';
-import type { IsolatedNetwork, PublishedPort } from './container-network.ts';
+import type { IsolatedNetwork, ServerSocket } from './container-network.ts';
 import { gatewayResolver, networkName, withoutNetwork } from './network-container.ts';
 
 /**
@@ -40,15 +40,15 @@ export class RelayedNetwork implements IsolatedNetwork {
     this.#resources = resources;
   }
 
-  /** The image contains Node.js, a shell, and `ip`. `ownPort` is the port on which the server itself listens. */
+  /** The image contains Node.js, a shell, and `ip`. `ownPorts` are the ports on which the server itself listens. */
   static async open(
     engine: Engine,
-    { gateways, image, daemonId, ports, ownPort, signal: given }: RelayOptions,
+    { gateways, image, daemonId, ports, ownPorts, signal: given }: RelayOptions,
   ): Promise<RelayedNetwork> {
     const signal = AbortSignal.any([given, AbortSignal.timeout(START_TIMEOUT_MS)]);
     await using undo = new AsyncDisposableStack();
     const listening = new Set([...alwaysListening, ...ports]);
-    if (ownPort !== undefined) listening.delete(ownPort);
+    for (const port of ownPorts) listening.delete(port);
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
@@ -99,7 +99,7 @@ export class RelayedNetwork implements IsolatedNetwork {
   }
 
   /** A Unix socket that leads to a port of the server. */
-  async publishPort(place: SocketPlace, port: number): Promise<PublishedPort> {
+  async publishPort(place: SocketPlace, port: number): Promise<ServerSocket> {
     const path = await socketPath(place);
     const published = await this.#relay.publishPort(path, port);
     return {
@@ -129,7 +129,7 @@ interface RelayOptions {
   image: string;
   daemonId: string;
   ports: readonly number[];
-  ownPort: number | undefined;
+  ownPorts: readonly number[];
   signal: AbortSignal;
 }
 

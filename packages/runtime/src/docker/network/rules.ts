@@ -20,14 +20,17 @@ import { resolverFile } from './resolver-file.ts';
 export async function openRulesNetwork(
   networks: Networks,
   engine: Engine,
-  { network: { egress }, transport }: LaunchedNetwork<RulesNetwork>,
+  { network: { egress }, transport, published: others = [] }: LaunchedNetwork<RulesNetwork>,
   signal: AbortSignal,
 ): Promise<ContainerNetwork> {
   await using undo = new AsyncDisposableStack();
   const { place, gateways } = networks;
   const ownPort = targetPortOf(transport);
   const { ports, localPorts } = egress.rules;
-  const network = undo.use(await takeNetwork(networks, engine, { ports, ownPort, signal }));
+  const ownPorts = [ownPort, ...others.map(({ serverPort }) => serverPort)].filter(
+    (port) => port !== undefined,
+  );
+  const network = undo.use(await takeNetwork(networks, engine, { ports, ownPorts, signal }));
   if (localPorts.length > 0 && network instanceof RelayedNetwork)
     throw unavailable(noLocalPorts.message, { hint: noLocalPorts.hint });
   const gateway = undo.use(await network.openGateway(gateways, egress));
@@ -38,6 +41,7 @@ export async function openRulesNetwork(
   return {
     joined: { containerId, ...(file !== undefined && { resolverFile: file }) },
     ...(published && { published }),
+    publishPort: (port) => network.publishPort(place, port),
     ended: Promise.race([gateway.failed, ...(ended ? [ended] : []), ...(published ? [published.ended] : [])]),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
@@ -46,8 +50,8 @@ export async function openRulesNetwork(
 interface Taking {
   /** The ports that the rules allow. */
   ports: readonly number[];
-  /** The port on which the server listens. */
-  ownPort: number | undefined;
+  /** The ports on which the server listens. */
+  ownPorts: readonly number[];
   signal: AbortSignal;
 }
 
@@ -55,11 +59,11 @@ interface Taking {
 async function takeNetwork(
   networks: Networks,
   engine: Engine,
-  { ports, ownPort, signal }: Taking,
+  { ports, ownPorts, signal }: Taking,
 ): Promise<IsolatedNetwork> {
   const means = await meansFor(networks, engine);
   if (typeof means === 'string' || networks.relayed.has(engine.socket))
-    return relayNetwork(networks, engine, { ports, ownPort, signal });
+    return relayNetwork(networks, engine, { ports, ownPorts, signal });
   const prepared = networks.prepared.get(engine.socket) ?? new PreparedNetworks<EnteredNetwork>();
   networks.prepared.set(engine.socket, prepared);
   const { daemonId } = networks.place;
@@ -73,7 +77,7 @@ async function takeNetwork(
     // Everything else may be gone the next time.
     if (!isFailure(error, 'unsupported')) throw error;
     networks.relayed.add(engine.socket);
-    return relayNetwork(networks, engine, { ports, ownPort, signal });
+    return relayNetwork(networks, engine, { ports, ownPorts, signal });
   }
 }
 
@@ -81,11 +85,11 @@ async function takeNetwork(
 async function relayNetwork(
   { place: { daemonId }, env, relayImage, gateways }: Networks,
   engine: Engine,
-  { ports, ownPort, signal }: Taking,
+  { ports, ownPorts, signal }: Taking,
 ): Promise<IsolatedNetwork> {
   const source = { kind: 'image', image: relayImage } as const;
   const { image } = await prepareImage(engine, source, { env, signal, report: () => {} });
-  return RelayedNetwork.open(engine, { gateways, image, daemonId, ports, ownPort, signal });
+  return RelayedNetwork.open(engine, { gateways, image, daemonId, ports, ownPorts, signal });
 }
 
 /** Closes a network that no container has joined. Its container has ended, or the next sweep removes it. */

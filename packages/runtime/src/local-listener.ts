@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { type Server, type Socket, connect, createServer } from 'node:net';
+import { conflict, messageOf } from '@toolhive/contract/failure';
+
+/** How many connections to one port are open at once. A browser needs a few. */
+const MOST_CONNECTIONS = 256;
+
+/**
+ * A port of this machine's loopback address that leads to a Unix socket. The daemon itself accepts the connections, so
+ * that a sandbox receives no socket of this machine's network.
+ */
+export class LocalListener implements AsyncDisposable {
+  readonly #servers: readonly Server[];
+  readonly #open: Set<Socket>;
+
+  private constructor(servers: readonly Server[], open: Set<Socket>) {
+    this.#servers = servers;
+    this.#open = open;
+  }
+
+  /** Listens on both loopback addresses, because browsers try either for `localhost`. Throws `conflict` for a port in use. */
+  static async open(port: number, path: string): Promise<LocalListener> {
+    const open = new Set<Socket>();
+    const first = await listen(port, '127.0.0.1', { path, open });
+    const second = await listen(port, '::1', { path, open }).catch(() => undefined); // IPv6 is absent or in use
+    return new LocalListener(second === undefined ? [first] : [first, second], open);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = this.#servers.map(async (server) => {
+      server.close();
+      await once(server, 'close');
+    });
+    for (const socket of this.#open) socket.destroy();
+    await Promise.all(closed);
+  }
+}
+
+async function listen(
+  port: number,
+  host: string,
+  { path, open }: { path: string; open: Set<Socket> },
+): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, (outer) => {
+    open.add(outer);
+    outer.on('close', () => open.delete(outer));
+    lead(outer, path);
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.listen({ host, port, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw conflict(`port ${port} of this machine cannot be published: ${messageOf(error)}`, {
+      hint: 'end the program that uses the port, or publish another one: --publish PORT:SERVER_PORT',
+      cause: error,
+    });
+  }
+  server.on('error', () => {}); // one connection could not be accepted
+  return server;
+}
+
+function lead(outer: Socket, path: string): void {
+  const inner = connect({ path, allowHalfOpen: true });
+  outer.on('error', () => {}).on('close', () => inner.destroy());
+  inner.on('error', () => {}).on('close', () => outer.destroy());
+  outer.pipe(inner).pipe(outer);
+}
