@@ -191,6 +191,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     isolate_network,
     local_ports,
     publish,
+    allowed_origins,
     remote_auth_config,
     token_exchange_config,
     insecure_no_auth,
@@ -213,6 +214,7 @@ function noteOmitted(runConfig: RunConfig, note: (text: string) => void): void {
     learn: learning !== undefined,
     local_ports: Boolean(local_ports?.length),
     publish: Boolean(publish?.length),
+    allowed_origins: Boolean(allowed_origins?.length),
     network_isolation: isolate_network === false,
   }).flatMap(([key, isSet]) => (isSet ? [key] : []));
   if (omitted.length > 0) note(`the file does not contain ${omitted.join(', ')}`);

@@ -94,6 +94,8 @@ export interface ProxyOptions {
    * `/livez` is 200 while this process can answer, also while the server is not ready. By default, false.
    */
   answersProbes?: boolean;
+  /** The origins of web pages that can use the proxy from a browser (CORS). By default, none. */
+  allowedOrigins?: readonly string[];
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
   /** Decides which requests callers may send. By default, all. */

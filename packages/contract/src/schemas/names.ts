@@ -86,6 +86,18 @@ export function publishedPortOf(text: string): { port: number; serverPort: numbe
   return { port: port ?? 0, serverPort: serverPort ?? 0 };
 }
 
+/** The origin of a web page (RFC 6454), without a path: `https://app.example`, `http://localhost:6274`. */
+export const WebOrigin = z
+  .string()
+  .max(300)
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text && /^https?:/.test(text),
+    'is not the origin of a web page, such as https://app.example or http://localhost:6274',
+  );
+
+/** The origins whose pages can use a workload. */
+export const WebOrigins = z.array(WebOrigin).max(16);
+
 /** A TCP port, or 0 for one that the daemon chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 

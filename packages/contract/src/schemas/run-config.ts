@@ -10,6 +10,7 @@ import {
   PortOrAny,
   WorkloadName,
   sessionKinds,
+  WebOrigins,
 } from './names.ts';
 import { LearnedMode, LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
@@ -227,6 +228,9 @@ export const RunConfig = z
       )
       .nullish()
       .meta({ description: 'The middleware of the proxy in other versions of ToolHive.' }),
+    allowed_origins: WebOrigins.nullish().meta({
+      description: 'The origins of web pages that can use the workload from a browser (CORS).',
+    }),
     trust_proxy_headers: flag('Trust the X-Forwarded headers of a reverse proxy.'),
     thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),
     jwks_auth_token_file: text('A file with the bearer token for the signing keys.'),

@@ -9,6 +9,7 @@ import {
   PortOrAny,
   WorkloadName,
   sessionKinds,
+  WebOrigins,
 } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
@@ -308,6 +309,11 @@ export const CreateWorkload = z
       .optional()
       .meta({ description: 'Enforce the network rules of the profile.' }),
     trust_proxy_headers: z.boolean().optional(),
+    allowed_origins: WebOrigins.nullish().meta({
+      description:
+        'The origins of web pages that can use the workload from a browser (CORS). By default, none. A registry entry cannot allow origins.',
+      examples: [['http://localhost:6274']],
+    }),
     permission_profile: PermissionProfile.nullish(),
     local_ports: LocalPorts.nullish().meta({
       description:

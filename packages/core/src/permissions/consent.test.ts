@@ -47,6 +47,8 @@ describe('consent', () => {
   test.each<[Risk, Partial<RunConfig>]>([
     ['privileged', { permission_profile: { privileged: true } }],
     ['local-ports', { local_ports: [5432] }],
+    ['publish-ports', { publish: ['8000'] }],
+    ['allow-origins', { allowed_origins: ['https://app.example'] }],
     ['host-network', { permission_profile: { network: { mode: 'host' } } }],
     ['host-network', { permission_profile: { network: { mode: 'ns:/proc/1/ns/net' } } }],
     ['open-network', { permission_profile: { network: { outbound: { insecure_allow_all: true } } } }],

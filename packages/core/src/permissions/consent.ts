@@ -47,6 +47,7 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
     ...dangersOfNetwork(grantedNetworkOf(runConfig)),
     ...(runConfig.local_ports ?? []).map(dangerOfLocalPort),
     ...(runConfig.publish ?? []).map(dangerOfPublishedPort),
+    ...(runConfig.allowed_origins ?? []).map(dangerOfOrigin),
     ...secretDangersOf(runConfig),
   ];
 }
@@ -85,6 +86,11 @@ function dangerOfPublishedPort(text: string): Danger {
     text: `the server itself answers on port ${port} of this machine, to programs and browsers`,
   };
 }
+
+const dangerOfOrigin = (origin: string): Danger => ({
+  risk: 'allow-origins',
+  text: `web pages of ${origin} can use the server from a browser on this machine`,
+});
 
 /** The dangerous access of a mount. */
 export function mountDangersOf(mount: Mount | PinnedMount): Danger[] {

@@ -9,10 +9,13 @@ import type { Consent } from './consent.ts';
 import type { Danger } from './mount-warnings.ts';
 import { withMounts } from './mounts.ts';
 
+/** Access to the server or to values, which no narrower permission of the server takes away. */
+const waysIn: ReadonlySet<Risk> = new Set(['send-secrets', 'publish-ports', 'allow-origins']);
+
 /** Takes away the exceptions from hardening and the network access of a run config that the user has not accepted. */
 export function withoutUnacceptedSettings(runConfig: RunConfig, consent: Consent): RunConfig {
   const refused = risksOf(unacceptedIn(dangersOf(runConfig, []), consent)).filter(
-    (risk) => risk !== 'send-secrets' && risk !== 'publish-ports', // which no narrower network takes away
+    (risk) => !waysIn.has(risk),
   );
   if (refused.length === 0) return runConfig;
   const { permission_profile: profile, ...others } = runConfig;

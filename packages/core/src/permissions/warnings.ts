@@ -50,6 +50,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       `WARNING: the server itself answers on ${portsOf(ports)} of this machine, past its proxy, to programs and browsers`,
     );
   }
+  if (runConfig.allowed_origins?.length) {
+    warnings.push(
+      `WARNING: web pages of ${runConfig.allowed_origins.join(', ')} can use the server from a browser on this machine`,
+    );
+  }
   warnings.push(...sentByProxy(runConfig));
   warnings.push(...mountWarnings(mounts));
   return [...new Set(warnings)];

@@ -23,6 +23,7 @@ function settingsOf(runConfig: RunConfig) {
     sessions: sessionsOf(runConfig),
     tools: toolsOf(runConfig),
     listsHost: inboundRuleOf(runConfig),
+    allowedOrigins: runConfig.allowed_origins ?? [],
     repairsResults: true,
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
   };

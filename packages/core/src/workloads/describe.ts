@@ -99,6 +99,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.publish?.length ? { publish: runConfig.publish } : {}),
     network_isolation: isIsolated(runConfig, limits),
     ...(runConfig.learning === undefined ? {} : { learn: true }),
+    ...(runConfig.allowed_origins?.length ? { allowed_origins: runConfig.allowed_origins } : {}),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
 }

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openTestProxy } from '../testing/test-proxy.ts';
 
 test.each([
@@ -35,6 +35,95 @@ test.each([
     .end();
 
   expect(await promise).toBe(status);
+});
+
+/** What a browser asks before it sends a message of a page. */
+const preflight = (origin: string): RequestInit => ({
+  method: 'OPTIONS',
+  headers: {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'content-type,mcp-protocol-version,mcp-session-id,mcp-param-region',
+  },
+});
+
+describe('with an allowed origin', () => {
+  const allowedOrigins = ['https://app.example'];
+
+  test('a page of it may send messages and read the answers', async () => {
+    await using proxy = await openTestProxy({ allowedOrigins });
+    await proxy.connect();
+    const headers = {
+      origin: 'https://app.example',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    const initialize = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'a', version: '1' },
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize });
+
+    const asked = await fetch(`${proxy.url}/mcp`, preflight('https://app.example'));
+    const answered = await fetch(`${proxy.url}/mcp`, { method: 'POST', headers, body });
+
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-allow-methods': 'GET, POST, DELETE',
+      'access-control-allow-headers': 'content-type,mcp-protocol-version,mcp-session-id,mcp-param-region',
+      vary: 'Origin',
+    });
+    expect(asked.headers.has('access-control-allow-credentials')).toBe(false);
+    expect(answered.status).toBe(200);
+    expect(answered.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(answered.headers.get('access-control-expose-headers')).toContain('Mcp-Session-Id');
+    expect(answered.headers.get('mcp-session-id')).not.toBe('');
+  });
+
+  test.each([
+    'https://other.example',
+    'http://app.example',
+    'https://app.example:8443',
+    'https://app.example.evil',
+    'null',
+  ])('a page of %s gets nothing', async (origin) => {
+    await using proxy = await openTestProxy({ allowedOrigins });
+    await proxy.connect();
+
+    const asked = await fetch(`${proxy.url}/mcp`, preflight(origin));
+    const read = await fetch(`${proxy.url}/health`, { headers: { origin } });
+
+    expect([asked.status, read.status]).toEqual([403, 403]);
+    for (const { headers } of [asked, read]) expect(headers.has('access-control-allow-origin')).toBe(false);
+  });
+
+  test('a page of it cannot name another host', async () => {
+    await using proxy = await openTestProxy({ allowedOrigins });
+    const { port } = new URL(proxy.url);
+
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const headers = { host: 'rebound.example', origin: 'https://app.example' };
+    request({ host: '127.0.0.1', port, path: '/health', headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+
+    expect(await promise).toBe(403);
+  });
+});
+
+test('without one, a page of another port of this machine may not read an answer', async () => {
+  await using proxy = await openTestProxy();
+  await proxy.connect();
+
+  const asked = await fetch(`${proxy.url}/mcp`, preflight('http://localhost:3000'));
+
+  expect(asked.ok).toBe(false);
+  expect(asked.headers.has('access-control-allow-origin')).toBe(false);
 });
 
 const fetched = (site: string, mode: string, destination: string): Record<string, string> => ({

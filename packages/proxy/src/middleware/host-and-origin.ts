@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { replyText } from '../http/reply.ts';
 import type { Middleware } from './middleware.ts';
 
@@ -7,7 +7,13 @@ import type { Middleware } from './middleware.ts';
  * from an origin that is not on this machine (MCP 2025-11-25, Transports, Security Warning), and those without an origin,
  * as for pictures, which servers could take for an order.
  */
-export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAndOriginOptions): Middleware {
+export function hostAndOrigin({
+  allowedHosts,
+  listsHost,
+  ownOriginOnly,
+  allowedOrigins = [],
+}: HostAndOriginOptions): Middleware {
+  const origins = new Set(allowedOrigins);
   const isAllowed = hostRule(allowedHosts);
   const isOurs = (host: string, localAddress?: string): boolean =>
     listsHost === undefined
@@ -25,6 +31,13 @@ export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAn
         const named = JSON.stringify(host ?? '');
         return replyText(response, 403, `requests for the host ${named} are not allowed`);
       }
+      if (origins.size > 0) response.setHeader('vary', 'Origin');
+      if (origin !== undefined && origins.has(origin)) {
+        for (const [name, value] of Object.entries(sharedWith(origin))) response.setHeader(name, value);
+        if (!isPreflight(request)) return next();
+        response.writeHead(204, preflightHeaders(request)).end();
+        return;
+      }
       if (origin !== undefined && !isTrusted(origin, host)) {
         return replyText(response, 403, `requests from ${JSON.stringify(origin)} are not allowed`);
       }
@@ -35,7 +48,34 @@ export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAn
   };
 }
 
+/** What a page may read of a response (Fetch Standard, CORS protocol). */
+const sharedWith = (origin: string): Record<string, string> => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': 'Mcp-Session-Id, WWW-Authenticate, Retry-After',
+});
+
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+
+/**
+ * A page of an allowed origin may send any header, because the names of those that mirror parameters belong to the server
+ * (MCP 2026-07-28). Browsers send no cookies, as credentials are not allowed.
+ */
+function preflightHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const asked = headers['access-control-request-headers'];
+  const isPrivate = headers['access-control-request-private-network'] === 'true';
+  return {
+    'access-control-allow-methods': 'GET, POST, DELETE',
+    ...(asked === undefined ? {} : { 'access-control-allow-headers': asked }),
+    // Chromium asks before a page of the internet reaches a machine of a private network.
+    ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
+    'access-control-max-age': '600',
+  };
+}
+
 export interface HostAndOriginOptions {
+  /** The origins of web pages that can use the listener from a browser (CORS), as browsers write them. */
+  allowedOrigins?: readonly string[] | undefined;
   /** Names other than the loopback ones that clients may use for this listener. */
   allowedHosts: readonly string[];
   /**

@@ -39,6 +39,7 @@ const mappings: readonly FlagMapping[] = [
   plain('proxy_mode', 'proxy-mode'),
   plain('sessions', 'sessions'),
   plain('trust_proxy_headers', 'trust-proxy-headers'),
+  plain('allowed_origins', 'allow-origin', asList),
   plain('authz_config', 'authz-config', asPath),
   plain('tool_pinning', 'tool-pinning'),
   plain('tools', 'tools', (names) => asList(names).flatMap((name) => name.split(','))),
@@ -180,6 +181,7 @@ function typedRisks(flags: FlagValues): Risk[] {
   return [
     ...(isOpen ? ['open-network' as const] : []),
     ...(flags.isGiven('allow-local-port') ? ['local-ports' as const] : []),
+    ...(flags.isGiven('allow-origin') ? ['allow-origins' as const] : []),
     ...(flags.isGiven('publish') ? ['publish-ports' as const] : []),
   ];
 }

@@ -319,6 +319,13 @@ export const runFlags: readonly Flag[] = [
       description: 'Trust the X-Forwarded-* headers. Use only behind a reverse proxy that all requests pass',
     },
     {
+      name: 'allow-origin',
+      kind: 'list',
+      value: 'ORIGIN',
+      description:
+        'Let the web pages of an origin use the server from a browser (CORS), for example http://localhost:6274',
+    },
+    {
       name: 'authz-config',
       kind: 'string',
       value: 'FILE',

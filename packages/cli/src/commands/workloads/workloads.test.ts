@@ -115,6 +115,8 @@ test('the help of run says what it takes, by what it is about', () => {
                                  warn, block, off)
           --trust-proxy-headers  Trust the X-Forwarded-* headers. Use only behind a reverse proxy that
                                  all requests pass
+          --allow-origin ORIGIN  Let the web pages of an origin use the server from a browser (CORS),
+                                 for example http://localhost:6274 (can be repeated)
           --authz-config FILE    A JSON or YAML file with Cedar policies for tools, prompts, and
                                  resources
           --enable-audit         Record every call in the audit log

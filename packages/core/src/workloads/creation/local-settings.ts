@@ -83,8 +83,10 @@ export function proxySettings({
   telemetry_config,
   insecure_no_auth,
   tool_pinning,
+  allowed_origins,
 }: CreateWorkload): Partial<RunConfig> {
   return {
+    ...(allowed_origins?.length ? { allowed_origins: [...new Set(allowed_origins)] } : {}),
     ...(tools?.length ? { tools_filter: tools } : {}),
     ...(isEmpty(tools_override) ? {} : { tools_override }),
     ...(isEmpty(labels) ? {} : { container_labels: labels }),
