@@ -56,6 +56,36 @@ describeOperator('someone who may only create custom resources', (world) => {
     expect(await field(namespace, 'role/math-proxy-runner', '{.rules}')).toBe('');
   });
 
+  test.each<[string, object]>([
+    ['of the server', { containers: [{ name: 'mcp', image: 'other/server:1' }] }],
+    ['of a container before it', { initContainers: [{ name: 'before', image: 'other/server:1' }] }],
+    ['in a volume', { volumes: [{ name: 'files', image: { reference: 'other/server:1' } }] }],
+  ])('uses no image %s that the registry does not contain', async (_place, spec) => {
+    const namespace = await world.cluster.namespace();
+    const one = { description: 'A server', image: 'example/server:1', transport: 'stdio', tools: ['a'] };
+    await apply(
+      namespace,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'source' },
+        data: { 'registry.json': JSON.stringify({ version: '1.0.0', servers: { one } }) },
+      }),
+      manifest('MCPRegistry', 'company', {
+        source: { type: 'configmap', configmap: { name: 'source' } },
+        enforceServers: true,
+      }),
+    );
+    await waitFor(namespace, 'mcpregistry/company');
+
+    await apply(namespace, server('evil', { podTemplateSpec: { spec } }));
+
+    await expect
+      .poll(() => condition(namespace, 'mcpserver/evil', 'ImageValidated'))
+      .toBe('ImageValidationFailed');
+    expect(await field(namespace, 'statefulset/evil', '{.metadata.name}')).toBe('');
+  });
+
   test('loses the access when the StatefulSet of a server is replaced by one of someone else', async () => {
     const namespace = await world.cluster.namespace();
     await apply(namespace, server('replaced'));

@@ -17,7 +17,7 @@ import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
-import { checkImage } from './image-check.ts';
+import { checkImages } from './image-check.ts';
 import {
   PROBLEM_POLL_MS,
   Stop,
@@ -137,7 +137,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     },
   };
   if (server !== undefined) {
-    const image = checkImage(context, resource, server.image);
+    const image = checkImages(context, resource, server);
     if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
     yield { findings: [image] };
   }
