@@ -255,7 +255,9 @@ async function prepare({ apply }: World, namespace: string): Promise<void> {
     'registry.json': JSON.stringify(registry),
     'more.json': JSON.stringify({ ...registry, ...authz }),
     'authz.json': JSON.stringify(authz),
-    profile: JSON.stringify({ network: { outbound: { insecure_allow_all: true } } }),
+    profile: JSON.stringify({
+      network: { outbound: { insecure_allow_all: true, allow_host: ['0.0.0.0/0', '::/0', '100.64.0.0/10'] } },
+    }),
     gateway: JSON.stringify({ network: { outbound: { allow_host: ['api.example.com'] } } }),
     'tool-pins.json': '[]',
     'more-pins': JSON.stringify([{ kind: 'prompt', name: 'ask', hashes: ['d'.repeat(64)] }]),

@@ -2,14 +2,20 @@ import { allowMore, describeResource } from '@toolhive/contract/resources';
 import type { ResourceLimits } from './runtime.ts';
 
 /** A limit that ends a server. */
-export type Exceeded = 'memory' | 'pids';
+export type Exceeded = 'memory' | 'pids' | 'disk';
 
 /** Describes a limit that was exceeded, as a phrase that continues "the server". */
 export function describeExcess(
   exceeded: Exceeded,
-  { memoryBytes, processes }: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
+  {
+    memoryBytes,
+    processes,
+    temporaryBytes,
+  }: Pick<ResourceLimits, 'memoryBytes' | 'processes' | 'temporaryBytes'>,
 ): string {
   if (exceeded === 'memory') return `used more than ${describeResource('memory', memoryBytes)} of memory`;
+  if (exceeded === 'disk')
+    return `stored more than ${describeResource('disk', temporaryBytes)} in the temporary volumes of its image`;
   return `started more than ${processes} processes and threads`;
 }
 

@@ -1,10 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { noSpace } from '@toolhive/contract/failure';
 import { allowMore, describeResource } from '@toolhive/contract/resources';
+import { measurements } from '@toolhive/runtime/measurements';
 import type { Homes, StoredHome } from '@toolhive/runtime/runtime';
-
-/** A measurement may take this part of the time. */
-const SHARE = 0.02;
 
 /** Stops servers that store more in their home directories than they may. */
 export class HomeLimit {
@@ -35,18 +32,14 @@ export class HomeLimit {
    * server" when the directory contains too much. After the signal has aborted, the promise never settles.
    */
   async watch(homes: Homes, workload: string, limitBytes: number, signal: AbortSignal): Promise<string> {
-    let waitMs = this.#intervalMs;
-    for (;;) {
-      await delay(waitMs, undefined, { signal, ref: false }).catch(() => new Promise(() => {}));
-      const startedMs = performance.now();
-      // An engine that is briefly unavailable is asked again later.
-      const home = await homes.measure(workload).catch(() => undefined);
-      waitMs = Math.max(this.#intervalMs, (performance.now() - startedMs) / SHARE);
+    const measure = () => homes.measure(workload);
+    for await (const home of measurements(measure, { intervalMs: this.#intervalMs, signal })) {
       const reason = home === undefined ? undefined : excessOf(home, limitBytes);
       if (home === undefined || reason === undefined) continue;
       this.#exceeded.add(workload);
       return `${reason} (${home.place})`;
     }
+    return new Promise(() => {});
   }
 }
 

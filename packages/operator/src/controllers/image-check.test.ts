@@ -3,7 +3,7 @@ import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Reflector } from '../runtime/reflector.ts';
-import { RegistryImages } from './image-check.ts';
+import { RegistryImages, podImages } from './image-check.ts';
 
 const registry = {
   apiVersion: 'toolhive.stacklok.dev/v1alpha1',
@@ -67,4 +67,24 @@ test('content that another program wrote allows no image', async () => {
   cache.observe(stored('example/evil:1', '1', 'hand'));
 
   expect(images.of(registry)).toBeUndefined();
+});
+
+test('the images of a server pod are those of all its containers and volumes', () => {
+  const image = 'example/server:1';
+  const podTemplateSpec = {
+    spec: {
+      containers: [{ name: 'mcp', image: 'a' }, { name: 'sidecar', image: 'b' }, { name: 'other' }],
+      initContainers: [{ name: 'init', image: 'c' }],
+      volumes: [
+        { name: 'files', image: { reference: 'd' } },
+        { name: 'tmp', emptyDir: {} },
+      ],
+    },
+  };
+
+  expect(podImages({ image })).toEqual([image]);
+  expect(podImages({ image, podTemplateSpec })).toEqual([image, 'a', 'b', 'c', 'd']);
+  expect(
+    podImages({ image, podTemplateSpec: { spec: { containers: [{ name: 'mcp', image: ['a'] }] } } }),
+  ).toBeUndefined();
 });

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { Finding } from '../runtime/conditions.ts';
 import { isTampered } from '../runtime/managed-fields.ts';
 import type { Reflector } from '../runtime/reflector.ts';
+import type { ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds } from './context.ts';
 import type { Context, CustomResource } from './context.ts';
 
@@ -28,8 +29,49 @@ const Images = z.looseObject({
     .optional(),
 });
 
-/** Checks that an enforcing registry of the namespace contains a server's image. */
-export function checkImage(context: Context, server: CustomResource, image: string): Finding {
+const Containers = z.array(z.looseObject({ image: z.string().optional() })).optional();
+const PodImages = z.looseObject({
+  spec: z
+    .looseObject({
+      containers: Containers,
+      initContainers: Containers,
+      ephemeralContainers: Containers,
+      volumes: z
+        .array(z.looseObject({ image: z.looseObject({ reference: z.string().optional() }).optional() }))
+        .optional(),
+    })
+    .optional(),
+});
+
+/**
+ * The images of a server pod. A pod template can replace the image of the server, and add containers and volumes with other
+ * images. Undefined for a template whose images cannot be read.
+ */
+export function podImages({
+  image,
+  podTemplateSpec = {},
+}: Pick<ServerSpec, 'image' | 'podTemplateSpec'>): string[] | undefined {
+  const parsed = PodImages.safeParse(podTemplateSpec);
+  if (!parsed.success) return undefined;
+  const {
+    containers = [],
+    initContainers = [],
+    ephemeralContainers = [],
+    volumes = [],
+  } = parsed.data.spec ?? {};
+  const others = [
+    ...[...containers, ...initContainers, ...ephemeralContainers].map((container) => container.image),
+    ...volumes.map((volume) => volume.image?.reference),
+  ];
+  return [...new Set([image, ...others.filter((other) => other !== undefined)])];
+}
+
+/** Checks that an enforcing registry of the namespace contains all images of a server pod. */
+export function checkImages(
+  context: Context,
+  server: CustomResource,
+  spec: Pick<ServerSpec, 'image' | 'podTemplateSpec'>,
+): Finding {
   const only = server.metadata.labels?.[ONLY];
   const enforcing = context
     .cache(kinds.registry)
@@ -49,7 +91,16 @@ export function checkImage(context: Context, server: CustomResource, image: stri
     );
   }
   const contents = consulted.map((registry) => context.images.of(registry));
-  if (contents.some((images) => images?.has(image) === true)) {
+  const used = podImages(spec);
+  if (used === undefined)
+    return finding(
+      'ImageValidated',
+      false,
+      'ImageValidationError',
+      'spec.podTemplateSpec has an image that is not text',
+    );
+  const image = used.find((each) => !contents.some((images) => images?.has(each) === true));
+  if (image === undefined) {
     return finding('ImageValidated', true, 'ImageValidationSuccess', 'A registry contains the image.');
   }
   const names = consulted.map(({ metadata }) => metadata.name).join(', ');
@@ -59,7 +110,7 @@ export function checkImage(context: Context, server: CustomResource, image: stri
         'ImageValidated',
         false,
         'ImageValidationFailed',
-        `image ${image} is not in MCPRegistry ${names}`,
+        `image ${image}${image === spec.image ? '' : ' of spec.podTemplateSpec'} is not in MCPRegistry ${names}`,
       );
 }
 

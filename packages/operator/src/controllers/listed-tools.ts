@@ -49,10 +49,19 @@ export class ListedToolsOfAll {
     this.#metadata = metadata;
   }
 
-  /**
-   * Creates the ConfigMap if it is missing, and compares the reported lists with the pins. Without pins, removes
-   * the ConfigMap. Throws `NameClash` for a ConfigMap of another owner.
-   */
+  /** Creates the ConfigMap if pins need it and it is missing. Throws `NameClash` for a ConfigMap of another owner. */
+  async keep({ proxied, owner, toolPins }: Plan, signal: AbortSignal): Promise<void> {
+    if (toolPins === undefined) return;
+    const place = { name: namesOf(proxied.kind, proxied.name).listedTools, namespace: proxied.namespace };
+    const known =
+      this.#metadata.get(keyOf({ metadata: place })) ?? (await this.#create(place, owner, signal));
+    if (!isOwn(known, owner))
+      throw new NameClash(
+        `ConfigMap ${place.name} already exists and does not belong to ${owner.kind} ${owner.name}`,
+      );
+  }
+
+  /** Compares the reported lists with the pins. Without pins, removes the ConfigMap. */
   async compare(
     plan: Plan,
     { isRolledOut, signal }: { isRolledOut: boolean; signal: AbortSignal },
@@ -65,11 +74,6 @@ export class ListedToolsOfAll {
       if (known !== undefined && isOwn(known, owner)) await this.#remove(known, signal);
       return [];
     }
-    if (known === undefined) await this.#create(place, owner, signal);
-    else if (!isOwn(known, owner))
-      throw new NameClash(
-        `ConfigMap ${place.name} already exists and does not belong to ${owner.kind} ${owner.name}`,
-      );
     const version = `${known?.metadata.uid}/${known?.metadata.resourceVersion}/${hash}/${isRolledOut}`;
     const before = this.#compared.get(owner.uid);
     if (known === undefined) return [findingOf(undefined, plan)];
@@ -80,18 +84,20 @@ export class ListedToolsOfAll {
     return [findingOf(comparison, plan)];
   }
 
+  /** Returns the object, which can be one of another owner that the cache does not show yet. */
   async #create(
     place: { name: string; namespace: string },
     owner: OwnerReference,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<KubernetesObject> {
     const { apiVersion, kind } = types.configMap;
     // Without the operator's label, because other programs may not change labeled objects.
     const metadata = { ...place, ownerReferences: [owner] };
     try {
-      await this.#client.create(types.configMap, { apiVersion, kind, metadata }, signal);
+      return await this.#client.create(types.configMap, { apiVersion, kind, metadata }, signal);
     } catch (error) {
-      if (!isConflict(error)) throw error; // its metadata arrives, and with it another pass
+      if (!isConflict(error)) throw error;
+      return this.#client.get(types.configMap, place, { signal });
     }
   }
 

@@ -1,11 +1,11 @@
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
-import { Dispute } from '../runtime/applier.ts';
+import { Dispute, NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import { checkRunConfig } from '../templates/check.ts';
-import { proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
+import { namesOf, proxyLabels, serverLabels, urlOf } from '../templates/names.ts';
 import {
   childrenOf,
   egressService,
@@ -17,7 +17,7 @@ import type { Child, Plan } from '../templates/objects.ts';
 import type { RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome, Pass } from './context.ts';
-import { checkImage } from './image-check.ts';
+import { checkImages } from './image-check.ts';
 import {
   PROBLEM_POLL_MS,
   Stop,
@@ -137,7 +137,7 @@ async function* steps(pass: Pass): AsyncGenerator<Step, void, void> {
     },
   };
   if (server !== undefined) {
-    const image = checkImage(context, resource, server.image);
+    const image = checkImages(context, resource, server);
     if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
     yield { findings: [image] };
   }
@@ -224,18 +224,19 @@ async function processRestart({ context, resource, signal }: Pass): Promise<void
   if (wanted === undefined || annotations[PROCESSED] === wanted) return;
   const last = Date.parse(annotations[PROCESSED] ?? '');
   if (last >= Date.parse(wanted)) return;
+  const isServer = resource.kind === 'MCPServer';
   if (annotations[STRATEGY] === 'immediate') {
-    const { items } = await context.client.list(types.pod, {
-      namespace,
-      labelSelector: `app.kubernetes.io/instance=${name},app.kubernetes.io/name in (mcpserver,mcpserver-backend)`,
-      signal,
-    });
-    for (const { metadata } of items) await deletePod(context, metadata, signal);
+    // The complete selectors, because pods of others can have some of these labels.
+    const own = [proxyLabels(resource.kind as Plan['proxied']['kind'], name)];
+    for (const labels of isServer ? [...own, serverLabels(name)] : own) {
+      const labelSelector = selectorOf(labels);
+      const { items } = await context.client.list(types.pod, { namespace, labelSelector, signal });
+      for (const { metadata } of items) await deletePod(context, metadata, signal);
+    }
   }
+  const type = isServer ? kinds.server : kinds.remoteProxy;
   const patch = { metadata: { annotations: { [PROCESSED]: wanted } } };
-  context
-    .cache(kinds.server)
-    .observe(await context.client.patch(kinds.server, resource.metadata, patch, signal));
+  context.cache(type).observe(await context.client.patch(type, resource.metadata, patch, signal));
 }
 
 async function deletePod(
@@ -297,16 +298,43 @@ async function applyAll(
   const isWaiting = proxies !== undefined && !isReady(proxies);
   if (keys !== undefined)
     await context.sessionKeys.keep({ name: keys, namespace }, plan.owner, { isWaiting, signal });
-  // The API server refuses a RoleBinding without its Role. Pods start with everything else in place.
-  const stages: Record<string, number> = { RoleBinding: 1, StatefulSet: 2, Deployment: 2 };
-  for (const stage of [0, 1, 2])
-    await all(children.filter(({ type }) => (stages[type.kind] ?? 0) === stage).map(apply));
+  const applyStage = (stage: string): Promise<void> =>
+    all(children.filter(({ type }) => (stages[type.kind] ?? 'first') === stage).map(apply));
+  await applyStage('first');
+  try {
+    await applyStage('named in roles');
+    await context.listedTools.keep(plan, signal);
+  } catch (error) {
+    if (error instanceof NameClash) await withdrawRole(context, plan, signal);
+    throw error;
+  }
+  for (const stage of ['role', 'binding', 'proxy']) await applyStage(stage);
   const wanted = gateway === undefined ? children : [gateway, ...children];
   for (const { type, name } of optionalChildren(plan, wanted)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
   }
   if (dispute !== undefined) throw dispute;
   return applied;
+}
+
+/**
+ * When objects are applied. A role names pods and a ConfigMap, so it is granted only when those belong to the resource.
+ * Otherwise, people who may only create resources could choose the name of any StatefulSet to attach to its pods. The API
+ * server refuses a RoleBinding without its Role. The proxies start with everything else in place.
+ */
+const stages: Readonly<Record<string, string>> = {
+  StatefulSet: 'named in roles',
+  Role: 'role',
+  RoleBinding: 'binding',
+  Deployment: 'proxy',
+};
+
+/** Removes the permissions of the proxies, which name objects of another owner by now. */
+async function withdrawRole(context: Context, { proxied, owner }: Plan, signal: AbortSignal): Promise<void> {
+  const { kind, name, namespace } = proxied;
+  const role = { name: namesOf(kind, name).proxyAccount, namespace };
+  for (const type of [types.roleBinding, types.role])
+    await context.applier.remove(type, role, owner.uid, signal);
 }
 
 /** Waits until everything has ended, so that nothing of a failed pass goes on. Throws the first error. */

@@ -117,6 +117,19 @@ test('a source that does not answer delays others only until it is known to be s
   expect(await outcome).toBe('still reading');
 });
 
+test('a namespace with many sources delays the source of another one by one reading', async () => {
+  using source = await openSource(JSON.stringify({ servers: {} }));
+  const order: string[] = [];
+  const read = async (key: string): Promise<void> => {
+    await reader.read(key, source.request, never);
+    order.push(key);
+  };
+
+  await Promise.all(['many/a', 'many/b', 'many/c', 'other/a'].map(read));
+
+  expect(order).toEqual(['many/a', 'many/b', 'other/a', 'many/c']);
+});
+
 test('an aborted reading ends the process and leaves no files', async () => {
   using source = await openSource('');
   // Other operators on this machine have folders in the usual place.

@@ -5,7 +5,8 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SerialQueue } from '@toolhive/contract/serial-queue';
+import { namespaceOf } from '../runtime/reflector.ts';
+import { Turns } from '../runtime/turns.ts';
 import { SyncFailure, readSource, unreadable } from './registry-source.ts';
 import type { SourceContent, SourceRequest } from './registry-source.ts';
 
@@ -21,15 +22,16 @@ const SLOW_MS = 120_000;
 /**
  * Reads sources in two processes: one for quick sources and one for slow ones, each source after the other. Other people
  * write the sources: the processes keep a large or slow one from the event loop, which renews the lease, and end before the
- * memory of the pod does. A slow source delays quick ones only until it is known to be slow.
+ * memory of the pod does. A slow source delays quick ones only until it is known to be slow. Namespaces take turns, because the
+ * people of one can have any number of sources that are nearly slow.
  */
 export class SourceReader {
   readonly #program: URL;
   readonly #quickMs: number;
-  readonly #quick = new SerialQueue();
-  readonly #slow = new SerialQueue();
-  /** The names of the sources that were slow the last time. */
-  readonly #slowNames = new Set<string>();
+  readonly #quick = new Turns(1);
+  readonly #slow = new Turns(1);
+  /** The registries whose sources were slow the last time. */
+  readonly #slowKeys = new Set<string>();
 
   /** `program` calls `answerSourceRequest`. */
   constructor(program: URL, { quickMs = QUICK_MS }: { quickMs?: number } = {}) {
@@ -37,12 +39,13 @@ export class SourceReader {
     this.#quickMs = quickMs;
   }
 
-  /** Reads the source with a name. Throws `SyncFailure`. */
-  async read(name: string, request: SourceRequest, signal: AbortSignal): Promise<SourceContent> {
-    if (!this.#slowNames.has(name)) {
-      const content = await this.#quick.run(() => this.#readNow(request, this.#quickMs, signal));
+  /** Reads the source of the registry with a key. Throws `SyncFailure`. */
+  async read(key: string, request: SourceRequest, signal: AbortSignal): Promise<SourceContent> {
+    const owner = namespaceOf(key);
+    if (!this.#slowKeys.has(key)) {
+      const content = await this.#quick.run(() => this.#readNow(request, this.#quickMs, signal), owner);
       if (content !== undefined) return content;
-      this.#slowNames.add(name);
+      this.#slowKeys.add(key);
     }
     return this.#slow.run(async () => {
       const startedAt = performance.now();
@@ -50,10 +53,10 @@ export class SourceReader {
         const content = await this.#readNow(request, SLOW_MS, signal);
         if (content !== undefined) return content;
       } finally {
-        if (performance.now() - startedAt < this.#quickMs) this.#slowNames.delete(name);
+        if (performance.now() - startedAt < this.#quickMs) this.#slowKeys.delete(key);
       }
       throw unreadable(`the source takes longer than ${SLOW_MS / 1_000} seconds`);
-    });
+    }, owner);
   }
 
   /** Returns undefined if the source takes longer than a limit. */

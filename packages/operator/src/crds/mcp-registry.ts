@@ -104,7 +104,7 @@ export const mcpRegistry = resource({
     ).optional(),
     enforceServers: say(
       off,
-      'Allow MCPServers in this namespace to use only images of registries with this field.',
+      'Allow MCPServers in this namespace to use only images of registries with this field, also in `spec.podTemplateSpec`.',
     ),
   }),
   rules: [

@@ -104,3 +104,19 @@ test('many failing keys share a limit of retries, and none waits for long', asyn
   expect(delays.filter((delay) => delay < 1_000).length).toBeLessThan(500);
   expect(Math.max(...delays)).toBeLessThan(30_000);
 });
+
+test('a namespace with many keys delays the key of another one by one pass', async () => {
+  const passes: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const queue = queueOf(async (key) => {
+    passes.push(key);
+    await gate.promise;
+  }, 1);
+
+  for (const name of ['a', 'b', 'c', 'd']) queue.add(`many/${name}`);
+  queue.add('other/a');
+  gate.resolve();
+  await queue.idle();
+
+  expect(passes).toEqual(['many/a', 'many/b', 'other/a', 'many/c', 'many/d']);
+});

@@ -1,5 +1,7 @@
 import { raiseFault } from '@toolhive/contract/fault';
 import { ApiStatus } from '@toolhive/kubernetes/status';
+import { namespaceOf } from './reflector.ts';
+import { Rotation } from './rotation.ts';
 
 /** The numbers of a queue, for metrics. */
 export interface QueueObserver {
@@ -31,13 +33,15 @@ const BURST_OF_RETRIES = 100;
 
 /**
  * A queue of keys. A key is in the queue once, however often it is added. A key that is added during its pass gets
- * another pass. A failed pass is repeated with a growing delay, and no sooner than the API server has asked for. An overall
+ * another pass. Namespaces take turns, so that the many or slow objects of one do not delay those of another. A failed pass is repeated with a growing delay, and no sooner than the API server has asked for. An overall
  * limit keeps many failing keys from loading the API server.
  */
 export class Queue {
   readonly #options: QueueOptions;
   /** The keys that wait, with the time of their addition. */
   readonly #waiting = new Map<string, number>();
+  /** The same keys in the order of their passes. */
+  readonly #order = new Rotation<string>();
   readonly #active = new Set<string>();
   /** The keys that were added during their pass. */
   readonly #again = new Set<string>();
@@ -56,7 +60,10 @@ export class Queue {
     if (this.#stop.signal.aborted) return;
     this.#options.observer.added();
     if (this.#active.has(key)) this.#again.add(key);
-    else if (!this.#waiting.has(key)) this.#waiting.set(key, performance.now());
+    else if (!this.#waiting.has(key)) {
+      this.#waiting.set(key, performance.now());
+      this.#order.add(namespaceOf(key), key);
+    }
     this.#startNext();
   }
 
@@ -80,6 +87,7 @@ export class Queue {
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#waiting.clear();
+    this.#order.clear();
     await this.idle();
   }
 
@@ -92,8 +100,10 @@ export class Queue {
   }
 
   #startNext(): void {
-    for (const [key, since] of this.#waiting) {
-      if (this.#active.size >= this.#options.concurrency) break;
+    while (this.#active.size < this.#options.concurrency) {
+      const key = this.#order.next();
+      if (key === undefined) break;
+      const since = this.#waiting.get(key) ?? performance.now();
       this.#waiting.delete(key);
       this.#active.add(key);
       this.#options.observer.waited((performance.now() - since) / 1_000);

@@ -56,6 +56,11 @@ export function keyOf({ metadata }: { metadata: { name: string; namespace?: stri
   return `${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
+/** The namespace in a key. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(key.indexOf('/'), 0));
+}
+
 interface Version {
   uid: string | undefined;
   resourceVersion: string | undefined;

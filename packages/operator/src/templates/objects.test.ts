@@ -215,7 +215,44 @@ test('an open profile allows the listed addresses, and no names', () => {
     },
   );
 
-  expect(enforcement?.egress).toMatchObject({ blocks: ['10.1.2.3/32'] });
+  expect(enforcement?.egress).toMatchObject({ blocks: [{ cidr: '10.1.2.3/32' }] });
+});
+
+test('an open profile does not allow the metadata services of clouds, which have public addresses, too', () => {
+  const [{ to: blocks }] = egressRules({ kind: 'policy', ports: undefined, blocks: [] }, {}, 3128) as [
+    { to: { ipBlock: { cidr: string; except: string[] } }[] },
+  ];
+
+  expect(blocks.map(({ ipBlock }) => ipBlock.cidr)).toEqual(['0.0.0.0/0', '2000::/3']);
+  expect(blocks.flatMap(({ ipBlock }) => ipBlock.except)).toEqual(
+    expect.arrayContaining(['168.63.129.16/32', '169.254.0.0/16', '192.0.0.0/24', '2002::/16', '10.0.0.0/8']),
+  );
+});
+
+const openTo = (host: string): PermissionProfile => ({
+  network: { outbound: { insecure_allow_all: true, allow_host: [host] } },
+});
+
+test.each([
+  ['169.254.169.254', '169.254.0.0/16'],
+  ['169.254.0.0/17', '169.254.0.0/16'],
+  ['168.63.129.16', '168.63.129.16/32'],
+  ['fd00:ec2::254', 'fd00:ec2::/32'],
+  ['64:ff9b::a9fe:a9fe', '64:ff9b::a9fe:0/112'],
+])('a profile that lists the metadata address %s is refused', (host, block) => {
+  expect(() => planOf({}, { profile: openTo(host) })).toThrow(
+    `the profile allows ${host}, but servers never reach the link-local and metadata addresses ${block}`,
+  );
+});
+
+test.each([
+  ['0.0.0.0/0', ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', '169.254.0.0/16']],
+  ['100.64.0.0/10', ['100.100.100.200/32']],
+  ['64:ff9b::/96', expect.arrayContaining(['64:ff9b::a9fe:0/112'])],
+])('a profile that lists the range %s does not allow the metadata addresses in the range', (host, except) => {
+  const { enforcement } = planOf({}, { profile: openTo(host) });
+
+  expect(enforcement?.egress).toMatchObject({ blocks: [{ cidr: host, except }] });
 });
 
 test('a server with outbound access resolves names through the DNS of every distribution', () => {

@@ -1,12 +1,13 @@
-import { isIP } from 'node:net';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { listedBlock, neverListed, publicBlocks } from './policy-addresses.ts';
+import type { AddressBlock } from './policy-addresses.ts';
 
 /** How a permission profile is enforced in a cluster. */
 export interface Enforcement {
   /** The egress of the server pods: none, rules of a NetworkPolicy, or only the gateway in the proxy pod. */
   egress:
     | { kind: 'none' }
-    | { kind: 'policy'; ports: number[] | undefined; blocks: string[] }
+    | { kind: 'policy'; ports: number[] | undefined; blocks: AddressBlock[] }
     | { kind: 'gateway' };
   mounts: { source: string; target: string; readOnly: boolean }[];
 }
@@ -36,19 +37,21 @@ function egressOf(outbound: NonNullable<PermissionProfile['network']>['outbound'
   const isOpen = outbound?.insecure_allow_all === true;
   if (!isOpen && hosts.length === 0 && ports.length === 0) return { kind: 'none' };
   // As in the proxy, an open profile allows every public address, and of the listed hosts those that are addresses.
-  if (isOpen) return { kind: 'policy', ports: undefined, blocks: hosts.filter(isAddress).map(blockOf) };
+  if (isOpen) return { kind: 'policy', ports: undefined, blocks: hosts.flatMap(blocksOf) };
   // Names are known to the gateway only. A NetworkPolicy has addresses.
   if (hosts.length > 0) return { kind: 'gateway' };
   return { kind: 'policy', ports, blocks: [] };
 }
 
-function isAddress(host: string): boolean {
-  return isIP(host.replace(/\/\d+$/, '')) !== 0;
-}
-
-function blockOf(host: string): string {
-  if (host.includes('/')) return host;
-  return isIP(host) === 6 ? `${host}/128` : `${host}/32`;
+/** Throws `Unenforceable` for an address that nothing allows, because the metadata service of a cloud tells its credentials. */
+function blocksOf(host: string): AddressBlock[] {
+  const never = neverListed(host);
+  if (never !== undefined)
+    throw new Unenforceable(
+      `the profile allows ${host}, but servers never reach the link-local and metadata addresses ${never}: remove the host from the profile`,
+    );
+  const block = listedBlock(host);
+  return block === undefined ? [] : [block];
 }
 
 function mountOf(mount: string, readOnly: boolean): Enforcement['mounts'][number] {
@@ -58,23 +61,6 @@ function mountOf(mount: string, readOnly: boolean): Enforcement['mounts'][number
   }
   return { source, target, readOnly };
 }
-
-/** Address ranges that are not public (RFC 6890), which an open profile does not include. */
-const privateRanges = {
-  '0.0.0.0/0': [
-    '0.0.0.0/8',
-    '10.0.0.0/8',
-    '100.64.0.0/10',
-    '127.0.0.0/8',
-    '169.254.0.0/16',
-    '172.16.0.0/12',
-    '192.0.0.0/24',
-    '192.168.0.0/16',
-    '198.18.0.0/15',
-    '224.0.0.0/3',
-  ],
-  '::/0': ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
-};
 
 const dnsPorts = (port: number): object[] => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }));
 
@@ -93,11 +79,10 @@ export function egressRules(
       },
     ];
   }
-  const publicBlocks = Object.entries(privateRanges).map(([cidr, except]) => ({ ipBlock: { cidr, except } }));
-  const listed = egress.blocks.map((cidr) => ({ ipBlock: { cidr } }));
+  const blocks = [...publicBlocks, ...egress.blocks].map((ipBlock) => ({ ipBlock }));
   const ports = egress.ports?.map((port) => ({ protocol: 'TCP', port }));
   return [
-    { to: [...publicBlocks, ...listed], ...(ports === undefined ? {} : { ports }) },
+    { to: blocks, ...(ports === undefined ? {} : { ports }) },
     {
       to: [
         {

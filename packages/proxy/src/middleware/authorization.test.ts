@@ -83,6 +83,16 @@ describe('requests', () => {
       { ref: { type: 'ref/resource', uri: 'open', URI: 'shut' } },
       'refused -32602',
     ],
+    ...[
+      { Argument: { name: 'file', value: 'a' } },
+      { argument: { name: 'file', value: 'a', Value: 'b' } },
+      { Context: { arguments: { file: 'b' } } },
+    ].map((more): [string, string, object, string] => [
+      `completions with the arguments ${JSON.stringify(more)}`,
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'open' }, ...more },
+      'refused -32602',
+    ]),
     [
       'a stream with a second list of resources',
       'subscriptions/listen',
@@ -135,6 +145,22 @@ describe('requests', () => {
     });
 
     expect(asked.at(-1)).toMatchObject({ action: 'get_prompt', arguments: { user: 'bob', file: 'a' } });
+  });
+
+  test('for completions are decided with both values of an argument', () => {
+    const isAllowed: Authorizer['isAllowed'] = ({ arguments: given }) => given?.['file'] !== 'secret';
+    const complete = (value: string, chosen: string): string =>
+      open(isAllowed).request('completion/complete', {
+        ref: { type: 'ref/prompt', name: 'open' },
+        argument: { name: 'file', value },
+        context: { arguments: { file: chosen } },
+      });
+
+    expect([complete('a', 'b'), complete('a', 'secret'), complete('secret', 'b')]).toEqual([
+      'passed',
+      'refused 403',
+      'refused 403',
+    ]);
   });
 
   test('are decided with the arguments and with what the server says about the tool', () => {

@@ -54,8 +54,8 @@ const governed: ReadonlyMap<string, TargetReader> = new Map<string, TargetReader
     'prompts/get': (params, text) => target('get_prompt', params['name'], argumentsIn(params, text)),
     'resources/read': (params) => target('read_resource', params['uri']),
     'resources/subscribe': (params) => target('read_resource', params['uri']),
-    'completion/complete': (params) =>
-      isObject(params['ref']) ? completionTarget(params['ref'], params) : undefined,
+    'completion/complete': (params, text) =>
+      isObject(params['ref']) ? completionTarget(params['ref'], params, text) : undefined,
   }),
 ]);
 
@@ -100,6 +100,8 @@ interface Target {
   action: AccessAction;
   name: string;
   given?: Readonly<Record<string, unknown>> | undefined;
+  /** Other values that a server could read. Both must be allowed. */
+  orGiven?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -243,7 +245,10 @@ class Authorization implements Middleware {
     return target('call_tool', tool, call && argumentsIn(call.value.params ?? {}, this.#textOf(call)));
   }
 
-  #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
+  #isAllowed(principal: Principal, asked: Target): boolean {
+    const { orGiven, ...first } = asked;
+    if (orGiven !== undefined && !this.#isAllowed(principal, { ...first, given: orGiven })) return false;
+    const { action, name, given } = first;
     const annotations = action === 'call_tool' ? this.#annotationsOf(name) : undefined;
     const listed = isAboutUri(action) ? this.#listed : undefined;
     return this.#authorizer.isAllowed({
@@ -282,16 +287,30 @@ function argumentsIn(params: Params, text: string): unknown {
   return withExactNumbers(params['arguments'], text, ['params', 'arguments']);
 }
 
-/** Completions are decided with the arguments that the client has chosen so far. */
-function completionTarget(ref: Params, { argument, context }: Params): Target | undefined {
+/**
+ * Completions are decided with the arguments that the client has chosen so far. If the current argument is among them with
+ * another value, servers can read either.
+ */
+function completionTarget(ref: Params, params: Params, text: string): Target | undefined {
+  const { argument, context } = params;
+  if (hasOtherSpelling(params, ['argument', 'context'])) return undefined;
   if (hasOtherSpelling(ref, ['type', 'name', 'uri'])) return undefined;
   if (isObject(context) && hasOtherSpelling(context, ['arguments'])) return undefined;
+  if (isObject(argument) && hasOtherSpelling(argument, ['name', 'value'])) return undefined;
   const { type, name, uri } = ref;
-  const chosen = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
-  const current = isObject(argument) ? { [String(argument['name'])]: argument['value'] } : {};
-  return type === 'ref/prompt'
-    ? target('get_prompt', name, { ...chosen, ...current })
-    : target('read_resource', uri);
+  if (type !== 'ref/prompt') return target('read_resource', uri);
+  const chosen = objectIn(context, 'arguments', text, ['params', 'context', 'arguments']);
+  const { name: current, value } = objectIn(params, 'argument', text, ['params', 'argument']);
+  if (current === undefined) return target('get_prompt', name, chosen);
+  if (typeof current !== 'string') return undefined;
+  const asked = target('get_prompt', name, { ...chosen, [current]: value });
+  return asked && { ...asked, orGiven: { [current]: value, ...chosen } };
+}
+
+/** A member that is an object, in which every number has the value that the server reads, or none. */
+function objectIn(parent: unknown, member: string, text: string, path: readonly string[]): Params {
+  const found = isObject(parent) ? withExactNumbers(parent[member], text, path) : undefined;
+  return isObject(found) ? found : {};
 }
 
 /** Whether a server that ignores the case of names could read other members. */

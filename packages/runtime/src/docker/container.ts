@@ -17,6 +17,7 @@ const Inspected = z.object({
     ExitCode: z.number(),
     OOMKilled: z.boolean().nullish(),
   }),
+  Mounts: z.array(z.object({ Type: z.string().nullish(), Name: z.string().nullish() })).nullish(),
   NetworkSettings: z.object({
     Ports: z.record(z.string(), z.array(z.object({ HostPort: z.string() })).nullish()).nullish(),
   }),

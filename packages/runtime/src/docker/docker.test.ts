@@ -288,6 +288,27 @@ function containerCases(name: EngineName, socket: string): void {
     expect(await runtime.homes.exists('keeping')).toBe(false);
   });
 
+  test.each([
+    ['ephemeral', '/data'],
+    ['persistent', '/tmp/more'],
+  ] as const)('with %s files is ended if it fills the volume %s of its image', async (home, volume) => {
+    const image = 'toolhive-test-filled:1';
+    await buildFromScratch(socket, image, `FROM ${TEST_IMAGE}\nVOLUME ["/data", "/tmp/more"]\n`);
+    const limits = { ...testLimits, temporaryBytes: 1024 ** 2 };
+    const server = await talk({ source: { kind: 'image', image }, home, limits, workload: 'filling' });
+    onTestFinished(() => runtime.homes.remove('filling'));
+
+    const { text } = await server.call('write', {
+      path: `${volume}/file`,
+      content: 'x'.repeat(2 * 1024 ** 2),
+    });
+
+    expect(text).toBe('written');
+    expect(describeExit(await server.instance.exited)).toBe(
+      'stored more than 1 MiB in the temporary volumes of its image; allow more with --disk',
+    );
+  });
+
   test('sees what it was granted, for what it was granted, and nothing else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thv-grant-'));
     onTestFinished(() => rm(folder, { recursive: true }));

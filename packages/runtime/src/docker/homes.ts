@@ -56,9 +56,7 @@ export function dockerHomes(daemonId: string, connect: () => Promise<Engine>): H
       const engine = await connect();
       const names = (await list(engine, workload)).map(({ Name }) => Name);
       if (names.length === 0) return undefined;
-      const { Volumes } = await diskUsage(engine);
-      const own = (Volumes ?? []).filter(({ Name }) => names.includes(Name)); // Podman tells no labels here
-      const bytes = own.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
+      const bytes = await volumeSizes(engine, names);
       return { place: names.join(', '), bytes, isEmpty: bytes === 0 };
     },
 
@@ -73,6 +71,13 @@ export function dockerHomes(daemonId: string, connect: () => Promise<Engine>): H
       }
     },
   };
+}
+
+/** The bytes in volumes. */
+export async function volumeSizes(engine: Engine, names: readonly string[]): Promise<number> {
+  const { Volumes } = await diskUsage(engine);
+  const own = (Volumes ?? []).filter(({ Name }) => names.includes(Name)); // Podman tells no labels here
+  return own.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
 }
 
 const Labels = z.record(z.string(), z.string()).nullish();

@@ -97,6 +97,7 @@ function instanceOf(): Instance {
       address: undefined,
       launch: aLaunch({ kind: 'image', image: 'test' }, {}),
       limits: [],
+      volumes: [],
       stopSignal: 'SIGTERM',
       release: async () => {},
       log: () => {},

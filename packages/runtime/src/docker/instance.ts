@@ -11,6 +11,7 @@ import {
   waitForContainer,
   type Inspected,
 } from './container.ts';
+import { watchVolumes } from './declared-volumes.ts';
 import { isFailure, type Engine } from './engine.ts';
 import { usageOfContainer } from './usage.ts';
 import { settlesWithin } from './settles-within.ts';
@@ -32,6 +33,8 @@ export interface Started {
   address: InstanceAddress | undefined;
   launch: Launch;
   limits: readonly RuntimeLimit[];
+  /** The volumes that the image declares and that end with the container. */
+  volumes: readonly string[];
   /** The stop signal: its name or number. */
   stopSignal: string | number;
   /** Called when nothing of the container is left. */
@@ -41,7 +44,7 @@ export interface Started {
 
 /** Watches a running container until all of it is removed. */
 export function openInstance(engine: Engine, started: Started): Instance {
-  const { id, attachment, address, launch, limits, stopSignal } = started;
+  const { id, attachment, address, launch, limits, volumes, stopSignal } = started;
   const { stdio } = attachment;
   let removed: Promise<void> | undefined;
   const remove = () => (removed ??= removeContainer(engine, id));
@@ -53,6 +56,8 @@ export function openInstance(engine: Engine, started: Started): Instance {
   };
   const ended = waitForExit(engine, id, { launch, onEngineBack });
   const lost = stdio === undefined ? undefined : loseWithConnection();
+  const over = new AbortController();
+  const excess = endIfOverfull();
   const exited = settle();
 
   /** A stdio server that we no longer hear is of no use, and must not live on unheard. */
@@ -64,8 +69,18 @@ export function openInstance(engine: Engine, started: Started): Instance {
     return true;
   }
 
+  /** Returns the reason if the server stored too much. */
+  async function endIfOverfull(): Promise<string | undefined> {
+    const reason = await watchVolumes(engine, volumes, launch.limits, over.signal);
+    if (reason === undefined) return undefined;
+    mustEnd = true; // if the engine is away
+    await signalContainer(engine, id, 'SIGKILL').catch(() => {});
+    return reason;
+  }
+
   async function settle(): Promise<Exit> {
     const exit = await ended;
+    over.abort();
     await settlesWithin(attachment.closed, LAST_OUTPUT_MS);
     attachment.close();
     try {
@@ -75,8 +90,9 @@ export function openInstance(engine: Engine, started: Started): Instance {
       started.log('container could not be removed', { workload: launch.workload, error: messageOf(error) });
     }
     await release();
-    if (!(await lost)) return exit;
-    return { ...exit, reason: exit.reason ?? 'lost its connection to the container engine' };
+    const reason = exit.reason ?? (await excess);
+    if (reason !== undefined) return { ...exit, reason };
+    return (await lost) ? { ...exit, reason: 'lost its connection to the container engine' } : exit;
   }
 
   async function release(): Promise<void> {

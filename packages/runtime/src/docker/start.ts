@@ -8,6 +8,7 @@ import type { Instance, InstanceAddress, Launch, RuntimeLimit } from '../runtime
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, signalContainer, type Inspected } from './container.ts';
+import { declaredVolumes } from './declared-volumes.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
 import { exposedSecrets, hasShell, planSecretInput } from './secret-input.ts';
@@ -197,6 +198,7 @@ async function createAndStart(engine: Engine, containers: Containers, starting: 
         ...(isExposed ? [exposedSecrets] : []),
         ...(isVerified ? [] : [unverified]),
       ],
+      volumes: declaredVolumes(inspected, volumes),
       stopSignal,
       release,
       log: containers.log,
