@@ -44,7 +44,7 @@ function kindOf(element: Element): string {
   return [element.tagName, attribute(element, 'class'), attribute(element, 'role')].join(' ');
 }
 
-export function attribute({ attrs }: Element, name: string): string | undefined {
+function attribute({ attrs }: Element, name: string): string | undefined {
   return attrs.find((each) => each.name === name)?.value;
 }
 
