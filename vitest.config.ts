@@ -29,7 +29,7 @@ const setUp: Partial<Record<SuiteName, object>> = {
   e2e: shared,
   ui: shared,
   kubernetes: shared,
-  docs: { globalSetup: [site] },
+  docs: { globalSetup: [site], ...shared },
   screenshots: { globalSetup: [site] },
 };
 

@@ -1,54 +1,40 @@
 // @suite ui (in depth)
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { testServer } from '../testing/thv.ts';
-import { openWorld, useBrowser } from './world.ts';
-import type { UiWorld } from './world.ts';
+import { useBrowser, useWorld } from './world.ts';
 
 useBrowser();
 
+const world = useWorld();
+
 /** A server with a profile, and the hosts that it tries to reach, each with a port. */
 async function runCurious(
-  { user, api }: UiWorld,
+  name: string,
   network: object,
   tried: readonly (readonly [string, number])[],
 ): Promise<void> {
-  const profile = join(user.home, 'profile.json');
-  await writeFile(profile, JSON.stringify({ network }));
-  await user.mustThv('run', '--name', 'curious', '--permission-profile', profile, testServer, '--', 'echo');
-  const { workloads } = (await (await api('GET', '/workloads')).json()) as { workloads: { url: string }[] };
-  await using client = await connectTo(workloads[0]?.url ?? '');
+  const request = { name, image: testServer, cmd_arguments: ['echo'], permission_profile: { network } };
+  await using client = await connectTo(await world().create(request));
   const ask = tried
     .map(
       ([host, port]) => `require('net').connect({ host: '${host}', port: ${port} }).on('error', () => {});`,
     )
     .join('');
-  await client.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
+  if (ask !== '') await client.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
 }
 
 const dialog = (page: Page) => page.getByRole('dialog');
 
-async function networkOf({ api }: UiWorld): Promise<unknown> {
-  return ((await (await api('GET', '/workloads/curious/permissions')).json()) as { network: unknown })
-    .network;
+async function networkOf(name: string): Promise<unknown> {
+  const answer = await world().api('GET', `/workloads/${name}/permissions`);
+  return ((await answer.json()) as { network: unknown }).network;
 }
 
 test('suspicious texts of a first listing are not called a change, and no tool is called approved', async () => {
-  await using world = await openWorld();
-  await world.user.mustThv(
-    'run',
-    '--name',
-    'curious',
-    '--permission-profile',
-    'none',
-    testServer,
-    '--',
-    'echo',
-  );
-  await using visited = await world.open('/ui/w/curious/tools?tool=read');
+  await runCurious('listed', { outbound: {} }, []);
+  await using visited = await world().open('/ui/w/listed/tools?tool=read');
   const { page } = visited;
 
   await page.getByRole('heading', { name: 'Suspicious texts of the server' }).waitFor();
@@ -59,9 +45,8 @@ test('suspicious texts of a first listing are not called a change, and no tool i
 });
 
 test('learning asks before it widens anything, and stays visible until it ends', async () => {
-  await using world = await openWorld();
-  await runCurious(world, { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
-  await using visited = await world.open('/ui/w/curious/access');
+  await runCurious('learning', { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
+  await using visited = await world().open('/ui/w/learning/access');
   const { page } = visited;
 
   await page.getByRole('button', { name: 'Learn', exact: true }).click();
@@ -74,10 +59,10 @@ test('learning asks before it widens anything, and stays visible until it ends',
     'Until you stop it',
   ]);
   await dialog(page).getByLabel('Duration').selectOption('15 minutes');
-  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  expect(await networkOf('learning')).toMatchObject({ hosts: ['allowed.example'] });
   await dialog(page).getByRole('button', { name: 'Start learning' }).click();
   for (const path of ['', '/logs', '/tools', '/configuration', '/network']) {
-    await page.goto(`/ui/w/curious${path}`);
+    await page.goto(`/ui/w/learning${path}`);
     await page.getByText(/^Learning began (just now|\d+ \w+ ago) and ends in 1[45] minutes/).waitFor();
     const text = await page.locator('main').innerText();
     // Lines of a log are shown as they are.
@@ -87,32 +72,30 @@ test('learning asks before it widens anything, and stays visible until it ends',
   await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
 
   await page.getByText(/^Learning began/).waitFor({ state: 'detached' });
-  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  expect(await networkOf('learning')).toMatchObject({ hosts: ['allowed.example'] });
 });
 
 test('learning that ended by its time changes nothing, and offers its record', async () => {
-  await using world = await openWorld();
-  await runCurious(world, { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
-  await world.api('PUT', '/workloads/curious/learning?seconds=2');
-  await using visited = await world.open('/ui/w/curious/access');
+  await runCurious('timed', { outbound: { allow_host: ['allowed.example'], allow_port: [443] } }, []);
+  await world().api('PUT', '/workloads/timed/learning?seconds=2');
+  await using visited = await world().open('/ui/w/timed/access');
   const { page } = visited;
 
   await page.getByText('Learning ended by its time.').waitFor();
-  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  expect(await networkOf('timed')).toMatchObject({ hosts: ['allowed.example'] });
   await page.getByRole('button', { name: 'Review the record' }).click();
   await dialog(page).getByRole('button', { name: 'Keep the old profile' }).click();
 
   await page.getByText('Learning ended by its time.').waitFor({ state: 'detached' });
-  expect(await networkOf(world)).toMatchObject({ hosts: ['allowed.example'] });
+  expect(await networkOf('timed')).toMatchObject({ hosts: ['allowed.example'] });
 });
 
 test('a private address is allowed where every public host is, and no button leads nowhere', async () => {
-  await using world = await openWorld();
-  await runCurious(world, { outbound: { allow_port: [443] } }, [
+  await runCurious('private', { outbound: { allow_port: [443] } }, [
     ['192.168.1.10', 443],
     ['169.254.169.254', 80],
   ]);
-  await using visited = await world.open('/ui/w/curious/network');
+  await using visited = await world().open('/ui/w/private/network');
   const { page } = visited;
   const metadata = page.getByRole('row', { name: /169\.254\.169\.254/ });
 
@@ -123,14 +106,15 @@ test('a private address is allowed where every public host is, and no button lea
   expect(await dialog(page).innerText()).toMatch(/every public host\s*→\s*only 1 host[^]*\+ 192\.168\.1\.10/);
   await dialog(page).getByRole('button', { name: 'Save and restart' }).click();
 
-  await expect.poll(() => networkOf(world), { timeout: 30_000 }).toMatchObject({ hosts: ['192.168.1.10'] });
+  await expect
+    .poll(() => networkOf('private'), { timeout: 30_000 })
+    .toMatchObject({ hosts: ['192.168.1.10'] });
   await dialog(page).waitFor({ state: 'detached' });
 });
 
 test('the dialog for access is left without a keyboard, and nothing changes', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/access', { viewport: { width: 390, height: 844 } });
+  await world().run('files');
+  await using visited = await world().open('/ui/w/files/access', { viewport: { width: 390, height: 844 } });
   const { page } = visited;
   const dialog = page.getByRole('dialog', { name: 'Access to files' });
 
@@ -143,12 +127,11 @@ test('the dialog for access is left without a keyboard, and nothing changes', as
 });
 
 test('several tools are hidden with one restart, after the user has seen the change', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/access');
+  await world().run('hidden');
+  await using visited = await world().open('/ui/w/hidden/access');
   const { page } = visited;
   const tools = async (): Promise<unknown> =>
-    ((await (await world.api('GET', '/workloads/tester')).json()) as { tools?: unknown }).tools;
+    ((await (await world().api('GET', '/workloads/hidden')).json()) as { tools?: unknown }).tools;
 
   await page.getByRole('switch', { name: 'Offer ask' }).click();
   await page.getByRole('switch', { name: 'Offer slow' }).click();
@@ -162,14 +145,13 @@ test('several tools are hidden with one restart, after the user has seen the cha
 });
 
 test('links of earlier versions work, and the address keeps the tool, the filter, and the search', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/edit');
+  await world().run('linked');
+  await using visited = await world().open('/ui/w/linked/edit');
   const { page } = visited;
 
-  await page.waitForURL('**/ui/w/tester/configuration');
-  await expect.poll(() => page.title()).toBe('Configuration – tester – ToolHive');
-  await page.goto('/ui/w/tester/tools');
+  await page.waitForURL('**/ui/w/linked/configuration');
+  await expect.poll(() => page.title()).toBe('Configuration – linked – ToolHive');
+  await page.goto('/ui/w/linked/tools');
   await page.getByLabel('Filter tools, prompts, and resources').fill('w');
   await page.getByRole('button', { name: 'write', exact: true }).click();
   await page.waitForURL(/tools\?(?=.*q=w)(?=.*tool=write)/);

@@ -20,10 +20,22 @@ export async function openAppsWorld(
   options: Parameters<typeof openWorld>[0] = {},
 ): Promise<AppsWorld> {
   await using opened = new AsyncDisposableStack();
-  const server = opened.use(await serveApps(apps));
   const world = opened.use(await openWorld(options));
-  const created = await world.api('POST', '/workloads', { name: 'apps', url: server.url, ...changes });
-  if (created.status !== 201) throw new Error(await created.text());
+  const shown = opened.use(await openApps(world, apps, changes));
+  const everything = opened.move();
+  return { ...shown, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+/** The workload `apps` in a world that other tests have, too, until it is disposed of. */
+export async function openApps(
+  world: UiWorld,
+  apps: Readonly<Record<string, TestApp>>,
+  changes: Record<string, unknown> = {},
+): Promise<AppsWorld> {
+  await using opened = new AsyncDisposableStack();
+  const server = opened.use(await serveApps(apps));
+  await world.create({ name: 'apps', url: server.url, ...changes });
+  opened.defer(() => world.remove('apps'));
   const everything = opened.move();
   return { ...world, server, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }

@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { appIn, appPage, openAppsWorld, showApp } from './apps-world.ts';
-import { openPage, useBrowser, violations } from './world.ts';
+import { appIn, appPage, openApps, openAppsWorld, showApp } from './apps-world.ts';
+import { openPage, useBrowser, useWorld, violations } from './world.ts';
 
-useBrowser('--host-resolver-rules=MAP *.granted.example 127.0.0.1');
+useBrowser({ args: ['--host-resolver-rules=MAP *.granted.example 127.0.0.1'] });
+const world = useWorld();
 
 const hello = appPage(`
 heard['ui/notifications/tool-input'] = ({ arguments: args }) => say('input ' + args.word);
@@ -38,8 +39,8 @@ const allow = (page: Page) => dialogIn(page).getByRole('button', { name: 'Allow 
 const deny = (page: Page) => dialogIn(page).getByRole('button', { name: 'Deny' }).click();
 
 test('the app of a tool receives the arguments, the result, and the context, and the plain result stays', async () => {
-  await using world = await openAppsWorld({ hello: { html: hello } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { hello: { html: hello } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page, errors } = visited;
 
   const app = await showApp(page, 'hello');
@@ -62,12 +63,12 @@ test('the app of a tool receives the arguments, the result, and the context, and
 
 test('each call of an app needs a separate permission, which shows the tool and the arguments', async () => {
   const html = buttons({ greet: ['tools/call', { name: 'greet', arguments: { word: '<b>you</b>' } }] });
-  await using world = await openAppsWorld({ caller: { html } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { caller: { html } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
   const app = await showApp(page, 'caller');
   const said = app.locator('#said');
-  const calls = () => world.server.seen.filter((call) => call.startsWith('greet'));
+  const calls = () => apps.server.seen.filter((call) => call.startsWith('greet'));
 
   await app.getByRole('button', { name: 'greet' }).click();
   await dialogIn(page).getByText('"word": "<b>you</b>"').waitFor();
@@ -98,11 +99,12 @@ test('an app calls a renamed tool by the name of the server, and no tool that is
     hidden: call('refresh'),
     model: call('model-only'),
   });
-  await using world = await openAppsWorld(
+  await using apps = await openApps(
+    world(),
     { caller: { html } },
     { tools: ['show-caller', 'hail', 'model-only'], tools_override: { greet: { name: 'hail' } } },
   );
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
   const app = await showApp(page, 'caller');
   const said = app.locator('#said');
@@ -120,7 +122,7 @@ test('an app calls a renamed tool by the name of the server, and no tool that is
   await app.getByRole('button', { name: 'model' }).click();
 
   await expect.poll(() => said.innerText()).toContain('model: "error apps cannot call the tool model-only"');
-  expect(world.server.seen.filter((line) => /^(greet|refresh|model)/.test(line))).toHaveLength(2);
+  expect(apps.server.seen.filter((line) => /^(greet|refresh|model)/.test(line))).toHaveLength(2);
 });
 
 test('resources, lists, links, and messages need a permission, too', async () => {
@@ -132,8 +134,8 @@ test('resources, lists, links, and messages need a permission, too', async () =>
     script: ['ui/open-link', { url: 'javascript:alert(1)' }],
     disguised: ['ui/open-link', { url: 'https://bank.example@evil.example/' }],
   });
-  await using world = await openAppsWorld({ caller: { html } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { caller: { html } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page, dialogs } = visited;
   const app = await showApp(page, 'caller');
   const said = app.locator('#said');
@@ -141,7 +143,7 @@ test('resources, lists, links, and messages need a permission, too', async () =>
 
   await click('resource');
   await dialogIn(page).getByText('test://note').waitFor();
-  expect(world.server.seen).not.toContain('test://note');
+  expect(apps.server.seen).not.toContain('test://note');
   await allow(page);
   await expect.poll(() => said.innerText()).toContain('a note');
   await click('list');
@@ -172,8 +174,8 @@ connect().then(async () => {
   say('refused ' + answers.filter((answer) => String(answer).includes('too many')).length);
 });
 heard['ui/resource-teardown'] = () => {};`);
-  await using world = await openAppsWorld({ caller: { html } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { caller: { html } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
   await showApp(page, 'caller');
 
@@ -197,7 +199,7 @@ heard['ui/resource-teardown'] = () => {};`);
   await page.getByText('You stopped the app.').waitFor();
 
   await expect.poll(() => page.locator('dialog').count()).toBe(0);
-  expect(world.server.seen.filter((line) => line.startsWith('greet'))).toEqual([]);
+  expect(apps.server.seen.filter((line) => line.startsWith('greet'))).toEqual([]);
 });
 
 test('the hosts that an app asks for are shown, and granted only by the user', async () => {
@@ -228,8 +230,8 @@ connect().then(async ({ hostCapabilities }) => {
     },
     permissions: { camera: {} },
   };
-  await using world = await openAppsWorld({ asking: { html, ui } });
-  await using visited = await world.open('/ui/w/apps/tools', { ignoreHTTPSErrors: true });
+  await using apps = await openApps(world(), { asking: { html, ui } });
+  await using visited = await apps.open('/ui/w/apps/tools', { ignoreHTTPSErrors: true });
   const { page } = visited;
   const app = await showApp(page, 'asking');
 
@@ -250,8 +252,8 @@ connect().then(async ({ hostCapabilities }) => {
 });
 
 test('the keyboard reaches the app and leaves it', async () => {
-  await using world = await openAppsWorld({ caller: { html: buttons({ greet: ['ping', {}] }) } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { caller: { html: buttons({ greet: ['ping', {}] }) } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
   const app = await showApp(page, 'caller');
   await app.getByRole('button', { name: 'greet' }).waitFor();
@@ -272,8 +274,8 @@ test.for([
   ['type', { html: '<h1>Page</h1>', mimeType: 'text/html' }, 'The resource is not a page of an app.'],
   ['long', { html: ' '.repeat(8_000_001) }, /more than 8000000 characters|too large|larger/],
 ] as const)('a page that cannot be shown is not shown: %s', async ([name, app, reason]) => {
-  await using world = await openAppsWorld({ [name]: app });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { [name]: app });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
 
   await page.getByRole('button', { name: `show-${name}`, exact: true }).click();
@@ -303,8 +305,8 @@ test('without a separate origin, the reason is shown instead of the app', async 
 });
 
 test('a frame that another program answers for is not taken for an app', async () => {
-  await using world = await openAppsWorld({ hello: { html: hello } });
-  await using visited = await world.open('/ui/w/apps/tools');
+  await using apps = await openApps(world(), { hello: { html: hello } });
+  await using visited = await apps.open('/ui/w/apps/tools');
   const { page } = visited;
   const lie = `<script>
 parent.postMessage({ proof: 'guessed', isConfined: true }, '*');

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../testing/thv.ts';
-import { openWorld, useBrowser } from './world.ts';
+import { openWorld, useBrowser, useWorld } from './world.ts';
 import { proves } from '@toolhive/testing/promises';
 
 useBrowser();
+const world = useWorld();
 
 /** The most clicks from an empty daemon to a connected client. */
 const maxClicks = 6;
@@ -62,9 +63,8 @@ async function focusByTab(page: Page, name: string): Promise<void> {
 }
 
 test('the command palette finds every action of a workload, and runs it', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open();
+  await world().run('tester');
+  await using visited = await world().open();
   const { page } = visited;
   await page.getByRole('link', { name: 'tester', exact: true }).waitFor();
 
@@ -95,11 +95,10 @@ test('the command palette finds every action of a workload, and runs it', async 
 });
 
 test('menus can be used with the keyboard, and give the focus back', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open();
+  await world().run('menu');
+  await using visited = await world().open();
   const { page } = visited;
-  const button = page.getByRole('button', { name: 'Actions for tester' });
+  const button = page.getByRole('button', { name: 'Actions for menu' });
   await button.focus();
 
   await page.keyboard.press('Enter');

@@ -4,10 +4,13 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { thvStart } from '../testing/thv.ts';
-import { openWorld, uiServer, useBrowser } from './world.ts';
+import { openWorld, uiServer, useBrowser, useWorld } from './world.ts';
 import type { UiWorld } from './world.ts';
 
 useBrowser();
+const world = useWorld({}, ({ api }) =>
+  api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' }),
+);
 
 /** The problem that belongs to the field with the focus. */
 const problemOfFocusedField = (page: Page): Promise<string | undefined> =>
@@ -23,8 +26,7 @@ const problemOfFocusedField = (page: Page): Promise<string | undefined> =>
 const run = (page: Page): Promise<void> => page.getByRole('button', { name: 'Run', exact: true }).click();
 
 test('the form of a package shows each problem beside its field, and leads to the first one', async () => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/add?tab=package');
+  await using visited = await world().open('/ui/add?tab=package');
   const { page } = visited;
   await page.getByLabel('Package or image').fill('npx://nothing');
   await page.getByLabel('Name').fill('a..b');
@@ -44,8 +46,7 @@ test('the form of a package shows each problem beside its field, and leads to th
 });
 
 test('a problem of a hidden field opens the section of the field', async () => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/add?tab=package');
+  await using visited = await world().open('/ui/add?tab=package');
   const { page } = visited;
   await page.getByLabel('Package or image').fill('npx://nothing');
   await page.getByText('Arguments, limits, and more').click();
@@ -59,8 +60,7 @@ test('a problem of a hidden field opens the section of the field', async () => {
 });
 
 test('the forms of remote servers and registries show a problem beside the URL', async () => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/add?tab=remote');
+  await using visited = await world().open('/ui/add?tab=remote');
   const { page } = visited;
   await page.getByLabel('URL of the remote server').fill('https://user:password@mcp.example.com/mcp');
   await run(page);
@@ -77,10 +77,14 @@ const secretsOf = async ({ api }: UiWorld): Promise<string[]> => {
   return keys.map(({ key }) => key);
 };
 
+/** What a test that failed has left behind. */
+async function removeSecrets(): Promise<void> {
+  for (const key of await secretsOf(world())) await world().api('DELETE', `/secrets/default/keys/${key}`);
+}
+
 test('the next attempt uses a secret again, and it is removed when the user leaves', async () => {
-  await using world = await openWorld();
-  await world.api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
-  await using visited = await world.open('/ui/add/default/weather');
+  await removeSecrets();
+  await using visited = await world().open('/ui/add/default/weather');
   const { page } = visited;
   await page.getByLabel(/^WEATHER_KEY/).fill('battery staple 123');
   await page.getByRole('button', { name: 'Add a path' }).click();
@@ -90,17 +94,16 @@ test('the next attempt uses a secret again, and it is removed when the user leav
     await page.getByLabel(/^WEATHER_KEY/).fill(value);
     await run(page);
     await expect.poll(() => problemOfFocusedField(page)).toContain('/nowhere/at/all');
-    expect(await secretsOf(world)).toEqual(['weather-weather-key']);
+    expect(await secretsOf(world())).toEqual(['weather-weather-key']);
   }
   await page.getByRole('link', { name: 'Groups' }).click();
 
-  await expect.poll(() => secretsOf(world)).toEqual([]);
+  await expect.poll(() => secretsOf(world())).toEqual([]);
 });
 
 test('a tab that is closed after a failed start leaves no secret', async () => {
-  await using world = await openWorld();
-  await world.api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
-  await using visited = await world.open('/ui/add/default/weather');
+  await removeSecrets();
+  await using visited = await world().open('/ui/add/default/weather');
   const { page } = visited;
   await page.getByLabel(/^WEATHER_KEY/).fill('battery staple 123');
   await page.getByRole('button', { name: 'Add a path' }).click();
@@ -110,7 +113,7 @@ test('a tab that is closed after a failed start leaves no secret', async () => {
 
   await page.close();
 
-  await expect.poll(() => secretsOf(world)).toEqual([]);
+  await expect.poll(() => secretsOf(world())).toEqual([]);
 });
 
 test('the copied commands run the same workload', async () => {
@@ -146,8 +149,7 @@ test('the copied commands run the same workload', async () => {
 });
 
 test('a pasted command becomes a form, which asks for its variables', async () => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/add?tab=paste');
+  await using visited = await world().open('/ui/add?tab=paste');
   const { page } = visited;
   await page
     .getByLabel('Configuration or command')
@@ -166,8 +168,8 @@ test.each([
 ])(
   'a user who leaves the form stays where they are, and learns that the server %s',
   async (_, name, source, message) => {
-    await using world = await openWorld();
-    await using visited = await world.open('/ui/add?tab=package');
+    await world().remove(name);
+    await using visited = await world().open('/ui/add?tab=package');
     const { page } = visited;
     const left = Promise.withResolvers<void>();
     await page.route('**/api/v1beta/workloads', async (route) => {

@@ -1,30 +1,30 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { testServer } from '../testing/thv.ts';
-import { openWorld, useBrowser } from './world.ts';
+import { useBrowser, useWorld } from './world.ts';
 import type { UiWorld } from './world.ts';
 
 useBrowser();
 
+const world = useWorld({}, runCurious);
+
 /** A server that may reach one host, and a client that has called it. The server was refused another host. */
-async function runCurious({ user, api }: UiWorld): Promise<void> {
-  const profile = join(user.home, 'profile.json');
+async function runCurious({ create }: UiWorld): Promise<void> {
   const network = { outbound: { allow_host: ['allowed.example'], allow_port: [443] } };
-  await writeFile(profile, JSON.stringify({ network }));
-  await user.mustThv('run', '--name', 'curious', '--permission-profile', profile, testServer, '--', 'echo');
-  const { workloads } = (await (await api('GET', '/workloads')).json()) as { workloads: { url: string }[] };
-  await using client = await connectTo(workloads[0]?.url ?? '');
+  const url = await create({
+    name: 'curious',
+    image: testServer,
+    cmd_arguments: ['echo'],
+    permission_profile: { network },
+  });
+  await using client = await connectTo(url);
   for (let call = 0; call < 3; call++) await client.call('echo', { message: 'hello' });
   const ask = `require('net').connect({ host: 'refused.example', port: 443 }).on('error', () => {})`;
   await client.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
 }
 
 test('the picture has a line for each client and host of the last hour, and each leads to its calls', async () => {
-  await using world = await openWorld();
-  await runCurious(world);
-  await using visited = await world.open('/ui/', { viewport: { width: 1280, height: 800 } });
+  await using visited = await world().open('/ui/', { viewport: { width: 1280, height: 800 } });
   const { page, errors } = visited;
 
   await page.getByRole('link', { name: /to curious: \d+ calls, 0 errors/ }).focus();
@@ -45,9 +45,7 @@ test('the picture has a line for each client and host of the last hour, and each
 });
 
 test('a row has the calls, the median, and the access of its server, and the same is there as text', async () => {
-  await using world = await openWorld();
-  await runCurious(world);
-  await using visited = await world.open('/ui/', { viewport: { width: 1920, height: 900 } });
+  await using visited = await world().open('/ui/', { viewport: { width: 1920, height: 900 } });
   const { page } = visited;
   const row = page.getByRole('row', { name: /curious/ });
 
@@ -62,15 +60,14 @@ test('a row has the calls, the median, and the access of its server, and the sam
 });
 
 test('the list shows access and tokens of all rows without a request for each', async () => {
-  await using world = await openWorld();
-  for (const name of ['one', 'two']) await world.run(name);
-  await world.api('GET', '/workloads/one/capabilities'); // lists its tools
-  await using visited = await world.open('/ui/settings', { viewport: { width: 1920, height: 900 } });
+  for (const name of ['one', 'two']) await world().run(name);
+  await world().api('GET', '/workloads/one/capabilities'); // lists its tools
+  await using visited = await world().open('/ui/settings', { viewport: { width: 1920, height: 900 } });
   const { page } = visited;
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
 
-  await page.goto(`${world.base}/ui/`);
+  await page.goto(`${world().base}/ui/`);
   await page.getByRole('button', { name: 'Tokens' }).click();
 
   await page
@@ -85,9 +82,8 @@ test('the list shows access and tokens of all rows without a request for each', 
 });
 
 test('filter, order, and the selected workload are in the address, and are the same after Back', async () => {
-  await using world = await openWorld();
-  for (const name of ['server-2', 'server-10', 'other']) await world.run(name);
-  await using visited = await world.open('/ui/', { viewport: { width: 1280, height: 800 } });
+  for (const name of ['server-2', 'server-10', 'other']) await world().run(name);
+  await using visited = await world().open('/ui/', { viewport: { width: 1280, height: 800 } });
   const { page } = visited;
   const names = (): Promise<string[]> => page.locator('tbody [role=rowheader] a').allInnerTexts();
 
@@ -114,9 +110,8 @@ test('filter, order, and the selected workload are in the address, and are the s
 });
 
 test('a narrow screen opens the workload itself, and the sections are in a menu on a phone', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/', { viewport: { width: 360, height: 740 } });
+  await world().run('tester');
+  await using visited = await world().open('/ui/', { viewport: { width: 360, height: 740 } });
   const { page } = visited;
   const top = await page.getByRole('heading', { name: 'Servers' }).boundingBox();
   expect(top?.y).toBeLessThan(100);

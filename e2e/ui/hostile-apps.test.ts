@@ -10,7 +10,7 @@ import type { AppsWorld, ForeignHost } from './apps-world.ts';
 import { useBrowser } from './world.ts';
 import type { UiPage } from './world.ts';
 
-useBrowser();
+useBrowser({ isShared: false });
 
 /** How a test knows that an attack is over. */
 type Over =

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { openWorld, registry, useBrowser } from './world.ts';
+import { registry, useBrowser, useWorld } from './world.ts';
 
 useBrowser();
 
@@ -25,11 +25,13 @@ const entries = {
   },
 };
 
+const world = useWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) }, ({ run }) =>
+  run('liar', 'hostile'),
+);
+
 test('hostile text on every screen is only ever text', { timeout: 400_000 }, async () => {
-  await using world = await openWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) });
-  await world.run('liar', 'hostile');
-  await world.api('PUT', '/workloads/liar/traffic/recording', { bodies: true });
-  await using visited = await world.open();
+  await world().api('PUT', '/workloads/liar/traffic/recording', { bodies: true });
+  await using visited = await world().open();
   const { page, errors, foreign, dialogs } = visited;
   const screens = [
     '/ui/',
@@ -109,9 +111,7 @@ async function expectHarmless(page: Page): Promise<void> {
 }
 
 test('a result cannot look like a part of the web UI', async () => {
-  await using world = await openWorld();
-  await world.run('liar', 'hostile');
-  await using visited = await world.open('/ui/w/liar/tools?tool=form');
+  await using visited = await world().open('/ui/w/liar/tools?tool=form');
   const { page } = visited;
   await page.getByLabel(/^message/).fill('x');
 

@@ -2,12 +2,14 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { serve } from '../testing/thv.ts';
-import { openWorld, uiServer, useBrowser } from './world.ts';
+import { openWorld, uiServer, useBrowser, useWorld } from './world.ts';
 import type { UiWorld } from './world.ts';
 
 // Actions that another tab overtakes, and actions during which the daemon ends.
 
 useBrowser();
+/** For tests that do not end the daemon. */
+const world = useWorld();
 
 /** Begins an action that the daemon receives and never answers, and ends the daemon. */
 async function endDuring(world: UiWorld, page: Page, action: () => Promise<unknown>): Promise<void> {
@@ -96,14 +98,13 @@ test('a call of a tool during which the daemon ends fails once, and the tester c
 });
 
 test('a setting that another tab has changed is shown before it is replaced', async () => {
-  await using world = await openWorld();
-  await using one = await world.open('/ui/settings');
+  await using one = await world().open('/ui/settings');
   const other = await one.page.context().newPage();
   await other.goto('/ui/settings');
   const title = 'OpenTelemetry collector';
   await one.page.getByLabel(title, { exact: true }).fill('mine');
 
-  await world.api('PUT', '/settings/otel-endpoint', { value: 'other.example:4318' });
+  await world().api('PUT', '/settings/otel-endpoint', { value: 'other.example:4318' });
 
   await one.page.getByRole('alert').getByText('other.example:4318').waitFor();
   expect(await one.page.getByLabel(title, { exact: true }).inputValue()).toBe('mine');
@@ -113,21 +114,21 @@ test('a setting that another tab has changed is shown before it is replaced', as
 });
 
 test('a secret that was replaced or removed elsewhere is announced in the dialog that replaces it', async () => {
-  await using world = await openWorld();
-  await world.api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
-  await world.api('POST', '/secrets/default/keys', { key: 'token', value: 'one' });
-  await using visited = await world.open('/ui/secrets');
+  await world().api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
+  await world().api('DELETE', '/secrets/default/keys/token'); // of an earlier attempt
+  await world().api('POST', '/secrets/default/keys', { key: 'token', value: 'one' });
+  await using visited = await world().open('/ui/secrets');
   const { page } = visited;
   await page.getByRole('button', { name: 'Replace token' }).click();
   const dialog = page.getByRole('dialog', { name: 'Replace token' });
   await dialog.getByLabel(/^Value/).fill('three');
 
-  await world.api('PUT', '/secrets/default/keys/token', { value: 'two' });
+  await world().api('PUT', '/secrets/default/keys/token', { value: 'two' });
   await dialog
     .getByRole('alert')
     .getByText(/replaced elsewhere/)
     .waitFor();
-  await world.api('DELETE', '/secrets/default/keys/token');
+  await world().api('DELETE', '/secrets/default/keys/token');
   await dialog
     .getByRole('alert')
     .getByText(/removed elsewhere/)
@@ -138,15 +139,14 @@ test('a secret that was replaced or removed elsewhere is announced in the dialog
 });
 
 test('the dialog for access to a server that is removed elsewhere says so, and the page keeps working', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/access');
+  await world().run('removed');
+  await using visited = await world().open('/ui/w/removed/access');
   const { page, errors } = visited;
   await page.getByRole('button', { name: 'Change files' }).click();
   const dialog = page.getByRole('dialog', { name: 'Access to files' });
   await dialog.waitFor();
 
-  await world.user.mustThv('rm', 'tester');
+  await world().user.mustThv('rm', 'removed');
 
   await dialog.getByRole('alert').getByText('This server was removed elsewhere').waitFor();
   expect(await dialog.getByText(/Cannot update/).count()).toBe(0);

@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { root, serve, testServer } from '../testing/thv.ts';
-import type { User } from '../testing/thv.ts';
 import { openWorld, useBrowser } from './world.ts';
 import type { UiWorld } from './world.ts';
 
@@ -323,9 +323,9 @@ async function writePackage(folder: string, manifest: object, before = ''): Prom
 
 /** A tester, a server that was refused a host, one that misses a variable, and an old one. */
 async function runAll(world: UiWorld): Promise<void> {
-  const { user } = world;
+  const { user, create } = world;
   await world.run('tester');
-  await runCurious(user, world);
+  await runCurious(world);
   const check = `if (!process.env.WEATHER_API_KEY) { console.error('Error: WEATHER_API_KEY is not set'); process.exit(1); }`;
   const failing = await writePackage(
     join(user.home, 'failing'),
@@ -333,18 +333,13 @@ async function runAll(world: UiWorld): Promise<void> {
     check,
   );
   await user.thv('run', '--name', 'failing', '--permission-profile', 'none', `npx://${failing}`);
-  await user.mustThv('run', '--name', 'old', '--permission-profile', 'none', 'npx://versioned@1.0.0');
+  await create({ name: 'old', image: 'npx://versioned@1.0.0', permission_profile: builtInProfiles.none });
 }
 
-async function runCurious(user: User, { api }: UiWorld): Promise<void> {
-  const profile = join(user.home, 'profile.json');
+async function runCurious({ create }: UiWorld): Promise<void> {
   const network = { outbound: { allow_host: ['allowed.example'], allow_port: [443] } };
-  await writeFile(profile, JSON.stringify({ network }));
-  await user.mustThv('run', '--name', 'curious', '--permission-profile', profile, testServer, '--', 'echo');
-  const { workloads } = (await (await api('GET', '/workloads')).json()) as {
-    workloads: { name: string; url: string }[];
-  };
-  await using client = await connectTo(workloads.find(({ name }) => name === 'curious')?.url ?? '');
+  const request = { name: 'curious', image: testServer, cmd_arguments: ['echo'] };
+  await using client = await connectTo(await create({ ...request, permission_profile: { network } }));
   const ask = `require('net').connect({ host: '192.168.1.10', port: 443 }).on('error', () => {})`;
   await client.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
 }

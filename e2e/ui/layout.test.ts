@@ -1,14 +1,14 @@
 // @suite ui (in depth)
-import { readFile, mkdir, writeFile } from 'node:fs/promises';
+import { readFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { root, testServer } from '../testing/thv.ts';
-import { openWorld, registry, useBrowser } from './world.ts';
+import { registry, useBrowser, useWorld } from './world.ts';
 import type { UiWorld } from './world.ts';
 
-// The guard of the layout: every screen, with long and hostile values, at four sizes and in two color modes.
+// The guard of the layout: every screen, with long and hostile values, at four sizes, and at one of them in both color modes.
 
 useBrowser();
 
@@ -18,6 +18,8 @@ const sizes = [
   { width: 1280, height: 800 },
   { width: 1920, height: 1080 },
 ];
+
+const modes = ['light', 'dark'] as const;
 
 const long = 'a-name-with-so-many-letters-that-no-column-has-enough-room-for-it';
 const word = 'W'.repeat(120);
@@ -55,29 +57,37 @@ const screens: Record<string, readonly string[]> = {
   '/settings': ['/settings'],
 };
 
-async function fill(world: UiWorld): Promise<void> {
-  const { user, api } = world;
+const world = useWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) }, fill);
+
+async function fill({ user, api, run, create }: UiWorld): Promise<void> {
   await api('POST', '/groups', { name: long, description: hostile.slice(0, 400) });
   await api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
   await api('POST', '/secrets/default/keys', { key: `${long} ${word}`, value: 'x' });
   await api('POST', '/clients/register', { names: ['cursor'], groups: ['default', long] });
-  await world.run(long, 'hostile');
-  const profile = join(user.home, 'profile.json');
   const network = {
     outbound: { allow_host: [`${long.slice(0, 60)}.example`, 'b.example'], allow_port: [443] },
   };
-  await writeFile(profile, JSON.stringify({ network }));
-  await user.mustThv('run', '--name', 'curious', '--permission-profile', profile, testServer, '--', 'echo');
-  const { workloads } = (await (await api('GET', '/workloads')).json()) as {
-    workloads: { name: string; url: string }[];
+  const curiousRequest = {
+    name: 'curious',
+    image: testServer,
+    cmd_arguments: ['echo'],
+    permission_profile: { network },
   };
-  const url = (name: string): string => workloads.find((each) => each.name === name)?.url ?? '';
+  const url = await create(curiousRequest);
+  await run(long, 'hostile');
+  const { proxy_url: liarUrl } = (await (await api('GET', `/workloads/${long}`)).json()) as {
+    proxy_url: string;
+  };
   const ask = `require('net').connect({ host: '${long.slice(0, 60)}.refused.example', port: 443 }).on('error', () => {})`;
-  await using curious = await connectTo(url('curious'));
+  await using curious = await connectTo(url);
   await curious.call('echo', { message: word });
   await curious.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', ask] });
-  await using liar = await connectTo(url(long));
+  await using liar = await connectTo(liarUrl);
   await liar.call('form', { message: hostile });
+  await user.mustThv('learn', 'curious');
+  await run('idle', 'echo');
+  await api('POST', '/workloads/idle/stop');
+  await user.thv('run', '--name', 'broken', testServer, '--', 'nothing');
 }
 
 test('the guard knows every screen of the router', async () => {
@@ -88,24 +98,33 @@ test('the guard knows every screen of the router', async () => {
   expect(Object.keys(screens).toSorted()).toEqual(paths.toSorted());
 });
 
+/** More screens, of which only the texts are looked at. */
+const more = ['/w/nowhere', '/w/broken', '/w/broken/logs', '/w/idle', '/w/idle/tools', '/w/idle/network'];
+
 test(
-  'no screen breaks a button, a time, or a number, cuts off an action, or lets elements overlap',
+  'no screen breaks a button, a time, or a number, cuts off an action, or lets elements overlap, or sends its user to a terminal, or says "workload": commands are only copied',
   { timeout: 900_000 },
   async () => {
-    await using world = await openWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) });
-    await fill(world);
-    await using visited = await world.open();
+    await using visited = await world().open();
     const { page } = visited;
     const found: string[] = [];
 
-    for (const path of Object.values(screens).flat()) {
-      await page.setViewportSize(sizes[0] ?? { width: 360, height: 740 });
+    const all = Object.values(screens).flat();
+    for (const path of [...all, ...more]) {
       await page.goto(`/ui${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
+      if (path === '/w/curious/network')
+        await page
+          .getByText(/^learning mode since/)
+          .first()
+          .waitFor();
+      found.push(...(await commandsOn(page)).map((line) => `${path}: ${line}`));
+      if (!all.includes(path)) continue;
       for (const size of sizes) {
         await page.setViewportSize(size);
-        for (const colorScheme of ['light', 'dark'] as const) {
+        // The mode decides about colors, and not about sizes.
+        for (const colorScheme of size === sizes[0] ? modes : modes.slice(0, 1)) {
           await page.emulateMedia({ colorScheme });
           const defects = await defectsOf(page);
           found.push(...defects.map((defect) => `${path} at ${size.width}, ${colorScheme}: ${defect}`));
@@ -117,40 +136,13 @@ test(
   },
 );
 
-test(
-  'no screen sends its user to a terminal, or says "workload": commands are only copied',
-  { timeout: 300_000 },
-  async () => {
-    await using world = await openWorld({ entries, prepare: ({ home }) => mkdir(join(home, '.cursor')) });
-    await fill(world);
-    await world.user.mustThv('learn', 'curious');
-    await world.run('idle', 'echo');
-    await world.user.mustThv('stop', 'idle');
-    await world.user.thv('run', '--name', 'broken', testServer, '--', 'nothing');
-    await using visited = await world.open();
-    const { page } = visited;
-    const found: string[] = [];
-
-    const more = ['/w/nowhere', '/w/broken', '/w/broken/logs', '/w/idle', '/w/idle/tools', '/w/idle/network'];
-    for (const path of [...Object.values(screens).flat(), ...more]) {
-      await page.goto(`/ui${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
-      if (path === '/w/curious/network')
-        await page
-          .getByText(/^learning mode since/)
-          .first()
-          .waitFor();
-      const text = await page.locator('body').innerText();
-      const lines = text
-        .split('\n')
-        .filter((line) => /\bthv [a-z]|\bworkloads?\b/i.test(line) && !/^Copy as thv|^\{"time"/.test(line)); // logs stay as they are
-      found.push(...lines.map((line) => `${path}: ${line}`));
-    }
-
-    expect(found).toEqual([]);
-  },
-);
+/** The lines of the page that send its user to a terminal, or say "workload". */
+async function commandsOn(page: Page): Promise<string[]> {
+  const text = await page.locator('body').innerText();
+  return text
+    .split('\n')
+    .filter((line) => /\bthv [a-z]|\bworkloads?\b/i.test(line) && !/^Copy as thv|^\{"time"/.test(line)); // logs stay as they are
+}
 
 test.each([
   ['button', '<button style="width: 3rem; white-space: normal">Two words</button>', /is broken/],
@@ -170,8 +162,7 @@ test.each([
   ['row', '<table class="list"><tr style="height: 60px"><td>x</td></tr></table>', /px high/],
   ['overlap', '<div><button style="margin-bottom: -20px">A</button></div><button>B</button>', /overlaps/],
 ])('the guard finds a defect: %s', async (_name, html, message) => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/settings', {
+  await using visited = await world().open('/ui/settings', {
     viewport: { width: 360, height: 740 },
     bypassCSP: true, // for the inserted defect
   });

@@ -2,13 +2,14 @@
 import { expect, test } from 'vitest';
 import { connectTo } from '../testing/mcp.ts';
 import { serve } from '../testing/thv.ts';
-import { openWorld, storeWorkloads, uiServer, useBrowser } from './world.ts';
-import type { UiWorld } from './world.ts';
+import { openWorld, storeWorkloads, uiServer, useBrowser, useWorld } from './world.ts';
 
 useBrowser();
+/** For tests that need no empty list, and do not end the daemon. */
+const world = useWorld();
 
-async function urlOfTester({ api }: UiWorld): Promise<string> {
-  const details = (await (await api('GET', '/workloads/tester')).json()) as { proxy_url: string };
+async function urlOf(name: string): Promise<string> {
+  const details = (await (await world().api('GET', `/workloads/${name}`)).json()) as { proxy_url: string };
   return details.proxy_url;
 }
 
@@ -29,9 +30,8 @@ test('two tabs and the command line always agree', async () => {
 });
 
 test('a change of the command line is shown within 200 ms of its event', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open();
+  await world().run('changed');
+  await using visited = await world().open();
   const { page } = visited;
   await page.getByText('Running', { exact: true }).waitFor();
   // The page notes when its text changes; the daemon notes when the workload did.
@@ -42,9 +42,9 @@ test('a change of the command line is shown within 200 ms of its event', async (
       if (document.querySelector('main')?.textContent?.includes('Stopped')) seen.push(Date.now());
     }).observe(document.body, { childList: true, characterData: true, subtree: true });
   });
-  const events = await fetch(`${world.base}/api/v1beta/events`);
+  const events = await fetch(`${world().base}/api/v1beta/events`);
 
-  await world.user.mustThv('stop', 'tester');
+  await world().user.mustThv('stop', 'changed');
   await page.getByText('Stopped', { exact: true }).waitFor();
 
   const stopped = await timeOf(events, '"status":"stopped"');
@@ -183,29 +183,27 @@ test('an installation that another caller has started is shown until it ends', a
 });
 
 test('settings that were changed elsewhere are not overwritten', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/edit');
+  await world().run('edited');
+  await using visited = await world().open('/ui/w/edited/edit');
   const { page } = visited;
   const save = page.getByRole('button', { name: 'Save and restart' });
   await save.waitFor();
-  const details = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
+  const details = (await (await world().api('GET', '/workloads/edited')).json()) as Record<string, unknown>;
   // The page does not learn of the change in time.
-  await page.route('**/api/v1beta/workloads/tester', (route) => route.abort());
-  await world.api('POST', '/workloads/tester/edit', { ...details, env_vars: { COLOR: 'red' } });
+  await page.route('**/api/v1beta/workloads/edited', (route) => route.abort());
+  await world().api('POST', '/workloads/edited/edit', { ...details, env_vars: { COLOR: 'red' } });
 
   await save.click();
 
-  await page.getByText('server tester has changed since you read it').waitFor();
-  const after = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
+  await page.getByText('server edited has changed since you read it').waitFor();
+  const after = (await (await world().api('GET', '/workloads/edited')).json()) as Record<string, unknown>;
   expect(after['env_vars']).toEqual({ COLOR: 'red' });
 });
 
 test('the page of a server shows calls as they happen, also after a visit of another page', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using client = await connectTo(await urlOfTester(world));
-  await using visited = await world.open('/ui/w/tester');
+  await world().run('called');
+  await using client = await connectTo(await urlOf('called'));
+  await using visited = await world().open('/ui/w/called');
   const { page } = visited;
   const recent = page.getByRole('region', { name: 'Recent calls' });
   await recent.getByText('in the last hour').waitFor();
@@ -220,30 +218,28 @@ test('the page of a server shows calls as they happen, also after a visit of ano
 });
 
 test('the screens for a server follow changes from elsewhere: its end, and the recording of calls', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester');
+  await world().run('followed');
+  await using visited = await world().open('/ui/w/followed');
   const { page } = visited;
   await page.getByText('1 check needs attention.').waitFor(); // no client is connected
 
-  await world.user.mustThv('stop', 'tester');
+  await world().user.mustThv('stop', 'followed');
   await page.getByText('the server was stopped').waitFor();
-  await world.user.mustThv('start', 'tester');
+  await world().user.mustThv('start', 'followed');
   await page.getByText('1 check needs attention.').waitFor();
   await page.getByRole('link', { name: 'Traffic', exact: true }).click();
   await page.getByRole('button', { name: 'Record them' }).waitFor();
-  await world.api('PUT', '/workloads/tester/traffic/recording', { bodies: true });
+  await world().api('PUT', '/workloads/followed/traffic/recording', { bodies: true });
 
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
 });
 
 test('calls that the page has not read are found, and new ones appear if they match', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using client = await connectTo(await urlOfTester(world));
+  await world().run('busy');
+  await using client = await connectTo(await urlOf('busy'));
   await client.call('content');
   for (let calls = 0; calls < 1_000; calls++) await client.call('structured');
-  await using visited = await world.open('/ui/w/tester/traffic');
+  await using visited = await world().open('/ui/w/busy/traffic');
   const { page } = visited;
   const rows = page.getByRole('grid', { name: 'Calls' });
   await page.getByText('1,000 calls, the latest since').waitFor();
@@ -264,15 +260,14 @@ test('calls that the page has not read are found, and new ones appear if they ma
 });
 
 test('calls are listed and searched where too many callers watch them, and the page says that it does not follow', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using client = await connectTo(await urlOfTester(world));
+  await world().run('watched');
+  await using client = await connectTo(await urlOf('watched'));
   await client.call('content');
   await client.call('structured');
   const watchers = await Promise.all(
-    Array.from({ length: 16 }, () => world.api('GET', '/workloads/tester/traffic/events')),
+    Array.from({ length: 16 }, () => world().api('GET', '/workloads/watched/traffic/events')),
   );
-  await using visited = await world.open('/ui/w/tester/traffic');
+  await using visited = await world().open('/ui/w/watched/traffic');
   const { page } = visited;
 
   await page.getByLabel('Search calls').fill('content');

@@ -5,9 +5,10 @@ import { chromium } from 'playwright-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { chromiumOptions } from '@toolhive/testing/machine';
 import { testServer } from '../testing/thv.ts';
-import { openWorld, useBrowser } from './world.ts';
+import { useBrowser, useWorld } from './world.ts';
 
 useBrowser();
+const world = useWorld();
 
 interface Shown {
   title: string;
@@ -31,14 +32,19 @@ async function openWithPermission(base: string): Promise<BrowserContext & AsyncD
   return Object.assign(context, { [Symbol.asyncDispose]: () => browser.close() });
 }
 
+/** Runs a server that ends at once, and waits until it is given up. */
+async function runAndEnd(name: string): Promise<void> {
+  await world().remove(name);
+  await world().user.thv('run', '--name', name, testServer, '--', 'exit-at-once');
+}
+
 const shownOn = (page: Page): Promise<Shown[]> =>
   page.evaluate(() =>
     (globalThis as unknown as { shown: Notification[] }).shown.map(({ title, body }) => ({ title, body })),
   );
 
 test('a switch turns notifications on, and one of several tabs tells of a failure, which a click opens', async () => {
-  await using world = await openWorld();
-  await using context = await openWithPermission(world.base);
+  await using context = await openWithPermission(world().base);
   const page = await context.newPage();
   await page.goto('/ui/settings');
   const other = await context.newPage();
@@ -46,12 +52,12 @@ test('a switch turns notifications on, and one of several tabs tells of a failur
   const toggle = page.getByRole('switch', { name: /^Notify about failures/ });
   const before = await toggle.isChecked();
 
-  await world.user.thv('run', '--name', 'quiet', testServer, '--', 'exit-at-once');
+  await runAndEnd('quiet');
   await other.getByRole('rowheader', { name: 'quiet' }).waitFor();
   const unasked = await shownOn(page);
   await toggle.click();
   await page.getByText('For this browser, while a tab').waitFor();
-  await world.user.thv('run', '--name', 'broken', testServer, '--', 'exit-at-once');
+  await runAndEnd('broken');
   await expect.poll(() => shownOn(page), { timeout: 30_000 }).toHaveLength(1);
 
   expect([before, unasked]).toEqual([false, []]);
@@ -64,17 +70,16 @@ test('a switch turns notifications on, and one of several tabs tells of a failur
   );
   await page.waitForURL(/\/ui\/w\/broken$/);
   await page.close();
-  await world.user.thv('run', '--name', 'next', testServer, '--', 'exit-at-once');
+  await runAndEnd('next');
   await expect.poll(() => shownOn(other), { timeout: 30_000 }).toMatchObject([{ body: /^next: / }]);
 });
 
 test('settings have names for people, and those with choices have a list', async () => {
-  await using world = await openWorld();
-  await using visited = await world.open('/ui/settings');
+  await using visited = await world().open('/ui/settings');
   const { page } = visited;
   const network = page.getByLabel('Default network', { exact: true });
   const stored = async (): Promise<unknown> => {
-    const answer = await world.api('GET', '/settings/default-network');
+    const answer = await world().api('GET', '/settings/default-network');
     return ((await answer.json()) as { value: unknown }).value;
   };
 
@@ -89,9 +94,8 @@ test('settings have names for people, and those with choices have a list', async
 });
 
 test('found clients are cards with the names of their products, and the others are folded', async () => {
-  await using world = await openWorld();
-  await mkdir(join(world.user.home, '.cursor'));
-  await using visited = await world.open('/ui/clients');
+  await mkdir(join(world().user.home, '.cursor'));
+  await using visited = await world().open('/ui/clients');
   const { page } = visited;
 
   const found = page.getByRole('list', { name: 'Clients on this machine' }).getByRole('listitem');

@@ -13,7 +13,7 @@ import { openPage, useBrowser } from './world.ts';
 
 // What a browser does for other programs that listen on this machine. Cookies and sites ignore ports.
 
-useBrowser();
+useBrowser({ isShared: false });
 
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeUser } from '../testing/thv.ts';
+import type { User } from '../testing/thv.ts';
 import { openPage, useBrowser, violations } from './world.ts';
 
-useBrowser();
+useBrowser({ isShared: false });
+
+let user: User;
+beforeAll(async () => {
+  user = await makeUser();
+});
+afterAll(() => user[Symbol.asyncDispose]());
 
 test('thv ui starts a daemon and opens a page that only its browser can use', async () => {
-  await using user = await makeUser();
-
   const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
   await using visited = await openPage(address.origin, `${address.pathname}${address.hash}`);
   const { page, errors } = visited;
@@ -30,7 +35,6 @@ test('thv ui starts a daemon and opens a page that only its browser can use', as
 });
 
 test('a sign-in code works once', async () => {
-  await using user = await makeUser();
   const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
   const code = address.hash.slice('#code='.length);
   const redeem = (given: string): Promise<Response> =>
@@ -47,7 +51,6 @@ test('a sign-in code works once', async () => {
 });
 
 test('without a sign-in, the page says what to do', async () => {
-  await using user = await makeUser();
   const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
 
   await using visited = await openPage(address.origin, '/ui/');
@@ -60,7 +63,6 @@ test('without a sign-in, the page says what to do', async () => {
 });
 
 test('a code from a terminal signs in, and a tab that was open before continues by itself', async () => {
-  await using user = await makeUser();
   const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
   await using visited = await openPage(address.origin, '/ui/settings');
   const { page } = visited;
@@ -84,7 +86,6 @@ test('a code from a terminal signs in, and a tab that was open before continues 
 });
 
 test('the page is served with a strict policy, and contains nothing of others', async () => {
-  await using user = await makeUser();
   const { origin } = new URL((await user.mustThv('ui', '--no-browser')).trim());
 
   const page = await fetch(`${origin}/ui/`);

@@ -1,9 +1,10 @@
 // @suite ui (in depth)
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { openWorld, useBrowser } from './world.ts';
+import { useBrowser, useWorld } from './world.ts';
 
 useBrowser();
+const world = useWorld({}, ({ run }) => run('tester'));
 
 const result = (page: Page) => page.getByRole('region', { name: 'Result' });
 const call = async (page: Page, tool: string): Promise<void> => {
@@ -12,9 +13,7 @@ const call = async (page: Page, tool: string): Promise<void> => {
 };
 
 test('the form of a JSON Schema and its JSON always agree, and problems are shown beside the fields', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools?tool=form');
+  await using visited = await world().open('/ui/w/tester/tools?tool=form');
   const { page, errors } = visited;
   const json = page.getByLabel('JSON', { exact: true });
 
@@ -60,9 +59,7 @@ test('the form of a JSON Schema and its JSON always agree, and problems are show
 });
 
 test('a number that JavaScript cannot represent exactly is never sent as another one', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools?tool=form');
+  await using visited = await world().open('/ui/w/tester/tools?tool=form');
   const { page } = visited;
 
   await page.getByLabel(/^message/).fill('x');
@@ -73,9 +70,7 @@ test('a number that JavaScript cannot represent exactly is never sent as another
 });
 
 test('a pattern of a server that takes forever does not stop the page', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools?tool=regular');
+  await using visited = await world().open('/ui/w/tester/tools?tool=regular');
   const { page } = visited;
 
   await page.getByLabel(/^word/).fill(`${'a'.repeat(40)}!`);
@@ -86,9 +81,7 @@ test('a pattern of a server that takes forever does not stop the page', async ()
 });
 
 test('servers ask for input and for text of a model in the course of a call', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools');
+  await using visited = await world().open('/ui/w/tester/tools');
   const { page } = visited;
   await page.getByRole('heading', { name: 'Try it' }).waitFor();
 
@@ -108,9 +101,7 @@ test('servers ask for input and for text of a model in the course of a call', as
 });
 
 test('a call shows its progress, can be canceled, and can be replayed', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools');
+  await using visited = await world().open('/ui/w/tester/tools');
   const { page } = visited;
 
   await call(page, 'slow');
@@ -126,12 +117,11 @@ test('a call shows its progress, can be canceled, and can be replayed', async ()
 });
 
 test('the server learns that its user has left during a call, or instead of an answer', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools');
+  await world().run('left');
+  await using visited = await world().open('/ui/w/left/tools');
   const { page } = visited;
   const cancellations = async (): Promise<number> => {
-    const log = await (await world.api('GET', '/workloads/tester/logs')).text();
+    const log = await (await world().api('GET', '/workloads/left/logs')).text();
     return log.split('a call was canceled').length - 1;
   };
 
@@ -139,23 +129,21 @@ test('the server learns that its user has left during a call, or instead of an a
   await page.getByText(/step \d+/).waitFor();
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
   await expect.poll(cancellations).toBe(1);
-  await page.goto('/ui/w/tester/tools');
+  await page.goto('/ui/w/left/tools');
   await call(page, 'ask');
-  await page.getByRole('dialog', { name: 'tester asks for input' }).waitFor();
+  await page.getByRole('dialog', { name: 'left asks for input' }).waitFor();
   await page.goto('/ui/settings');
   await expect.poll(cancellations).toBe(2);
-  await page.goto('/ui/w/tester/tools');
+  await page.goto('/ui/w/left/tools');
   await call(page, 'sample');
-  await page.getByRole('dialog', { name: 'tester asks for input' }).waitFor();
+  await page.getByRole('dialog', { name: 'left asks for input' }).waitFor();
   await page.close();
 
   await expect.poll(cancellations).toBe(3);
 });
 
 test('results are shown as text, picture, sound, link, and structure, and checked against the schema', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools');
+  await using visited = await world().open('/ui/w/tester/tools');
   const { page, foreign, errors } = visited;
 
   await call(page, 'content');
@@ -171,9 +159,7 @@ test('results are shown as text, picture, sound, link, and structure, and checke
 });
 
 test('prompts and resources can be read, also those of a template', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools');
+  await using visited = await world().open('/ui/w/tester/tools');
   const { page } = visited;
 
   await page.getByRole('button', { name: /^greet/ }).click();
@@ -191,9 +177,7 @@ test('prompts and resources can be read, also those of a template', async () => 
 });
 
 test('the copied commands do the same', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools?tool=form', {
+  await using visited = await world().open('/ui/w/tester/tools?tool=form', {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const { page } = visited;
@@ -210,18 +194,17 @@ test('the copied commands do the same', async () => {
   const { promisify } = await import('node:util');
   const { root, thvScript } = await import('../testing/thv.ts');
   const run = async (script: string): Promise<string> =>
-    (await promisify(execFile)('sh', ['-c', script], { env: world.user.env, cwd: root })).stdout;
+    (await promisify(execFile)('sh', ['-c', script], { env: world().user.env, cwd: root })).stdout;
   expect(await run(thv.replace(/^thv/, `${process.execPath} ${thvScript}`))).toContain(`"it's"`);
   expect(await run(curl)).toContain(String.raw`\"it's\"`);
 });
 
 test('a tool is renamed, disabled, and enabled again', async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/w/tester/tools?tool=slow');
+  await world().run('renamed');
+  await using visited = await world().open('/ui/w/renamed/tools?tool=slow');
   const { page } = visited;
   const tools = async (): Promise<unknown> =>
-    ((await (await world.api('GET', '/workloads/tester')).json()) as { tools?: unknown }).tools;
+    ((await (await world().api('GET', '/workloads/renamed')).json()) as { tools?: unknown }).tools;
 
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByLabel('Name that clients see').fill('patient');

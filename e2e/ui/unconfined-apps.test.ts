@@ -4,7 +4,7 @@ import { appPage, openAppsWorld, openForeignHost, showApp } from './apps-world.t
 import { useBrowser } from './world.ts';
 
 // As browsers are that do not know the header `Connection-Allowlist`.
-useBrowser('--disable-features=ConnectionAllowlists');
+useBrowser({ args: ['--disable-features=ConnectionAllowlists'] });
 
 test('a browser that cannot keep an app from WebRTC shows the app only after a warning', async () => {
   await using foreign = await openForeignHost();

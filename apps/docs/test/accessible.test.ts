@@ -6,6 +6,7 @@ import { hydrated } from '../bench/hydrated.ts';
 import { saveData, useBrowser } from './browse.ts';
 import type { Visit } from './browse.ts';
 import { axe, faultsInMode } from './faults.ts';
+import { faultsOfWords, pagesOfAllKinds, readPage } from './kinds.ts';
 
 const visit = useBrowser();
 const routes = (await readFile(new URL('routes.txt', import.meta.url), 'utf8')).trim().split('\n');
@@ -15,21 +16,31 @@ type Mode = 'dark' | 'light';
 interface Check {
   route: string;
   modes: readonly Mode[];
+  rules: 'all' | 'words';
   /** Whether what is around a page is looked at, too. */
   isWhole: boolean;
-  /** Whether the page differs from others only by its words: checked as the build wrote it, without scripts. */
-  isPlain?: boolean;
+  /** Whether the page is checked as the build wrote it, without scripts. */
+  isPlain: boolean;
 }
 
+const isCommand = (route: string): boolean => route.startsWith('/toolhive/reference/cli/');
+const pages = await Promise.all(routes.map(readPage));
+const ofAllKinds = pagesOfAllKinds(pages);
+const commandsOfAllKinds = pagesOfAllKinds(pages.filter(({ route }) => isCommand(route)));
+
 /**
- * Every page is checked in both modes, except for pages of commands, which differ by their words only: most of those in
- * one mode, and without scripts. What is around a page is the same on all of them, so every fourth page shows it.
+ * The pages that together have every kind of element are checked in both modes, and every fourth of them with what is
+ * around, which is the same on all pages. Other pages have the same colors and other words, and are checked for those in
+ * one mode. Of the pages of commands, some are checked that together have every kind of element on these. The words of
+ * all of them are checked in the last test.
  */
-const checks: Check[] = [...routes, '/nothing-here'].map((route, index) => {
-  const isOneOfMany = route.startsWith('/toolhive/reference/cli/') && index % 12 !== 0;
-  if (isOneOfMany)
-    return { route, modes: [index % 2 === 0 ? 'dark' : 'light'], isWhole: false, isPlain: true };
-  return { route, modes: ['dark', 'light'], isWhole: !route.startsWith('/toolhive/') || index % 4 === 0 };
+const checks = [...routes, '/nothing-here'].flatMap((route, index): Check[] => {
+  const isWhole = !route.startsWith('/toolhive/') || index % 4 === 0;
+  if (ofAllKinds.has(route) || route === '/nothing-here')
+    return [{ route, modes: ['dark', 'light'], rules: 'all', isWhole, isPlain: false }];
+  const modes: Mode[] = [index % 2 === 0 ? 'dark' : 'light'];
+  if (!isCommand(route)) return [{ route, modes, rules: 'words', isWhole: false, isPlain: false }];
+  return commandsOfAllKinds.has(route) ? [{ route, modes, rules: 'all', isWhole: false, isPlain: true }] : [];
 });
 
 /** While one is loaded, another is looked at. */
@@ -68,7 +79,7 @@ const timeout = 240_000;
 test.concurrent.for(checks)(
   '$route is accessible in $modes, and sends no request to other hosts',
   { timeout },
-  async ({ route, modes, isWhole, isPlain = false }) => {
+  async ({ route, modes, rules, isWhole, isPlain }) => {
     await using lane = await takeLane();
     const { page, errors, foreign } = lane.visited;
     errors.length = 0;
@@ -80,11 +91,11 @@ test.concurrent.for(checks)(
     else await hydrated(page);
 
     const without = isWhole ? [] : around;
-    const found = await faultsInMode(page, { without, onlyColors: false });
+    const found = await faultsInMode(page, { without, rules });
     for (const mode of others) {
       await page.emulateMedia({ colorScheme: mode });
       await page.waitForSelector(`html[data-theme="${mode}"]`);
-      found.push(...(await faultsInMode(page, { without, onlyColors: true })));
+      found.push(...(await faultsInMode(page, { without, rules: 'colors' })));
     }
 
     expect(found).toEqual([]);
@@ -93,6 +104,13 @@ test.concurrent.for(checks)(
     expect(errors.filter((error) => expected === undefined || !error.includes(expected))).toEqual([]);
   },
 );
+
+test('no page has a fault that comes from its words', () => {
+  const found = pages.filter(({ route }) => route !== '/theme-preview').flatMap(faultsOfWords);
+
+  expect(checks.length).toBeGreaterThan(60);
+  expect(found).toEqual([]);
+});
 
 const around = ['.navbar', '.theme-doc-sidebar-container', 'footer.footer'];
 

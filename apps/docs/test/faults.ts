@@ -13,6 +13,9 @@ interface Scope {
   without?: readonly string[];
 }
 
+/** All rules, those that depend on the color mode, or those that don't. */
+type Rules = 'all' | 'colors' | 'words';
+
 /** The violations that axe finds in each color mode, one line each. */
 export async function faults(
   page: Page,
@@ -24,7 +27,7 @@ export async function faults(
       document.documentElement.dataset['theme'] = theme;
       await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => undefined)));
     }, mode);
-    const violations = await faultsInMode(page, { ...scope, onlyColors: index > 0 });
+    const violations = await faultsInMode(page, { ...scope, rules: index > 0 ? 'colors' : 'all' });
     found.push(...violations.map((violation) => `${mode} ${violation}`));
   }
   await page.evaluate((mode) => (document.documentElement.dataset['theme'] = mode), modes[0]);
@@ -32,18 +35,17 @@ export async function faults(
 }
 
 /**
- * The violations in the current color mode. `onlyColors` checks only the rules that depend on the mode. The contrast of
- * colors is slow to judge, so one element of each kind is judged: elements with the same tags, classes, and states around
+ * The violations in the current color mode. The contrast of colors is slow to judge, so one element of each kind is judged: elements with the same tags, classes, and states around
  * them have the same colors. The chosen elements are marked, because axe judges all rules in one run then, and because
  * axe compares each element with each included part of the page.
  */
 export async function faultsInMode(
   page: Page,
-  { within = 'html', without = [], onlyColors }: Scope & { onlyColors: boolean },
+  { within = 'html', without = [], rules }: Scope & { rules: Rules },
 ): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(
-    async ([selector, exclude, isShort]) => {
+    async ([selector, exclude, chosen]) => {
       const { axe: api } = globalThis as unknown as {
         axe: {
           configure: (spec: Spec) => void;
@@ -54,15 +56,16 @@ export async function faultsInMode(
       if (root === null) throw new Error(`${selector} not found`);
       const mark = 'data-judged';
       for (const element of document.querySelectorAll(`[${mark}]`)) element.removeAttribute(mark);
-      for (const element of oneOfEachKind(root)) element.setAttribute(mark, '');
+      if (chosen !== 'words') for (const element of oneOfEachKind(root)) element.setAttribute(mark, '');
       api.configure({ rules: [{ id: 'color-contrast', selector: `[${mark}]` }] });
+      const ofColors = ['color-contrast', 'link-in-text-block'];
       const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
       const { violations } = await api.run(
         { include: [root], exclude: [...exclude] },
         {
-          runOnly: isShort
-            ? { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
-            : { type: 'tag', values: tags },
+          runOnly: chosen === 'colors' ? { type: 'rule', values: ofColors } : { type: 'tag', values: tags },
+          rules:
+            chosen === 'words' ? Object.fromEntries(ofColors.map((rule) => [rule, { enabled: false }])) : {},
           resultTypes: ['violations'],
         },
       );
@@ -95,6 +98,6 @@ export async function faultsInMode(
         return [...chosen.values()];
       }
     },
-    [within, without, onlyColors] as const,
+    [within, without, rules] as const,
   );
 }

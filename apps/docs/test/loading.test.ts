@@ -5,7 +5,9 @@ import { proves } from '@toolhive/testing/promises';
 import { hydrated } from '../bench/hydrated.ts';
 import { useBrowser } from './browse.ts';
 
-const visit = useBrowser();
+const visitCached = useBrowser({ isCached: true });
+/** As a reader whose browser fetches pages ahead. */
+const visit: typeof visitCached = (path, options) => visitCached(path, { fetchesAhead: true, ...options });
 
 /** The way from the answers to the introduction, without reloading the page. */
 const toIntroduction = (page: Page) =>

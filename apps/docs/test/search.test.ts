@@ -448,6 +448,7 @@ test('the search page asks for all that it needs before any of it runs', async (
 test('nothing is fetched ahead while the reader waits for what is found', async () => {
   const held = Promise.withResolvers<void>();
   await using visited = await visit('/search?q=secrets', {
+    fetchesAhead: true,
     before: (page) =>
       page.route(index, async (route) => {
         await held.promise;

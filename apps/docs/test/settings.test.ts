@@ -6,7 +6,7 @@ import { proves } from '@toolhive/testing/promises';
 import { settingsFrom } from '../site.ts';
 import { useBrowser } from './browse.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 describe('the script that counts page views', () => {
   /** What is kept of the console from the script on. */

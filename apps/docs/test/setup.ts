@@ -52,8 +52,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('fullSite', opened.use(await serve(fullFolder)).address);
   const browser = await chromium.launchServer({
     ...chromiumOptions,
-    // Nothing leaves this machine; a test that wants an answer of others gives it itself.
-    args: [...chromiumOptions.args, '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+    args: [
+      ...chromiumOptions.args,
+      // Nothing leaves this machine; a test that wants an answer of others gives it itself.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      // Pages of one context share a process, which has the scripts of the site already.
+      '--process-per-site',
+    ],
   });
   opened.defer(() => browser.close());
   project.provide('browser', browser.wsEndpoint());

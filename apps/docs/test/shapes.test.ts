@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { siteFolder } from '../../../scripts/build-docs.ts';
 import { diagramFolder } from '../src/plugins/diagrams/diagrams.ts';
+import { hydrated } from '../bench/hydrated.ts';
 import { useBrowser } from './browse.ts';
 
 const visit = useBrowser({ isCached: true });
@@ -27,24 +28,60 @@ async function pagesWith(folder: string): Promise<string[]> {
 const letters = 16;
 const smallest = 12;
 
-describe.for(sizes)('at a width of $width', (viewport) => {
-  test('letters in diagrams have at least 12 pixels', async () => {
-    const paths = await pagesWith('diagrams');
-    const small: string[] = [];
-    for (const path of paths) {
-      await using visited = await visit(path, { viewport });
-      const scales = await visited.page
+test('letters in diagrams have at least 12 pixels', async () => {
+  const paths = await pagesWith('diagrams');
+  const small: string[] = [];
+  await using visited = await visit('/');
+  const { page } = visited;
+  for (const path of paths) {
+    await page.goto(path);
+    await hydrated(page);
+    for (const viewport of sizes) {
+      await page.setViewportSize(viewport);
+      const scales = await page
         .locator('figure img[src^="/diagrams/"]:visible')
         .evaluateAll((all) => all.map((one) => one.clientWidth / Number(one.getAttribute('width'))));
-      if (scales.length === 0) small.push(`${path}: no diagram is visible`);
+      const where = `${path} at ${viewport.width}`;
+      if (scales.length === 0) small.push(`${where}: no diagram is visible`);
       for (const scale of scales)
-        if (scale * letters < smallest) small.push(`${path}: ${(scale * letters).toFixed(1)} px`);
+        if (scale * letters < smallest) small.push(`${where}: ${(scale * letters).toFixed(1)} px`);
     }
+  }
 
-    expect(paths.length).toBeGreaterThan(5);
-    expect(small).toEqual([]);
-  });
+  expect(paths.length).toBeGreaterThan(5);
+  expect(small).toEqual([]);
+});
 
+test('pictures of the web UI keep their shape', async () => {
+  const paths = await pagesWith('img/ui');
+  const stretched: string[] = [];
+  await using visited = await visit('/');
+  const { page } = visited;
+  for (const path of paths) {
+    await page.goto(path);
+    await hydrated(page);
+    for (const viewport of sizes) {
+      await page.setViewportSize(viewport);
+      const shapes = await page
+        .locator('img.screenshot:visible')
+        .evaluateAll((all) =>
+          all.map((one) => [
+            one.clientWidth / one.clientHeight,
+            Number(one.getAttribute('width')) / Number(one.getAttribute('height')),
+          ]),
+        );
+      const where = `${path} at ${viewport.width}`;
+      if (shapes.length === 0) stretched.push(`${where}: no picture is visible`);
+      for (const [shown = 0, drawn = 0] of shapes)
+        if (Math.abs(shown / drawn - 1) > 0.02) stretched.push(`${where}: ${shown} instead of ${drawn}`);
+    }
+  }
+
+  expect(paths.length).toBeGreaterThan(5);
+  expect(stretched).toEqual([]);
+});
+
+describe.for(sizes)('at a width of $width', (viewport) => {
   test('letters in the drawings of the home page have at least 12 pixels', async () => {
     await using visited = await visit('/', { viewport });
 
@@ -59,28 +96,6 @@ describe.for(sizes)('at a width of $width', (viewport) => {
 
     expect(drawn.length).toBeGreaterThan(10);
     expect(drawn.filter(({ size }) => size < smallest)).toEqual([]);
-  });
-
-  test('pictures of the web UI keep their shape', async () => {
-    const paths = await pagesWith('img/ui');
-    const stretched: string[] = [];
-    for (const path of paths) {
-      await using visited = await visit(path, { viewport });
-      const shapes = await visited.page
-        .locator('img.screenshot:visible')
-        .evaluateAll((all) =>
-          all.map((one) => [
-            one.clientWidth / one.clientHeight,
-            Number(one.getAttribute('width')) / Number(one.getAttribute('height')),
-          ]),
-        );
-      if (shapes.length === 0) stretched.push(`${path}: no picture is visible`);
-      for (const [shown = 0, drawn = 0] of shapes)
-        if (Math.abs(shown / drawn - 1) > 0.02) stretched.push(`${path}: ${shown} instead of ${drawn}`);
-    }
-
-    expect(paths.length).toBeGreaterThan(5);
-    expect(stretched).toEqual([]);
   });
 
   test('no line of an output is cut off', async () => {

@@ -6,7 +6,7 @@ import { serve } from './serve.ts';
 import { buildSmallSite } from './small-site/small-site.ts';
 import type { SmallSite } from './small-site/small-site.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 test('an image that does not exist keeps the site from being built', async () => {
   proves('site.links.broken');
