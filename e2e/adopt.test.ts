@@ -4,10 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Adoption, AdoptionPlan, AdoptionResult, UndoneAdoption } from '@toolhive/contract/adoption';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
-import { makeUser, testPackage, testServer } from './testing/thv.ts';
+import { testPackage, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes({}, { harmless: ['unmanaged-servers.json'], withSecretStore: true });
+afterAll(() => homes[Symbol.asyncDispose]());
 
 async function write(user: User, files: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
@@ -36,7 +40,7 @@ async function filesBelow(directory: string): Promise<string[]> {
 const echo = { command: 'npx', args: ['-y', 'toolhive-test-servers@1.0.0', 'echo'] };
 
 test('the same server in several clients becomes one workload, and every file comes back to the byte', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const files = {
     '.cursor/mcp.json': `{ // mine\n\t"mcpServers": {\n\t\t"echo": ${JSON.stringify(echo)},\n\t}\n}\n`,
     '.codex/config.toml': `model = "x" # mine\n\n[mcp_servers.echo]\ncommand = "npx"\nargs = ["-y", "toolhive-test-servers@1.0.0", "echo"]\n`,
@@ -83,7 +87,7 @@ test('the same server in several clients becomes one workload, and every file co
 });
 
 test('a server that does not work in isolation stays as it is, with the reason', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const files = {
     '.cursor/mcp.json': JSON.stringify({
       mcpServers: {
@@ -135,7 +139,7 @@ test('a server that does not work in isolation stays as it is, with the reason',
 const canary = (number: number): string => `CaNaRy${number}x7Qz`;
 
 test('no credential stays in a file of a client, a log, an event, or an export', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   let count = 0;
   const next = (): string => canary((count += 1));
   const server = (...more: string[]) => ({ ...echo, args: [...echo.args, ...more] });
@@ -248,7 +252,7 @@ test('no credential stays in a file of a client, a log, an event, or an export',
 });
 
 test('the server gets its credentials, in variables and in arguments', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const args = [...echo.args, '--api-key', 'CaNaRy1x7Qz', '--mode=fast'];
   await write(user, {
     '.cursor/mcp.json': JSON.stringify({
@@ -267,7 +271,7 @@ test('the server gets its credentials, in variables and in arguments', async () 
 });
 
 test('a project gets neither the variables of the user nor paths outside', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await write(user, {
     'project/.mcp.json': JSON.stringify({
       mcpServers: {
@@ -294,7 +298,7 @@ test('a project gets neither the variables of the user nor paths outside', async
 });
 
 test('servers in the workspace files of editors are adopted, and every file comes back to the byte', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const entry = JSON.stringify(echo);
   const files = {
     'project/mine.code-workspace': `{\n\t"folders": [{ "path": "." }], // mine\n\t"settings": {\n\t\t"mcp": { "servers": { "echo": ${entry}, }, },\n\t\t"amp.mcpServers": { "echo": ${entry} },\n\t},\n}\n`,
@@ -332,7 +336,7 @@ test('servers in the workspace files of editors are adopted, and every file come
 });
 
 test('in a registered client, an adopted entry with another name is the only one for its workload', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const newest = { command: 'npx', args: ['-y', testPackage, 'echo'] };
   await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { 'My Echo!': newest } }) });
   await user.mustThv('client', 'register', 'cursor');
@@ -345,7 +349,7 @@ test('in a registered client, an adopted entry with another name is the only one
 });
 
 test('a key in the URL of a remote server moves to the secrets, and the server still gets the key', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await user.mustThv('run', testServer, '--name', 'behind', '--', 'echo');
   const [behind] = await json<{ url: string }[]>(user, 'list');
   const asked: string[] = [];
@@ -403,7 +407,7 @@ test('a key in the URL of a remote server moves to the secrets, and the server s
 });
 
 test('a name that is taken during an adoption leaves the entry and the workload of the user as they are', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   // The adoption waits for the first server until the test lets it fail.
   const asked = Promise.withResolvers<() => void>();
   const server = createServer((_request, response) => {
@@ -432,7 +436,7 @@ test('a name that is taken during an adoption leaves the entry and the workload 
 });
 
 test('what a killed daemon left of an adoption is removed, and a workload of the user with that name stays', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await write(user, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { echo } }) });
   await user.mustThv('run', testServer, '--name', 'echo', '--label', 'of=user', '--', 'echo');
   await user.mustThv('adopt', '--yes');

@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { engineSocket, sharedOut } from '@toolhive/runtime/testing/engines';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 import { proves } from '@toolhive/testing/promises';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 // A server that is granted a directory, and tries to get more of the machine at its next start.
 
@@ -190,7 +194,7 @@ describe.each(sharedOut(['daemon']))(
       'is refused as a registry entry, also in a private registry and in a file: %s',
       async (address) => {
         proves('security.addresses.local');
-        await using user = await makeUser();
+        await using user = await homes.take();
         const entry = { description: 'Notes.', url: address, transport: 'streamable-http' };
         const registry = JSON.stringify({
           version: '1.0.0',
@@ -206,6 +210,7 @@ describe.each(sharedOut(['daemon']))(
         const fromUrl = await user.thv('run', 'notes');
         await user.mustThv('config', 'set-registry', file);
         const fromFile = await user.thv('run', 'notes');
+        await user.mustThv('config', 'unset-registry');
 
         for (const { code, stderr } of [fromUrl, fromFile]) {
           expect(code).not.toBe(0);
@@ -216,7 +221,7 @@ describe.each(sharedOut(['daemon']))(
     );
 
     test.each(addresses)('is refused as an imported run config: %s', async (address) => {
-      await using user = await makeUser();
+      await using user = await homes.take();
       const file = join(user.home, 'imported.json');
       const names = { name: 'notes', base_name: 'notes', container_name: 'notes' };
       const runConfig = { schema_version: 'v0.1.0', ...names, port: 18_347, transport: 'streamable-http' };

@@ -8,6 +8,10 @@ import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, processesWith, serve, testPackage, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 describe('a mistake at the command line', () => {
   let user: User;
@@ -64,7 +68,7 @@ describe('a mistake at the command line', () => {
     ['npx', 'npx://anything', 'npm'],
   ])('a missing tool chain is named: %s', async (_scheme, source, tool) => {
     proves('run.package.missing-tool');
-    await using bare = await makeUser();
+    await using bare = await homes.take();
     // Only what the sandbox itself needs is on the path.
     for (const program of ['bwrap', 'prlimit'])
       await symlink(`/usr/bin/${program}`, join(bare.home, program));
@@ -128,7 +132,7 @@ describe('an installation', () => {
 });
 
 test('a network that no sandbox has is refused before anything is prepared', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await using daemon = await serve(user);
   const body = { name: 'api', image: testServer, permission_profile: { network: { mode: 'foo' } } };
 

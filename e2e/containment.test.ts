@@ -81,7 +81,7 @@ test(
   'whatever ends at whatever time, the daemon goes on',
   async () => {
     proves('security.network.contained');
-    const chaos = openChaos(60);
+    const chaos = openChaos(25);
     await using user = await makeUser();
     const names = ['one', 'two', 'three'];
     const urls = new Map<string, string>();

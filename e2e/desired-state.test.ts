@@ -1,11 +1,15 @@
 // @suite e2e (in depth)
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
-import { isListening, makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
+import { isListening, processesWith, serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 interface Listed {
   name: string;
@@ -60,7 +64,7 @@ async function runServer(user: User, name: string): Promise<Listed> {
 
 test('runs again what should run after the daemon was killed, and only that', async () => {
   proves('state.daemon-killed', 'state.stopped-stays');
-  await using user = await makeUser();
+  await using user = await homes.take();
   const kept = await runServer(user, 'kept');
   await runServer(user, 'stopped');
   await user.mustThv('stop', 'stopped');
@@ -84,7 +88,7 @@ test('runs again what should run after the daemon was killed, and only that', as
 
 test('starts a killed server again while its clients carry on', async () => {
   proves('state.server-killed');
-  await using user = await makeUser();
+  await using user = await homes.take();
   const { url } = await runServer(user, 'echo');
   await using client = await connectTo(url);
   const before = await client.call('instance');
@@ -99,7 +103,7 @@ test('starts a killed server again while its clients carry on', async () => {
 });
 
 test('a flood on standard error costs neither memory nor disk, and is told as what it was', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const { url } = await runServer(user, 'loud');
   await using client = await connectTo(url);
   const daemon = await user.daemonPid();
@@ -119,7 +123,7 @@ test('a flood on standard error costs neither memory nor disk, and is told as wh
 
 test('two daemons never own one state directory', async () => {
   proves('state.one-daemon');
-  await using user = await makeUser();
+  await using user = await homes.take();
   await using _daemon = await serve(user);
 
   const background = await user.thv('serve', '--background');
@@ -131,7 +135,7 @@ test('two daemons never own one state directory', async () => {
 });
 
 test('a daemon in the foreground takes over from one in the background', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const { url } = await runServer(user, 'echo');
 
   await using daemon = await serve(user);
@@ -144,7 +148,7 @@ test('a daemon in the foreground takes over from one in the background', async (
 
 test('sets an unreadable run config aside, names it, and runs the others', async () => {
   proves('state.set-aside');
-  await using user = await makeUser();
+  await using user = await homes.take();
   await runServer(user, 'broken');
   await runServer(user, 'fine');
   process.kill(await user.daemonPid(), 'SIGKILL');

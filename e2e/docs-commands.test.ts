@@ -3,7 +3,7 @@ import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { resources } from '@toolhive/operator/crds';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Document } from 'yaml';
 import { program } from '@toolhive/cli/commands';
@@ -13,6 +13,8 @@ import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
 import { docsCache, pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 // What a page marks is done as its reader would do it:
 //
@@ -36,30 +38,26 @@ const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.i
 /** The longest page starts more than twenty servers, and several pages run at once. */
 const pageTimeoutMs = 300_000;
 
-const path = await pathWithUv();
+const reading = {
+  env: {
+    ...publicRegistries(),
+    PATH: await pathWithUv(),
+    npm_config_prefer_offline: 'true',
+    XDG_CACHE_HOME: docsCache,
+  },
+};
+const homes = openUsedHomes(reading);
+afterAll(() => homes[Symbol.asyncDispose]());
 
 describe.concurrent('commands on pages', () => {
-  test.each(runnable.map((page) => [page.path, page] as const))(
+  test.each(runnable.filter((page) => !isAboutClient(page)).map((page) => [page.path, page] as const))(
     'do what %s says',
     { timeout: pageTimeoutMs },
     async (_, page) => {
-      await using user = await makeUser({
-        env: {
-          ...publicRegistries(),
-          PATH: path,
-          npm_config_prefer_offline: 'true',
-          XDG_CACHE_HOME: docsCache,
-        },
-      });
-      await using reader = await openReader(user, page);
+      await using user = readsRecords(page) ? await makeUser(reading) : await homes.take();
 
-      for (const [index, block] of page.blocks.entries()) {
-        if (block.marks.includes('file')) await reader.write(block);
-        if (block.marks.includes('end')) await reader.endBackground();
-        if (!block.marks.includes('run')) continue;
-        const { printed, wanted } = await reader.run(block, outputAfter(page, index));
-        expect(printed, `what ${block.where} prints`).toEqual(wanted);
-      }
+      for await (const { where, printed, wanted } of outputsOf(page, user))
+        expect(printed, `what ${where} prints`).toEqual(wanted);
     },
   );
 
@@ -91,6 +89,46 @@ describe.concurrent('commands on pages', () => {
     expect(mistakes).toEqual([]);
   });
 });
+
+// One after the other, so that they share a home: these pages undo what they do, and keep the secret store.
+describe('commands on pages about a client', () => {
+  const ofClients = openUsedHomes(reading, {
+    harmless: ['unmanaged-servers.json'],
+    withSecretStore: true,
+  });
+  afterAll(() => ofClients[Symbol.asyncDispose]());
+
+  test.each(runnable.filter(isAboutClient).map((page) => [page.path, page] as const))(
+    'do what %s says',
+    { timeout: pageTimeoutMs },
+    async (_, page) => {
+      await using user = await ofClients.take();
+
+      for await (const { where, printed, wanted } of outputsOf(page, user))
+        expect(printed, `what ${where} prints`).toEqual(wanted);
+    },
+  );
+});
+
+/** Whether a page shows records of the past, among which those of other pages would appear. */
+function readsRecords({ blocks }: Page): boolean {
+  return blocks.some(({ text }) => /^thv (?:audit|top|traffic)\b/m.test(text));
+}
+
+function isAboutClient({ path }: Page): boolean {
+  return path.startsWith('toolhive/guides-clients/');
+}
+
+/** Does what a page says, and yields what each command prints. */
+async function* outputsOf(page: Page, user: User) {
+  await using reader = await openReader(user, page);
+  for (const [index, block] of page.blocks.entries()) {
+    if (block.marks.includes('file')) await reader.write(block);
+    if (block.marks.includes('end')) await reader.endBackground();
+    if (!block.marks.includes('run')) continue;
+    yield { where: block.where, ...(await reader.run(block, outputAfter(page, index))) };
+  }
+}
 
 /** The reasons in `skip` marks. */
 const reasons = [

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { removeWorkloads } from './testing/used-homes.ts';
 import { proves } from '@toolhive/testing/promises';
 
 // A server that tries to read files that ignore files hide from it.
@@ -65,11 +66,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     await writeFile(join(folder, 'public.pem'), 'CERTIFICATE');
   });
 
-  afterEach(async () => {
-    const { stdout } = await user.thv('list', '--all', '--format', 'json');
-    const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
-    if (names.length > 0) await user.thv('rm', ...names, '--yes');
-  });
+  afterEach(() => removeWorkloads(user));
 
   async function start(volumes = [`${folder}:/data`], ...flags: string[]) {
     const given = volumes.flatMap((volume) => ['--volume', volume]);
@@ -89,12 +86,10 @@ describe.each(available)('files that are hidden from a hostile server in $name',
   }
 
   async function restart(): Promise<string> {
-    await user.thv('stop', workload);
-    const { stdout, stderr, code } = await user.thv('restart', workload);
-    if (code !== 0) throw new Error(stdout + stderr);
-    const { stdout: list } = await user.thv('list', '--format', 'json');
-    const found = (JSON.parse(list) as { name: string; url: string }[]).find(({ name }) => name === workload);
-    return found?.url ?? '';
+    await user.mustThv('restart', workload);
+    const { text } = await user.api('GET', '/api/v1beta/workloads');
+    const { workloads } = JSON.parse(text) as { workloads: { name: string; url: string }[] };
+    return workloads.find(({ name }) => name === workload)?.url ?? '';
   }
 
   /** Runs a program of the server's and returns what it prints. */
@@ -292,7 +287,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
           '-e',
           `const fs = require('fs');
           fs.mkdirSync('/data/decoy'); fs.writeFileSync('/data/decoy/key.pem', 'DECOY');
-          const end = Date.now() + 4000;
+          const end = Date.now() + 1500;
           let moves = 0;
           const move = (from, to) => { try { fs.renameSync('/data/' + from, '/data/' + to); moves++; } catch {} };
           const inode = (path) => fs.statSync('/data/' + path, { throwIfNoEntry: false })?.ino;

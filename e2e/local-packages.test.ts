@@ -34,11 +34,11 @@ async function toolsOf(...words: string[]): Promise<string[]> {
   return await client.tools(); // before the client is closed
 }
 
-/** A whole MCP server in Node.js, with one tool of this name. */
+/** A whole MCP server in Node.js, with one tool, whose name is an expression. */
 const nodeServer = (tool: string) => `
 const results = {
   initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'node', version: '1' } },
-  'tools/list': { tools: [{ name: '${tool}', inputSchema: { type: 'object' } }] },
+  'tools/list': { tools: [{ name: ${tool}, inputSchema: { type: 'object' } }] },
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
@@ -46,21 +46,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `;
 
-const pythonServer = `
-from mcp.server.fastmcp import FastMCP
-server = FastMCP("local")
-
-@server.tool()
-def greet() -> str:
-    return "hello"
-
-def main():
-    server.run()
-
-if __name__ == "__main__":
-    main()
-`;
-/** A whole MCP server in Python, which would keep its messages in a buffer. */
+/** A whole MCP server in Python with one tool. Its messages stay in a buffer. */
 const unflushedServer = `
 import json, sys
 
@@ -68,16 +54,24 @@ results = {
     "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "p", "version": "1"}},
     "tools/list": {"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]},
 }
-for line in sys.stdin:
-    request = json.loads(line)
-    if "id" in request:
-        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results.get(request["method"], {})}))
+
+def main():
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results.get(request["method"], {})}))
+
+if __name__ == "__main__":
+    main()
 `;
+
+/** The same, with a small package of the public index. A common one such as the SDK brings twenty others. */
+const pythonServer = `import iniconfig\n${unflushedServer}`;
 const project = `[project]
 name = "local-server"
 version = "1.0.0"
 requires-python = ">=3.10"
-dependencies = ["mcp<2"]
+dependencies = ["iniconfig<3"]
 [project.scripts]
 local-server = "local_server:main"
 [build-system]
@@ -89,10 +83,10 @@ py-modules = ["local_server"]
 
 test('runs a Node.js script, and its new content at the next start', async () => {
   proves('run.local.script');
-  const folder = await write('scripts', { 'server.js': nodeServer('before') });
+  const folder = await write('scripts', { 'server.js': nodeServer(`'before'`) });
 
   const before = await toolsOf('--name', 'script', join(folder, 'server.js'));
-  await writeFile(join(folder, 'new.js'), nodeServer('after'));
+  await writeFile(join(folder, 'new.js'), nodeServer(`'after'`));
   await rename(join(folder, 'new.js'), join(folder, 'server.js')); // as editors save
   const { stdout } = await user.thv('restart', 'script');
   await using client = await connectTo(/http:\S+/.exec(stdout)?.[0] ?? (await urlOf('script')));
@@ -107,20 +101,18 @@ async function urlOf(name: string): Promise<string> {
 
 test('runs an npm package in a directory with its dependencies', async () => {
   proves('run.local.directory');
-  const folder = join(user.home, 'everything');
   const manifest = {
     name: 'mine',
     version: '1.0.0',
-    type: 'module',
     bin: 'main.js',
-    dependencies: { '@modelcontextprotocol/server-everything': '*' },
+    dependencies: { ms: '^2.1.0' }, // from the public registry, without more dependencies
   };
-  await write('everything', {
+  const folder = await write('with-dependency', {
     'package.json': JSON.stringify(manifest),
-    'main.js': `import '@modelcontextprotocol/server-everything/dist/index.js';\n`,
+    'main.js': nodeServer(`require('ms')(60_000, { long: true }).replace(' ', '-')`),
   });
 
-  expect(await toolsOf(`npx://${folder}`)).toContain('echo');
+  expect(await toolsOf(`npx://${folder}`)).toEqual(['1-minute']);
 });
 
 test('runs an archive of npm pack', async () => {

@@ -9,6 +9,10 @@ import { askableClients, officialClients } from './testing/mcp.ts';
 import { startCommand } from './testing/running.ts';
 import { makeUser, serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 let user: User;
 
@@ -174,7 +178,7 @@ describe('thv mcp serve', () => {
 
 test('thv serve offers the same tools beside the API', async () => {
   proves('cli.mcp-serve');
-  await using own = await makeUser();
+  await using own = await homes.take();
 
   await using daemon = await serve(own, ...besideTheApi);
   await using model = await askableClients.modern(await toolsOf(daemon));
@@ -184,7 +188,7 @@ test('thv serve offers the same tools beside the API', async () => {
 });
 
 test('thv serve offers them to those only who may use the API', async () => {
-  await using own = await makeUser();
+  await using own = await homes.take();
   const path = join(own.home, 'token');
   await writeFile(path, 'a-token-of-enough-letters\n');
 

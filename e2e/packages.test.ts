@@ -1,10 +1,11 @@
 // @suite e2e (in depth)
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { cacheDirectory } from '@toolhive/runtime/testing/uv';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
-import { pathWithUv } from './testing/package-cache.ts';
+import { cachedPackages, pathWithUv } from './testing/package-cache.ts';
 import { makeUser, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
@@ -14,9 +15,10 @@ async function toolsOf(user: User, ...words: string[]): Promise<string[]> {
   return await client.tools(); // before the client is closed
 }
 
+// `real.test.ts` of the runtime installs a package with npm, which takes six seconds of a processor.
 test('runs a server straight from its npm package', async () => {
   proves('run.package.npx');
-  await using user = await makeUser({ env: publicRegistries() });
+  await using user = await makeUser({ env: await cachedPackages() });
 
   expect(await toolsOf(user, 'npx://@modelcontextprotocol/server-everything')).toContain('echo');
 });
@@ -34,6 +36,7 @@ test('runs a server straight from a Go module in a folder, again after a change,
   proves('run.package.go');
   await using user = await makeUser({ env: publicRegistries() });
   const folder = join(user.home, 'server');
+  await keepGoDownloads(user, folder);
   const source = `go://${folder}`;
   await mkdir(folder);
   await writeFile(join(folder, 'go.mod'), 'module example.test/server\n\ngo 1.21\n');
@@ -49,6 +52,17 @@ test('runs a server straight from a Go module in a folder, again after a change,
   expect(broken.code).not.toBe(0);
   expect(broken.stderr).toContain('undefined: nonsense');
 });
+
+/**
+ * Lets the builds in a folder use what earlier runs have compiled. Compiling the standard library of Go takes 15 seconds of a
+ * processor.
+ */
+async function keepGoDownloads({ home }: User, folder: string): Promise<void> {
+  const downloads = join(home, '.cache/toolhive/packages/.downloads/go');
+  const kept = join(cacheDirectory, 'go-downloads');
+  for (const path of [downloads, kept]) await mkdir(path, { recursive: true, mode: 0o700 });
+  await symlink(kept, join(downloads, encodeURIComponent(folder)));
+}
 
 /** A whole MCP server in standard Go with one tool. */
 function goServer(tool: string): string {

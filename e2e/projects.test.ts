@@ -7,17 +7,31 @@ import type { ProjectPlan, ProjectResult, Projects, RemovedProject } from '@tool
 import type { Workload } from '@toolhive/contract/workload';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
+import { shareTestServers } from './testing/shared-servers.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, root, testServer, thvStart, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes({}, { harmless: ['projects/projects.json'] });
+afterAll(() => homes[Symbol.asyncDispose]());
 
 const json = async <Result>(user: User, ...words: string[]): Promise<Result> =>
   JSON.parse(await user.mustThv(...words, '--format', 'json')) as Result;
 
+const folders = new WeakMap<User, string>();
+let users = 0;
+/** The folder of a user's project. Each has another name, because a daemon remembers projects whose files are gone. */
+function folderOf(user: User): string {
+  const folder = folders.get(user) ?? `project-${(users += 1)}`;
+  folders.set(user, folder);
+  return folder;
+}
+
 /** Writes files of a project, and returns the path of its file. */
-async function project(user: User, files: Record<string, string>, name = 'project'): Promise<string> {
+async function project(user: User, files: Record<string, string>, name = folderOf(user)): Promise<string> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(user.home, name, path);
     await mkdir(dirname(file), { recursive: true });
@@ -45,17 +59,17 @@ async function toolHashes(user: User, workload: string): Promise<unknown> {
 }
 
 test('an exported project gives the same tools on a fresh machine, with --locked', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'echo', '--', 'echo');
   const document = await user.mustThv('export', '--format', 'project');
-  await using other = await makeUser();
+  await using other = await homes.take();
   const first = await project(other, { 'toolhive.yaml': document });
 
   const plan = await json<ProjectPlan>(other, 'up', first, '--dry-run');
   const result = await json<ProjectResult>(other, 'up', first, '--yes');
   const lock = await lockOf(first);
   const again = await json<ProjectResult>(other, 'up', first);
-  await using fresh = await makeUser();
+  await using fresh = await homes.take();
   const copy = await project(fresh, { 'toolhive.yaml': document, 'toolhive.lock': lock });
   const locked = await json<ProjectResult>(fresh, 'up', copy, '--locked', '--yes');
 
@@ -151,7 +165,7 @@ test('the file of a client is a project, and its keys become secrets', async () 
     PIN: 'hunter2',
     PLACE: 'north',
     MODE: 'fast',
-    ROOT: join(user.home, 'project'),
+    ROOT: join(user.home, folderOf(user)),
   });
   expect(environment['AWS_SECRET_ACCESS_KEY']).toBeUndefined();
   const command = (await client.call('read', { path: '/proc/self/cmdline' })).text;
@@ -168,7 +182,7 @@ test('the file of a client is a project, and its keys become secrets', async () 
 });
 
 test('a change concerns only its server, a failure no other one, and a removed entry stays until it is pruned', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const shared = '    sessions: shared\n'; // so that every client reaches the same process
   const fast = `${shared}    env: {MODE: fast}\n`;
   const path = await project(user, {
@@ -223,7 +237,7 @@ async function instanceOf(url: string): Promise<string> {
 }
 
 test('workloads of the user and of other projects stay as they are', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await user.mustThv('run', testServer, '--name', 'echo', '--', 'echo');
   const one = await project(user, { 'toolhive.yaml': file(server('echo'), server('other')) }, 'a/app');
   const two = await project(user, { 'toolhive.yaml': file(server('echo'), server('other')) }, 'b/app');
@@ -246,7 +260,7 @@ test('workloads of the user and of other projects stay as they are', async () =>
 });
 
 test('a group of a project gets its endpoint, and a group with other workloads stays as it is', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await user.mustThv('group', 'create', 'mine');
   await user.mustThv('run', testServer, '--name', 'own', '--group', 'mine', '--', 'echo');
   const groups =
@@ -292,7 +306,7 @@ test('a group of a project gets its endpoint, and a group with other workloads s
 });
 
 test('a name that no workload can have is changed, and says nothing about other workloads', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await user.mustThv('run', testServer, '--name', 'taken', '--', 'echo');
   const servers = { 'Test Servers': { command: 'npx', args: ['toolhive-test-servers', 'echo'] } };
   const path = await project(user, {
@@ -308,7 +322,7 @@ test('a name that no workload can have is changed, and says nothing about other 
 });
 
 test('dangerous access, secrets, and files outside the project need consent', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await mkdir(join(user.home, '.ssh'));
   await mkdir(join(user.home, 'notes'));
   await user.mustThv('run', testServer, '--name', 'first', '--env', 'A=b', '--', 'echo');
@@ -360,7 +374,7 @@ function storeSecret(user: User, key: string, value: string): { status: number |
 }
 
 test('a remote server gets variables and stored secrets in its headers, and its tools are locked', async () => {
-  await using elsewhere = await makeUser();
+  await using elsewhere = await homes.take();
   await elsewhere.mustThv('run', testServer, '--name', 'echo', '--', 'echo');
   const url = (await workloads(elsewhere))[0]?.url ?? '';
   await using user = await makeUser({ env: { REMOTE_TOKEN: 'CaNaRy4x7Qz' } });
@@ -400,7 +414,7 @@ test('a remote server gets variables and stored secrets in its headers, and its 
 });
 
 test('at a terminal, each question is asked once, and nothing happens without consent', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   await mkdir(join(user.home, '.ssh'));
   storeSecret(user, 'first', 'x'); // or the terminal asks for a password
   const inputs = 'inputs:\n  - {id: pin, description: Your PIN, password: true}\n';
@@ -480,6 +494,7 @@ async function machine(text = 'Adds numbers.'): Promise<Machine> {
   const user = opened.use(
     await makeUser({ env: { npm_config_registry: registry.url, npm_config_cache: join(home, 'cache') } }),
   );
+  await shareTestServers(user.home); // its registry has the same ones as all others
   const everything = opened.move();
   return { user, registry, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
@@ -643,11 +658,11 @@ describe('a lock file of another machine', () => {
 });
 
 test('a daemon that is killed during thv up leaves old or new files, and a repeated command finishes', async () => {
-  await using user = await makeUser();
+  await using user = await homes.take();
   const names = ['one', 'two', 'three', 'four'];
   const path = await project(user, { 'toolhive.yaml': file(...names.map((name) => server(name))) });
   await user.mustThv('list');
-  for (const kill of names) {
+  for (const kill of ['one', 'three']) {
     const started = user.start('up', path, '--yes');
     await until(() => started.stderr().includes(`${kill}: `) || started.child.exitCode !== null);
     process.kill(await user.daemonPid(), 'SIGKILL');

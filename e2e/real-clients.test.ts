@@ -11,6 +11,7 @@ import { clientPrograms, installedProgram, serverName, untried } from './testing
 import type { ClientProgram } from './testing/client-programs.ts';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 const server = ['npx', '-y', 'toolhive-test-servers', 'echo'];
 const tried = Object.entries(clientPrograms) as [ClientName, ClientProgram][]; // of a record with these keys
@@ -18,6 +19,9 @@ const tried = Object.entries(clientPrograms) as [ClientName, ClientProgram][]; /
 /** The largest packages have 400 MB. */
 const installTimeoutMs = 600_000;
 const clientTimeoutMs = 120_000;
+
+const homes = openUsedHomes({}, { harmless: ['unmanaged-servers.json'], withSecretStore: true });
+afterAll(() => homes[Symbol.asyncDispose]());
 
 const folders = new Map<string, string>();
 beforeAll(async () => {
@@ -91,16 +95,12 @@ test('every client is tried, or has a reason', () => {
 describe.each(tried)('%s', (id, { file, connected, list }) => {
   // A client without a list says nothing.
   const shown = connected ?? (list === undefined ? /^$/ : new RegExp(`^ +${serverName} `, 'm'));
-  let user: User;
-  beforeAll(async () => {
-    user = await makeUser();
-  });
-  afterAll(() => user[Symbol.asyncDispose]());
 
   test(
     'connects to the adopted server that its own command has added, and gets its file back',
     { timeout: clientTimeoutMs },
     async () => {
+      await using user = await homes.take();
       await addServer(user, id);
       const path = join(user.home, file);
       const before = await readFile(path, 'utf8');

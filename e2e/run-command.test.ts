@@ -9,6 +9,10 @@ import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, processesWith, testServer, until, hasEnded } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 let user: User;
 
@@ -429,7 +433,7 @@ describe('in the foreground', () => {
 });
 
 test('in the foreground it ends when another program stops the workload', async () => {
-  await using other = await makeUser();
+  await using other = await homes.take();
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
   await until(() => stdout().includes('front runs at'));
 
@@ -444,7 +448,7 @@ test('in the foreground it ends when another program stops the workload', async 
 });
 
 test('in the foreground it tells when the daemon has ended', async () => {
-  await using other = await makeUser();
+  await using other = await homes.take();
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
   await until(() => stdout().includes('front runs at'));
 

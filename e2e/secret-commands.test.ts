@@ -4,6 +4,10 @@ import { feed } from './testing/feed.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { isListening, makeUser, processesWith, serve, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 const password = 'correct horse battery staple';
 const value = 'canary-4711';
@@ -36,7 +40,7 @@ test('before the first setup, a secret without a value sets up nothing', async (
 
 describe('without a terminal', () => {
   test('the first secret sets up the encrypted file, which the next daemon opens', async () => {
-    await using newcomer = await makeUser();
+    await using newcomer = await homes.take();
 
     const set = await feed(newcomer, `${value}\n`, 'secret', 'set', 'first');
     process.kill(await newcomer.daemonPid(), 'SIGKILL');
@@ -113,7 +117,7 @@ describe('on a terminal', () => {
   });
 
   test('the first secret sets up where secrets are kept', async () => {
-    await using newcomer = await makeUser();
+    await using newcomer = await homes.take();
     const terminal = openTerminal(newcomer, ['secret', 'set', 'first']);
     await terminal.shows('New password for the secrets');
     terminal.type(`${password}\r`);
@@ -140,7 +144,7 @@ describe('on a terminal', () => {
   });
 
   test('setup asks for the provider and twice for a new password', async () => {
-    await using user = await makeUser();
+    await using user = await homes.take();
     const terminal = openTerminal(user, ['secret', 'setup']);
     await terminal.shows('Where should ToolHive store secrets? [encrypted]');
     terminal.type('\r');

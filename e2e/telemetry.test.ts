@@ -1,9 +1,13 @@
 // @suite e2e (in depth)
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { hasGo, startCollector } from './testing/collector.ts';
 import { askableClients } from './testing/mcp.ts';
 import { testPort } from '@toolhive/testing/port';
 import { makeUser, testServer, until } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
+
+const homes = openUsedHomes();
+afterAll(() => homes[Symbol.asyncDispose]());
 
 // Real servers in the sandbox, official clients, and the receiver of the official collector, built from Go modules.
 
@@ -65,7 +69,7 @@ describe('telemetry', () => {
   });
 
   test('to a missing collector affects no call, and is reported once', async () => {
-    await using user = await makeUser();
+    await using user = await homes.take();
     const flags = [
       '--otel-endpoint',
       `127.0.0.1:${await testPort()}`,
@@ -101,7 +105,7 @@ describe('telemetry', () => {
     ['collector:4318/path', 'invalid telemetry endpoint'],
     ['user@collector:4318', 'invalid telemetry endpoint'],
   ])('is refused for the endpoint %s', async (endpoint, why) => {
-    await using user = await makeUser();
+    await using user = await homes.take();
 
     const { code, stderr } = await user.thv('run', testServer, '--otel-endpoint', endpoint, '--', 'echo');
 
@@ -109,7 +113,7 @@ describe('telemetry', () => {
   });
 
   test('does not include environment variables that hold secrets', async () => {
-    await using user = await makeUser();
+    await using user = await homes.take();
     const flags = ['--otel-endpoint', '127.0.0.1:4318', '--otel-env-vars', 'AWS_SECRET_ACCESS_KEY'];
 
     const { code, stderr } = await user.thv('run', testServer, ...flags, '--', 'echo');

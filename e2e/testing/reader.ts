@@ -80,7 +80,7 @@ export async function openReader(user: User, page: Page): Promise<Reader> {
 /** Puts `thv` where a shell finds it, and returns the folder. */
 async function installThv({ home }: User): Promise<string> {
   const folder = join(home, '.programs');
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   const start = [process.execPath, ...thvStart].map((word) => `'${word}'`).join(' ');
   const text = `#!/bin/sh\nexec ${start} "$@"\n`;
   // Another process writes it: a program that is started meanwhile would inherit this file, open for writing, and an open

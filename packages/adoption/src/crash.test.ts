@@ -32,8 +32,8 @@ async function dieDuring(act: 'take' | 'give', home: string, step: number): Prom
   return diesAtStep(step, code);
 }
 
-/** By default, one of three steps, beginning with a random one. */
-const stride = process.env['ADOPTION_KILLS'] === 'all' ? 1 : 3;
+/** By default, one of five steps, beginning with a random one. */
+const stride = process.env['ADOPTION_KILLS'] === 'all' ? 1 : 5;
 
 test(
   'a daemon that is killed at any moment of an adoption leaves whole files, and both ways can be finished',

@@ -33,7 +33,7 @@ describe('chaos in the proxy', () => {
     'closing anything at any time in front of %s causes no fault',
     async (_kind, options) => {
       proves('security.network.contained');
-      const chaos = openChaos(100);
+      const chaos = openChaos(40);
 
       const played = await chaos.rounds(() => playRound(chaos, options));
 

@@ -3,7 +3,7 @@ import { parseSource } from '@toolhive/runtime/source';
 import type { PackageSource, ServerSource } from '@toolhive/runtime/source';
 import catalog from './catalog.json' with { type: 'json' };
 import defaultRegistry from './default-registry.json' with { type: 'json' };
-import type { Source } from './source.ts';
+import type { Source, SourceState } from './source.ts';
 
 /** The built-in registry: the servers in the specification, and the ones in `catalog.json`. */
 export const builtInRegistry = {
@@ -36,13 +36,16 @@ function isSamePackage(one: ServerSource, other: PackageSource): boolean {
   return one.kind === 'package' && one.scheme === other.scheme && one.name === other.name;
 }
 
-/** The built-in registry's entries. */
+/** The built-in registry's entries. Checking all of them takes a twentieth of a daemon's start, so they wait for a reader. */
 export function openBuiltIn(): Source {
-  const registry = Registry.parse(builtInRegistry);
+  let state: SourceState | undefined;
   return {
     type: 'default',
     place: '',
-    state: { registry, skipped: [], isUnread: false, isStale: false },
+    get state() {
+      state ??= { registry: Registry.parse(builtInRegistry), skipped: [], isUnread: false, isStale: false };
+      return state;
+    },
     async read() {},
     async refresh() {},
     async [Symbol.asyncDispose]() {},

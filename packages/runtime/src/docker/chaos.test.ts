@@ -40,7 +40,7 @@ describe.runIf(socket !== '' && canMakeNetworks)('chaos in containers (as root, 
   test(
     'ending anything during a start or a stop causes no fault, and leaves no container',
     async () => {
-      const chaos = openChaos(6);
+      const chaos = openChaos(4);
 
       await chaos.rounds(() =>
         Promise.all(Array.from({ length: 1 + chaos.pick(2) }, () => startAndEnd(chaos))),

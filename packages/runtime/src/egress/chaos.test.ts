@@ -25,7 +25,7 @@ describe.runIf(canMakeNetworks)('chaos in the egress gateway (as root, with ipro
     'closing anything at any time causes no fault',
     async () => {
       proves('security.network.contained');
-      const chaos = openChaos(1_500);
+      const chaos = openChaos(500);
       const faults: unknown[] = [];
 
       await chaos.rounds(() => playRound(chaos, hosts.far, (fault) => faults.push(fault)));

@@ -25,7 +25,7 @@ describe.runIf(canMakeNetworks)('chaos in the sandbox (as root, with iproute2)',
     'ending anything during a start or a stop causes no fault, and leaves nothing',
     async () => {
       proves('security.network.contained');
-      const chaos = openChaos(40);
+      const chaos = openChaos(20);
 
       await chaos.rounds(() =>
         Promise.all(Array.from({ length: 1 + chaos.pick(3) }, () => startAndEnd(chaos))),
