@@ -42,7 +42,7 @@ test('a server starts when the browser comes back from its sign-in page to its p
   await using client = await connectTo(/http:\S+/.exec(running.stdout())?.[0] ?? '');
 
   expect([answer, code]).toEqual(['signed in', 0]);
-  expect(running.stderr()).toContain(`WARNING: the server itself answers on port ${port} of this machine`);
+  expect(running.stderr()).toContain(`WARNING: the server itself answers on port ${port}, past its proxy`);
   expect((await client.call('echo', { message: 'here' })).text).toBe('here');
 });
 
@@ -84,7 +84,7 @@ test('a port that a server cannot publish is refused with the reason', async () 
   expect(await run('--publish', 'http')).toMatch(/^2: .*PORT:SERVER_PORT/s);
   expect(await run('--publish', '8000', '--sessions', 'own')).toMatch(/^2: .*--sessions shared/s);
   expect(await run('--publish', '8000', '--publish', '8000:9000')).toMatch(
-    /^2: .*port 8000 of this machine belongs to/s,
+    /^2: .*local port 8000 belongs to/s,
   );
   expect(await run('--publish', '8000', '--network', 'host', '--accept-risks')).toMatch(
     /^2: .*has all ports of this machine/s,

@@ -7,7 +7,7 @@ import { Hono } from 'hono';
 import pino from 'pino';
 import type { Logger } from 'pino';
 
-/** The settings of the registry server. */
+/** The registry server's settings. */
 export interface RegistryServerOptions {
   /** The absolute path of the registry. */
   path: string;

@@ -18,7 +18,7 @@ export interface FindingRule {
 /** Letters of other scripts that look like Latin ones (Unicode Technical Standard 39, confusables). */
 const lookalikes = 'асеһіјӏорԛѕхуԁԝүАВЕНІЈКМОРЅТХУԌԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαινυρχ';
 
-/** Names of the built-in tools of clients. */
+/** Names of clients' built-in tools. */
 const builtInTools = [
   'bash|read|write|edit|multi_?edit|glob|grep|ls|task|web_?fetch|web_?search|todo_?write|notebook_?edit|exit_plan_mode',
   'read_file|write_file|edit_file|list_dir|codebase_search|grep_search|file_search|run_terminal_cmd|delete_file',

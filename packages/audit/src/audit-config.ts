@@ -39,7 +39,7 @@ function check({ event_types: included, exclude_event_types: excluded, log_file:
 export type AuditSink = Pick<AuditLog, 'record' | 'recordDenial' | 'redaction' | 'localUser'>;
 
 /**
- * The audit settings of a workload's proxy. Throws `invalid` if the configuration cannot be applied, and then the
+ * A workload proxy's audit settings. Throws `invalid` if the configuration cannot be applied, and then the
  * proxy must not start.
  */
 export async function auditOf(runConfig: RunConfig, log: AuditSink): Promise<AuditOptions> {

@@ -30,7 +30,7 @@ export const mustBeGiven = ({ required, default: preset, proposal }: ConfigField
 
 export type GivenValue = string | number | boolean | readonly (string | number)[];
 
-/** The configuration of a workload from a bundle. */
+/** The configuration that a workload gets from a bundle. */
 export interface BundleConfig {
   /** Everything that the user gave but the secrets. An empty list stands for a value that is to be left out. */
   values: Record<string, string | string[]>;

@@ -10,8 +10,8 @@ export const risks = {
   'host-network': 'the network of this machine',
   'open-network': 'access to every network of this machine, including private networks',
   'local-ports': 'ports of this machine on which other programs listen',
-  'publish-ports': 'ports of this machine on which the server itself answers',
-  'allow-origins': 'web pages of other sites that can use the server',
+  'publish-ports': 'local ports on which the server itself answers',
+  'allow-origins': 'web pages from other sites that can use the server',
   'send-secrets': 'stored secrets or environment variables for hosts in a run config',
 } as const;
 

@@ -292,7 +292,7 @@ const complaints: readonly Complaint[] = [
       if (publishedPorts?.includes(Number(port)))
         return 'open the address that the server writes at its start, and sign in within an hour';
       if (isPublishable(port))
-        return `run it with --publish ${port}, and sign in at the address that the server then writes, because the answer of the browser cannot reach it otherwise`;
+        return `run it with --publish ${port}, and sign in at the address that the server then writes, because a browser cannot reach it otherwise`;
       return 'sign in once with the same command outside of ToolHive, and mount the directory in which the server then keeps its tokens with --volume, because the answer of the browser cannot reach it in isolation';
     },
   },

@@ -51,7 +51,7 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw conflict(`port ${port} of this machine cannot be published: ${messageOf(error)}`, {
+    throw conflict(`local port ${port} cannot be published: ${messageOf(error)}`, {
       hint: 'end the program that uses the port, or publish another one: --publish PORT:SERVER_PORT',
       cause: error,
     });

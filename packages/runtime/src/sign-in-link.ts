@@ -58,7 +58,7 @@ export class SignInLinks {
     if (isReached) this.#listeners.report(`the server asks you to sign in at ${url}`);
     else
       this.#listeners.warn(
-        `the answer of a sign-in page goes to port ${port} of the server, which a browser cannot reach. To sign in, run it with --publish ${port}`,
+        `a sign-in page sends its answer to server port ${port}, which a browser cannot reach. To sign in, run it with --publish ${port}`,
       );
   }
 }

@@ -25,7 +25,7 @@ import { readRunConfig } from './run-config-file.ts';
 import { openSharedPins } from './shared-pins.ts';
 import type { SharedPins } from './shared-pins.ts';
 
-/** The port of the egress gateway. The operator sets the proxy variables of servers to this port. */
+/** The port of the egress gateway. The operator sets the proxy variables in server pods to this port. */
 const egressPort = 3128;
 
 /** The longest that a proxy waits for open calls. */

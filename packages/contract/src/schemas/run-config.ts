@@ -143,8 +143,7 @@ export const RunConfig = z
       description: 'The TCP ports of this machine’s loopback address that the server can connect to.',
     }),
     publish: PublishedPorts.nullish().meta({
-      description:
-        'The ports of the server that programs of this machine can connect to, as PORT or PORT:SERVER_PORT.',
+      description: 'The server ports that local programs can connect to, as PORT or PORT:SERVER_PORT.',
     }),
     isolate_network: flag('Enforce the network rules of the profile.'),
     accepted_risks: z.array(Risk).nullish().meta({
@@ -229,7 +228,7 @@ export const RunConfig = z
       .nullish()
       .meta({ description: 'The middleware of the proxy in other versions of ToolHive.' }),
     allowed_origins: WebOrigins.nullish().meta({
-      description: 'The origins of web pages that can use the workload from a browser (CORS).',
+      description: 'The web pages that can use the workload from a browser (CORS), by their origins.',
     }),
     trust_proxy_headers: flag('Trust the X-Forwarded headers of a reverse proxy.'),
     thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),

@@ -311,7 +311,7 @@ export const CreateWorkload = z
     trust_proxy_headers: z.boolean().optional(),
     allowed_origins: WebOrigins.nullish().meta({
       description:
-        'The origins of web pages that can use the workload from a browser (CORS). By default, none. A registry entry cannot allow origins.',
+        'The web pages that can use the workload from a browser (CORS), by their origins. By default, none. A registry entry cannot allow origins.',
       examples: [['http://localhost:6274']],
     }),
     permission_profile: PermissionProfile.nullish(),
@@ -322,7 +322,7 @@ export const CreateWorkload = z
     }),
     publish: PublishedPorts.nullish().meta({
       description:
-        'The ports of the server that programs of this machine can connect to, as PORT or PORT:SERVER_PORT. ToolHive listens on the loopback address only. A server that signs in through a browser needs the port of its redirect URL. A registry entry cannot publish ports.',
+        'The server ports that local programs can connect to, as PORT or PORT:SERVER_PORT. ToolHive listens on the loopback address only. A server that signs in through a browser needs the port from its redirect URL. A registry entry cannot publish ports.',
       examples: [['8000']],
     }),
     network_mode: z

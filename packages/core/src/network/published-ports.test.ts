@@ -25,7 +25,7 @@ test.each([
 ])('%s is refused', (_name, other, own) => {
   const core = coreWith(aRunConfig({ name: 'other', ...other }));
 
-  expect(() => checkPublishedPorts(core, own)).toThrow(/^port 3\d00 of this machine belongs to /);
+  expect(() => checkPublishedPorts(core, own)).toThrow(/^local port 3\d00 belongs to /);
 });
 
 test.each([

@@ -19,7 +19,7 @@ export function checkPublishedPorts(
   const seen = new Set([proxyPort]);
   for (const { port, serverPort } of publish.map(publishedPortOf)) {
     if (transport !== 'stdio' && serverPort === own) {
-      throw invalidField(field, `clients reach port ${own} of the server through the proxy`, {
+      throw invalidField(field, `clients reach server port ${own} through the proxy`, {
         hint: 'omit it. For another proxy port, use proxy_port (--proxy-port)',
       });
     }
@@ -28,13 +28,9 @@ export function checkPublishedPorts(
       .map((supervisor) => supervisor.runConfig)
       .find((other) => other.name !== runConfig.name && hasPort(other, port));
     if (owner !== undefined || seen.has(port)) {
-      throw invalidField(
-        field,
-        `port ${port} of this machine belongs to ${owner?.name ?? 'this workload already'}`,
-        {
-          hint: 'publish the port of the server at another one: PORT:SERVER_PORT',
-        },
-      );
+      throw invalidField(field, `local port ${port} belongs to ${owner?.name ?? 'this workload already'}`, {
+        hint: 'publish it at another port: PORT:SERVER_PORT',
+      });
     }
     seen.add(port);
   }

@@ -83,13 +83,13 @@ function dangerOfPublishedPort(text: string): Danger {
   const { port } = publishedPortOf(text);
   return {
     risk: 'publish-ports',
-    text: `the server itself answers on port ${port} of this machine, to programs and browsers`,
+    text: `the server itself answers local programs and browsers on port ${port}`,
   };
 }
 
 const dangerOfOrigin = (origin: string): Danger => ({
   risk: 'allow-origins',
-  text: `web pages of ${origin} can use the server from a browser on this machine`,
+  text: `web pages from ${origin} can use the server from a local browser`,
 });
 
 /** The dangerous access of a mount. */

@@ -47,12 +47,12 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (runConfig.publish?.length) {
     const ports = runConfig.publish.map((text) => publishedPortOf(text).port);
     warnings.push(
-      `WARNING: the server itself answers on ${portsOf(ports)} of this machine, past its proxy, to programs and browsers`,
+      `WARNING: the server itself answers on ${portsOf(ports)}, past its proxy, to local programs and browsers`,
     );
   }
   if (runConfig.allowed_origins?.length) {
     warnings.push(
-      `WARNING: web pages of ${runConfig.allowed_origins.join(', ')} can use the server from a browser on this machine`,
+      `WARNING: web pages from ${runConfig.allowed_origins.join(', ')} can use the server from a local browser`,
     );
   }
   warnings.push(...sentByProxy(runConfig));

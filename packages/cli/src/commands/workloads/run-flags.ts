@@ -222,7 +222,7 @@ export const runFlags: readonly Flag[] = [
       kind: 'list',
       value: 'PORT[:SERVER_PORT]',
       description:
-        'A port of the server that programs and browsers on this machine reach, for example for the answer of a sign-in page',
+        'A server port that local programs and browsers reach, for example a browser that returns from a sign-in page',
     },
     {
       name: 'isolate-network',
@@ -323,7 +323,7 @@ export const runFlags: readonly Flag[] = [
       kind: 'list',
       value: 'ORIGIN',
       description:
-        'Let the web pages of an origin use the server from a browser (CORS), for example http://localhost:6274',
+        'Let web pages with this origin use the server from a browser (CORS), for example http://localhost:6274',
     },
     {
       name: 'authz-config',
