@@ -297,6 +297,24 @@ describe('a manifest for Kubernetes', () => {
     expect(warnings).toEqual([]);
   });
 
+  test('never opens a way between a pod and the machine of a user, and says so', () => {
+    const { manifest, warnings } = manifestOf(
+      RunConfig.parse({
+        ...plain,
+        local_ports: [5432],
+        publish: ['3500'],
+        allowed_origins: ['https://app.example'],
+      }),
+    );
+
+    expect(manifest).not.toMatch(/5432|3500|app\.example/);
+    expect(warnings).toEqual([
+      'the ports of this machine are omitted',
+      'the published ports are omitted',
+      'the allowed origins of web pages are omitted',
+    ]);
+  });
+
   test('never grants the privileged mode or a network mode of the container engine', () => {
     const { manifest, warnings } = manifestOf(
       RunConfig.parse({ ...plain, permission_profile: { privileged: true, network: { mode: 'host' } } }),

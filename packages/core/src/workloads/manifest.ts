@@ -133,6 +133,8 @@ function localParts(runConfig: RunConfig, name: string): Parts {
         ![undefined, 'none'].includes(profile.network?.mode),
         'the network mode of the container engine is omitted',
       ],
+      [Boolean(runConfig.local_ports?.length), 'the ports of this machine are omitted'],
+      [Boolean(runConfig.publish?.length), 'the published ports are omitted'],
     ],
   };
 }
@@ -301,6 +303,7 @@ function commonWarnings(runConfig: RunConfig): [boolean, string][] {
     [Boolean(oidc?.clientSecret), 'the OIDC client secret is omitted'],
     [Boolean(runConfig.authz_config_path), 'the policies in a file are omitted'],
     [Object.keys(telemetry?.headers ?? {}).length > 0, 'telemetry headers are omitted'],
+    [Boolean(runConfig.allowed_origins?.length), 'the allowed origins of web pages are omitted'],
   ];
 }
 

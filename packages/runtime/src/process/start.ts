@@ -72,10 +72,6 @@ export async function startInstance(given: Start): Promise<Instance> {
     const socket = undo.use(await PublishedSocket.open(place));
     doors.push({ socket, ...(serverPort === undefined ? {} : { serverPort }) });
   }
-  for (const { port, serverPort } of launch.published ?? []) {
-    const door = doors.find((one) => one.serverPort === serverPort);
-    if (door !== undefined) undo.use(await LocalListener.open(port, door.socket.path));
-  }
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   if (own !== undefined) undo.use(own);
@@ -103,6 +99,10 @@ export async function startInstance(given: Start): Promise<Instance> {
   );
   if (doors.length > 0)
     await passSockets(sandbox.bwrap, doors, environmentOf(launch, templateOf(given.installed, launch).env));
+  for (const { port, serverPort } of launch.published ?? []) {
+    const door = doors.find((one) => one.serverPort === serverPort);
+    if (door !== undefined) undo.use(await LocalListener.open(port, door.socket.path));
+  }
 
   undo.use(start.homes.use(launch.workload, sandbox.init));
   const output = speaks ? undo.use(new OutputWatch(sandbox)) : undefined;

@@ -419,6 +419,19 @@ export function describeRuntime(
           expect(await statusOf({ address }, '/nothing')).toBeUndefined();
         });
 
+        test('leads to a server that speaks HTTP, beside the way of the proxy', async () => {
+          const port = await testPort();
+          const published = [{ port, serverPort: 18_082 }];
+          const instance = await start({ args: ['http'], ...http(18_082), published });
+
+          const statuses = await Promise.all([
+            waitFor(() => statusOf(instance, '/nothing')),
+            waitFor(() => statusOf({ address: { kind: 'tcp', host: '127.0.0.1', port } }, '/nothing')),
+          ]);
+
+          expect(statuses).toEqual([404, 404]);
+        });
+
         test('that another program has is refused by its number, and nothing is left', async () => {
           await using other = await listening();
           const { port } = other;
