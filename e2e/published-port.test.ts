@@ -55,7 +55,7 @@ test('a start that waits for an answer that cannot come names the flag at once',
   expect(flag).toBe(`--publish ${port}`);
 });
 
-test('a run config that somebody else wrote publishes a port only with consent', async () => {
+test('a run config from another person publishes a port only with consent', async () => {
   proves('security.consent');
   const file = join(user.home, 'exported.json');
   await user.mustThv('run', '--name', 'plain', '--sessions', 'shared', testServer, '--', 'echo');

@@ -35,9 +35,10 @@ export async function faults(
 }
 
 /**
- * The violations in the current color mode. The contrast of colors is slow to judge, so one element of each kind is judged: elements with the same tags, classes, and states around
- * them have the same colors. The chosen elements are marked, because axe judges all rules in one run then, and because
- * axe compares each element with each included part of the page.
+ * The violations in the current color mode. The contrast of colors is slow to judge, so one element of each kind is
+ * judged: elements with the same tags, classes, and states around them have the same colors. The chosen elements are
+ * marked, because axe judges all rules in one run then, and because axe compares each element with each included part of
+ * the page.
  */
 export async function faultsInMode(
   page: Page,

@@ -28,56 +28,56 @@ async function pagesWith(folder: string): Promise<string[]> {
 const letters = 16;
 const smallest = 12;
 
-test('letters in diagrams have at least 12 pixels', async () => {
-  const paths = await pagesWith('diagrams');
-  const small: string[] = [];
+interface Picture {
+  shown: { width: number; height: number };
+  drawn: { width: number; height: number };
+}
+
+/** The visible pictures on all pages with a picture of a folder, loaded once and looked at in each size. */
+async function* picturesOf(folder: string, selector: string): AsyncGenerator<[where: string, Picture[]]> {
   await using visited = await visit('/');
   const { page } = visited;
-  for (const path of paths) {
+  for (const path of await pagesWith(folder)) {
     await page.goto(path);
     await hydrated(page);
     for (const viewport of sizes) {
       await page.setViewportSize(viewport);
-      const scales = await page
-        .locator('figure img[src^="/diagrams/"]:visible')
-        .evaluateAll((all) => all.map((one) => one.clientWidth / Number(one.getAttribute('width'))));
-      const where = `${path} at ${viewport.width}`;
-      if (scales.length === 0) small.push(`${where}: no diagram is visible`);
-      for (const scale of scales)
-        if (scale * letters < smallest) small.push(`${where}: ${(scale * letters).toFixed(1)} px`);
+      const pictures = await page.locator(`${selector}:visible`).evaluateAll((all) =>
+        all.map((one) => ({
+          shown: { width: one.clientWidth, height: one.clientHeight },
+          drawn: { width: Number(one.getAttribute('width')), height: Number(one.getAttribute('height')) },
+        })),
+      );
+      yield [`${path} at ${viewport.width}`, pictures];
     }
   }
+}
 
-  expect(paths.length).toBeGreaterThan(5);
+test('letters in diagrams have at least 12 pixels', async () => {
+  const seen = await Array.fromAsync(picturesOf('diagrams', 'figure img[src^="/diagrams/"]'));
+
+  const small = seen.flatMap(([where, pictures]) => [
+    ...(pictures.length === 0 ? [`${where}: no diagram is visible`] : []),
+    ...pictures
+      .map(({ shown, drawn }) => (shown.width / drawn.width) * letters)
+      .filter((height) => height < smallest)
+      .map((height) => `${where}: ${height.toFixed(1)} px`),
+  ]);
+  expect(seen.length).toBeGreaterThan(5 * sizes.length);
   expect(small).toEqual([]);
 });
 
 test('pictures of the web UI keep their shape', async () => {
-  const paths = await pagesWith('img/ui');
-  const stretched: string[] = [];
-  await using visited = await visit('/');
-  const { page } = visited;
-  for (const path of paths) {
-    await page.goto(path);
-    await hydrated(page);
-    for (const viewport of sizes) {
-      await page.setViewportSize(viewport);
-      const shapes = await page
-        .locator('img.screenshot:visible')
-        .evaluateAll((all) =>
-          all.map((one) => [
-            one.clientWidth / one.clientHeight,
-            Number(one.getAttribute('width')) / Number(one.getAttribute('height')),
-          ]),
-        );
-      const where = `${path} at ${viewport.width}`;
-      if (shapes.length === 0) stretched.push(`${where}: no picture is visible`);
-      for (const [shown = 0, drawn = 0] of shapes)
-        if (Math.abs(shown / drawn - 1) > 0.02) stretched.push(`${where}: ${shown} instead of ${drawn}`);
-    }
-  }
+  const seen = await Array.fromAsync(picturesOf('img/ui', 'img.screenshot'));
 
-  expect(paths.length).toBeGreaterThan(5);
+  const stretched = seen.flatMap(([where, pictures]) => [
+    ...(pictures.length === 0 ? [`${where}: no picture is visible`] : []),
+    ...pictures
+      .map(({ shown, drawn }) => [shown.width / shown.height, drawn.width / drawn.height] as const)
+      .filter(([shown, drawn]) => Math.abs(shown / drawn - 1) > 0.02)
+      .map(([shown, drawn]) => `${where}: ${shown} instead of ${drawn}`),
+  ]);
+  expect(seen.length).toBeGreaterThan(5 * sizes.length);
   expect(stretched).toEqual([]);
 });
 

@@ -21,7 +21,7 @@ test.each([
   ['its own proxy port', {}, published({ port: 3500 })],
   ['the proxy port of another workload', { port: 3500 }, published()],
   ['the published port of another workload', { publish: ['3000'] }, published()],
-  ['a port that it publishes twice', {}, published({ publish: ['3000', '3000:8080'] })],
+  ['a port published twice', {}, published({ publish: ['3000', '3000:8080'] })],
 ])('%s is refused', (_name, other, own) => {
   const core = coreWith(aRunConfig({ name: 'other', ...other }));
 

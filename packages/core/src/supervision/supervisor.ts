@@ -353,7 +353,7 @@ export class Supervisor implements AsyncDisposable {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,
-      // Sessions have processes of their own, which start while the workload runs.
+      // Sessions can have separate processes, which start while the workload runs.
       report: (message) => (isWorking(this.condition.status) ? undefined : this.#report(message)),
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),

@@ -33,8 +33,9 @@ const BURST_OF_RETRIES = 100;
 
 /**
  * A queue of keys. A key is in the queue once, however often it is added. A key that is added during its pass gets
- * another pass. Namespaces take turns, so that the many or slow objects of one do not delay those of another. A failed pass is repeated with a growing delay, and no sooner than the API server has asked for. An overall
- * limit keeps many failing keys from loading the API server.
+ * another pass. Namespaces take turns, so that the many or slow objects of one do not delay those of another. A failed
+ * pass is repeated with a growing delay, and no sooner than the API server has asked for. An overall limit keeps many
+ * failing keys from loading the API server.
  */
 export class Queue {
   readonly #options: QueueOptions;

@@ -320,7 +320,7 @@ const doorsOf = ({ transport, published = [] }: Launch): Omit<Door, 'socket'>[] 
 
 const isForwarded = (launch: Launch) => doorsOf(launch).length > 0;
 
-/** 0 stands for no port: a server that speaks stdio has published ports only. */
+/** 0 means no port: a server that speaks stdio has published ports only. */
 const targetPortOf = (transport: Launch['transport']) =>
   transport.kind === 'http' ? transport.targetPort : 0;
 
