@@ -207,6 +207,8 @@ describe('a mistake in a flag of thv run', () => {
     config: 'none',
     'allow-scripts': '--all',
     'allow-local-port': '5432/udp',
+    publish: '80',
+    'allow-origin': '*',
     'url-variable': 'tenant',
     volume: 'none',
     'permission-profile': '/none.json',
