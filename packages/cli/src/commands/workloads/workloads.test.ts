@@ -77,8 +77,8 @@ test('the help of run says what it takes, by what it is about', () => {
                                         profile
           --allow-local-port PORT       A TCP port of this machine that the server reaches at its
                                         localhost, for example of a database (can be repeated)
-          --publish PORT[:SERVER_PORT]  A port of the server that programs and browsers on this machine
-                                        reach, for example for the answer of a sign-in page (can be
+          --publish PORT[:SERVER_PORT]  A server port that local programs and browsers reach, for
+                                        example a browser that returns from a sign-in page (can be
                                         repeated)
           --isolate-network             Enforce the profile's hosts and ports, which is the default.
                                         With =false, the server reaches every host
@@ -115,7 +115,7 @@ test('the help of run says what it takes, by what it is about', () => {
                                  warn, block, off)
           --trust-proxy-headers  Trust the X-Forwarded-* headers. Use only behind a reverse proxy that
                                  all requests pass
-          --allow-origin ORIGIN  Let the web pages of an origin use the server from a browser (CORS),
+          --allow-origin ORIGIN  Let web pages with this origin use the server from a browser (CORS),
                                  for example http://localhost:6274 (can be repeated)
           --authz-config FILE    A JSON or YAML file with Cedar policies for tools, prompts, and
                                  resources
