@@ -7,8 +7,16 @@ useBrowser();
 const world = useWorld({}, ({ run }) => run('tester'));
 
 const result = (page: Page) => page.getByRole('region', { name: 'Result' });
+/** Chooses an item of the list. The list moves while the page loads, and then a press can miss. */
+const choose = (page: Page, name: string): Promise<void> =>
+  expect
+    .poll(async () => {
+      await page.getByRole('button', { name: new RegExp(`^${name}\\b`) }).click();
+      return page.getByRole('heading', { name }).isVisible();
+    })
+    .toBe(true);
 const call = async (page: Page, tool: string): Promise<void> => {
-  await page.getByRole('button', { name: tool, exact: true }).click();
+  await choose(page, tool);
   await page.getByRole('button', { name: 'Call tool' }).click();
 };
 
@@ -162,14 +170,14 @@ test('prompts and resources can be read, also those of a template', async () => 
   await using visited = await world().open('/ui/w/tester/tools');
   const { page } = visited;
 
-  await page.getByRole('button', { name: /^greet/ }).click();
+  await choose(page, 'greet');
   await page.getByLabel(/^who/).fill('Ada');
   await page.getByRole('button', { name: 'Get prompt' }).click();
   await expect.poll(() => result(page).innerText()).toContain('Greet Ada.');
-  await page.getByRole('button', { name: /^note/ }).click();
+  await choose(page, 'note');
   await page.getByRole('button', { name: 'Read resource' }).click();
   await expect.poll(() => result(page).innerText()).toContain('Content of test://note.');
-  await page.getByRole('button', { name: /^item/ }).click();
+  await choose(page, 'item');
   await page.getByLabel(/^id/).fill('a b/c');
   await page.getByRole('button', { name: 'Read resource' }).click();
 
