@@ -8,13 +8,14 @@ const world = useWorld({}, ({ run }) => run('tester'));
 
 const result = (page: Page) => page.getByRole('region', { name: 'Result' });
 /** Chooses an item of the list. The list moves while the page loads, and then a press can miss. */
-const choose = (page: Page, name: string): Promise<void> =>
-  expect
+async function choose(page: Page, name: string): Promise<void> {
+  await expect
     .poll(async () => {
       await page.getByRole('button', { name: new RegExp(`^${name}\\b`) }).click();
       return page.getByRole('heading', { name }).isVisible();
     })
     .toBe(true);
+}
 const call = async (page: Page, tool: string): Promise<void> => {
   await choose(page, tool);
   await page.getByRole('button', { name: 'Call tool' }).click();
