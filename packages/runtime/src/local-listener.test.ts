@@ -47,7 +47,7 @@ test('a port in use is refused with its number, and stays with its program', asy
 
   await expect(LocalListener.open(port, server.path)).rejects.toMatchObject({
     kind: 'conflict',
-    message: expect.stringContaining(`local port ${port} cannot be published`),
+    message: expect.stringContaining(`local port ${port} cannot be published: another program uses it`),
   });
   expect(await ask({ port }, '')).toBe('other');
   other.close();

@@ -51,7 +51,9 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw conflict(`local port ${port} cannot be published: ${messageOf(error)}`, {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const reason = isTaken ? 'another program uses it' : messageOf(error);
+    throw conflict(`local port ${port} cannot be published: ${reason}`, {
       hint: 'end the program that uses the port, or publish another one: --publish PORT:SERVER_PORT',
       cause: error,
     });
