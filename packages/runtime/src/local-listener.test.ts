@@ -39,19 +39,25 @@ test('a connection leads to the server and back, on each loopback address, also 
   expect(answers).toEqual(['heard question', 'heard question']);
 });
 
-test('a port in use is refused with its number, and stays with its program', async () => {
-  await using server = await serve('used');
-  const other = createServer((socket) => socket.end('other')).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
+test.each(['127.0.0.1', '::1'])(
+  'a port in use at %s is refused, and stays with its program',
+  async (host) => {
+    await using server = await serve(`used-${host.length}`);
+    const other = createServer((socket) => socket.end('other')).listen(0, host);
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
 
-  await expect(LocalListener.open(port, server.path)).rejects.toMatchObject({
-    kind: 'conflict',
-    message: expect.stringContaining(`local port ${port} cannot be published: another program uses it`),
-  });
-  expect(await ask({ port }, '')).toBe('other');
-  other.close();
-});
+    await expect(LocalListener.open(port, server.path)).rejects.toMatchObject({
+      kind: 'conflict',
+      message: `local port ${port} cannot be published: another program uses it`,
+    });
+    expect(await ask({ port, host }, '')).toBe('other');
+    const again = createServer().listen(port, host === '::1' ? '127.0.0.1' : '::1'); // nothing is left there
+    await once(again, 'listening');
+    again.close();
+    other.close();
+  },
+);
 
 test('a server that is gone ends the connection and nothing else, and the end of the listener ends all', async () => {
   const connected = Promise.withResolvers<Socket>();

@@ -21,9 +21,18 @@ export class LocalListener implements AsyncDisposable {
   /** Listens on both loopback addresses, because browsers try either for `localhost`. Throws `conflict` for a port in use. */
   static async open(port: number, path: string): Promise<LocalListener> {
     const open = new Set<Socket>();
-    const first = await listen(port, '127.0.0.1', { path, open });
-    const second = await listen(port, '::1', { path, open }).catch(() => undefined); // IPv6 is absent or in use
-    return new LocalListener(second === undefined ? [first] : [first, second], open);
+    const servers: Server[] = [];
+    const listener = new LocalListener(servers, open);
+    try {
+      for (const host of ['127.0.0.1', '::1']) {
+        const server = await listen(port, host, { path, open });
+        if (server !== undefined) servers.push(server);
+      }
+      return listener;
+    } catch (error) {
+      await listener[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -36,11 +45,12 @@ export class LocalListener implements AsyncDisposable {
   }
 }
 
+/** Returns undefined if the kernel has no IPv6. Another program at that address would get what a browser sends to `localhost`. */
 async function listen(
   port: number,
   host: string,
   { path, open }: { path: string; open: Set<Socket> },
-): Promise<Server> {
+): Promise<Server | undefined> {
   const server = createServer({ allowHalfOpen: true }, (outer) => {
     open.add(outer);
     outer.on('close', () => open.delete(outer));
@@ -51,8 +61,9 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    const reason = isTaken ? 'another program uses it' : messageOf(error);
+    const { code = '' } = error as NodeJS.ErrnoException; // events of a server carry errors of the system
+    if (host === '::1' && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(code)) return undefined;
+    const reason = code === 'EADDRINUSE' ? 'another program uses it' : messageOf(error);
     throw conflict(`local port ${port} cannot be published: ${reason}`, {
       hint: 'end the program that uses the port, or publish another one: --publish PORT:SERVER_PORT',
       cause: error,

@@ -40,9 +40,10 @@ test('a page that leads to another port brings the flag, once for each port', ()
 
 test('an address in JSON ends where its string ends, and no control character is shown', () => {
   const message = JSON.stringify({ text: `go to ${page('http://localhost:3500/')}`, other: true });
+  const nested = JSON.stringify({ text: message });
   const colored = `\u001b[34m${page('http://localhost:3500/', '\u001b[0m')}`;
 
-  expect(told([3500], message, colored).reports).toEqual([
+  expect(told([3500], message, nested, colored).reports).toEqual([
     `the server asks you to sign in at ${page('http://localhost:3500/')}`,
   ]);
 });

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 export const loopbackRedirect =
   /\bredirect_ur[il]=https?(?::|%3A)(?:\/|%2F){2}(?:localhost|127\.0\.0\.1|(?:\[|%5B)(?::|%3A){2}1(?:\]|%5D))(?:(?::|%3A)(\d{1,5})|\b)/i;
 
-/** Printable ASCII without quotes and brackets: a server writes the address, and a terminal shows it. */
-const address = /https:\/\/[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7e]+/g;
+/** Printable ASCII without quotes, brackets, and the backslash of JSON: a server writes the address, and a terminal shows it. */
+const address = /https:\/\/[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5b\x5d-\x5f\x61-\x7e]+/g;
 
 /** How much of a line is searched, and how many pages and ports are told. */
 const maxChars = 8_000;
