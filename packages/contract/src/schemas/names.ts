@@ -71,11 +71,12 @@ const maxPublishedPorts = 16;
 /** `8000`, or `3000:8000`: a port of this machine's loopback address, and the port of the server that it leads to. */
 export const PublishedPort = z
   .string()
-  .regex(/^\d{4,5}(?::\d{1,5})?$/, 'is not a port above 1023, or PORT:SERVER_PORT')
+  .max(11)
   .refine((text) => {
     const { port, serverPort } = publishedPortOf(text);
-    return port >= 1024 && port <= 65_535 && serverPort >= 1 && serverPort <= 65_535;
-  }, 'is not a port from 1024 to 65535');
+    const areInRange = port >= 1024 && port <= 65_535 && serverPort >= 1 && serverPort <= 65_535;
+    return areInRange && /^\d+(?::\d+)?$/.test(text);
+  }, 'is not a port from 1024 to 65535, or PORT:SERVER_PORT');
 
 /** Ports of a server that programs of this machine can connect to, past the proxy. */
 export const PublishedPorts = z.array(PublishedPort).max(maxPublishedPorts);
