@@ -384,6 +384,17 @@ function relayed(url: string, message: object): Promise<Response> {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(message) });
 }
 
+test('a program runs once in place of a server, and reads its input', async () => {
+  const events = await client.execWorkload({ ...named('echo'), body: { args: ['echo'] } });
+  const types: string[] = [];
+  for await (const { event } of events) {
+    types.push(event.type);
+    if (event.type === 'started') await client.sendExecInput({ ...named('echo'), body: { end: true } });
+  }
+
+  expect(types).toEqual(['progress', 'started', 'ended']);
+});
+
 test('everything is ended at once, and removed', async () => {
   await client.stopWorkloads({ body: { names: ['echo', 'second'] } }, follow);
   await client.startWorkloads({ body: { group: 'default' } }, follow);

@@ -13,6 +13,7 @@ import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
+import { execWorkload, sendExecInput } from '@toolhive/core/exec';
 import { buildImage, writeRecipe } from '@toolhive/core/images';
 import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
 import { metaListingTokens } from '@toolhive/core/meta-tools';
@@ -308,6 +309,10 @@ function mountWorkloads(mount: Mount, core: Core): void {
     const url = await startSignIn(core, params.name, signal);
     return url === undefined ? {} : { url };
   });
+  mount(operations.execWorkload, ({ params, body }, { signal }) =>
+    execWorkload(core, params.name, body, signal),
+  );
+  mount(operations.sendExecInput, ({ params, body }) => sendExecInput(core, params.name, body));
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));

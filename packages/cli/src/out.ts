@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { escaped, printable } from '@toolhive/contract/printable';
+import { escaped, printable, withoutSequences } from '@toolhive/contract/printable';
 import { standardError, standardOutput } from './standard-streams.ts';
 import type { Colour } from './standard-streams.ts';
 
@@ -14,6 +14,8 @@ export interface Out {
   results: (outcomes: readonly Promise<Outcome>[]) => Promise<void>;
   /** A partial result of a running command. For programs, one line of JSON. */
   record: (value: unknown, shown: Shown) => void;
+  /** The output of another program, which may end within a line. For programs, one line of JSON with `value`. */
+  piece: (value: unknown, stream: 'stdout' | 'stderr', text: string) => void;
   /** The current step, for a waiting user. */
   progress: (message: string) => void;
   /** Something that a person should know, on standard error. */
@@ -78,6 +80,12 @@ export function processOut(format: OutputFormat): Out {
         if (!isJson && shown !== undefined) show(shown);
       }
       result(values, () => {});
+    },
+    piece(value, stream, text) {
+      if (isJson) return page.verbatim(harmlessJson(value));
+      finishLine();
+      const target = stream === 'stdout' ? standardOutput : standardError;
+      target.write(printable(withoutSequences(text).replaceAll(/\r\n?/g, '\n')));
     },
     record: (value, shown) => (isJson ? page.verbatim(harmlessJson(value)) : show(shown)),
     progress: (message) => {

@@ -668,3 +668,25 @@ test.each([
 ])('no setting is missing in %j', (line) => {
   expect(causeOf(line)?.fix ?? '').not.toContain('README');
 });
+
+test.each([
+  ['Error: no token found. Please run: npx @gongrzhe/server-gmail-autoauth-mcp auth', 'auth'],
+  ['Credentials not found. Please run with "auth" argument first.', 'auth'],
+  ["Not signed in. Use 'login' first", 'login'],
+  ['No cached session. Run with --login to sign in', '--login'],
+  ['Please run `uvx some-server --auth` once', '--auth'],
+  ['Run uvx --from tool-x x-cli authenticate', 'authenticate'],
+])('a command for a sign-in runs in the place of the server: %s', (output, word) => {
+  expect(causeOf(output, { name: 'mail' })?.fix).toBe(
+    `if this is its command for a sign-in, run thv exec mail -- ${word}`,
+  );
+});
+
+test.each([
+  ['Run with --login to sign in', { name: 'mail', given: ['--login'] }],
+  ['Run with --login to sign in', {}],
+  ['starting the login service', { name: 'mail' }],
+  ['use author or authority', { name: 'mail' }],
+])('a command that was given, or that is none, is not recommended: %s', (output, server) => {
+  expect(causeOf(output, server)?.fix ?? '').not.toContain('thv exec');
+});

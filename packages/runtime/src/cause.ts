@@ -23,12 +23,16 @@ interface Complaint {
 
 /** What is known about a server besides its output. */
 export interface KnownServer {
+  /** The name of its workload. */
+  name?: string;
   /** When its version was published, as RFC 3339. */
   publishedAt?: string | undefined;
   /** The Python packages that the user has added. */
   pythonWith?: readonly string[] | null | undefined;
   /** The arguments and the values of variables that the user has passed to it. */
   given?: readonly string[];
+  /** The command that runs its program once with the same arguments, if it has any. */
+  once?: string | undefined;
   /** The day whose Python packages the user has chosen. */
   pythonExcludeNewer?: string | null | undefined;
   /** The source that it runs from. */
@@ -73,6 +77,9 @@ const leaving = /\b(?:started|running|runs|continues) in the background\b|\bdaem
 /** Whether the output ends with such a line. A line before others does not stop a server. */
 const endsWith = (output: string, pattern: RegExp): boolean =>
   pattern.test(output.slice(output.lastIndexOf('\n') + 1));
+
+/** The word of a command that signs a user in. */
+const signingIn = '(?:--?)?(?:auth(?:enticate|orize)?|log-?in|sign-?in|oauth-setup|setup-oauth)';
 
 /** Several lines and variables belong together, so `missingVariables` reads them. */
 const variables: Complaint = { pattern: /(?!)/, fix: () => undefined };
@@ -184,6 +191,23 @@ const complaints: readonly Complaint[] = [
       `if the server may use your Google Cloud account, run it with ${fileFlags('GOOGLE_APPLICATION_CREDENTIALS')}`,
   },
   variables,
+  {
+    // A command that runs once, and is not the one that starts the server.
+    pattern: new RegExp(
+      [
+        String.raw`\b(?:npx|uvx|bunx|pnpm dlx|pipx run|uv run|(?:npm|yarn|pnpm)(?: run)?|node|python3?)\s(?:[\w@./:=-]{1,200}\s){0,6}?(${signingIn})(?![\w-])`,
+        String.raw`\b(?:run|use|with|pass|try|execute)\b.{0,60}?\s['"\x60]?(--${signingIn})(?![\w-])`,
+        String.raw`\b(?:run|use|with|pass|try|execute)\b.{0,60}?['"\x60](${signingIn})['"\x60]`,
+      ].join('|'),
+      'i',
+    ),
+    fix: (words, _output, { name, given = [] }) => {
+      const word = words.find((each) => each !== undefined) ?? '';
+      return name === undefined || given.includes(word)
+        ? undefined
+        : `if this is its command for a sign-in, run thv exec ${name} -- ${word}`;
+    },
+  },
   {
     pattern: /(?:EADDRINUSE|address already in use)(?:.{0,100}?:(\d{1,5})\b)?/i,
     fix: ([port], _output, { localPorts }) =>

@@ -35,6 +35,7 @@ export const topics: readonly Topic[] = [
   {
     words: [
       'build',
+      'exec',
       'export',
       'import',
       'inspector',

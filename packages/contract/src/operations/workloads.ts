@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { operation } from '../operation.ts';
 import type { SampleCommand } from '../operation.ts';
 import { BundleDescription, ExportedBundle, InspectBundle } from '../schemas/bundle.ts';
+import { ExecEvent, ExecInput, ExecWorkload } from '../schemas/exec.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import { LogRecord } from '../schemas/log-record.ts';
 import { ImportDocument, ImportPreview, WorkloadCheck } from '../schemas/preview.ts';
@@ -361,6 +362,36 @@ export const workloadOperations = {
     params: byName,
     success: { status: 200, description: 'The page where the user can sign in.', body: StartedSignIn },
     failures: ['not-found', 'conflict', 'unavailable'],
+  }),
+  execWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/exec',
+    tag: 'workloads',
+    access: 'write',
+    command: ['exec'],
+    summary: "Run a server's program once with other arguments",
+    description:
+      'For commands such as the sign-in of a server. The program runs in place of the server, with its permissions, files, and secrets, until it ends or the client disconnects. Then the server starts again, unless the workload was stopped before.',
+    params: byName,
+    body: ExecWorkload,
+    success: {
+      status: 200,
+      description: 'The output of the program, until it has ended. The last event is `ended` or `failed`.',
+      body: { events: ExecEvent },
+    },
+    failures: ['not-found', 'unsupported', 'conflict', 'unavailable'],
+  }),
+  sendExecInput: operation({
+    method: 'POST',
+    path: '/workloads/{name}/exec/input',
+    tag: 'workloads',
+    access: 'write',
+    command: 'none',
+    summary: 'Write to the standard input of a running program',
+    params: byName,
+    body: ExecInput,
+    success: { status: 204, description: 'The program receives the text.' },
+    failures: ['not-found', 'conflict'],
   }),
   stopWorkload: operation({
     method: 'POST',

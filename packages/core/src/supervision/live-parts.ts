@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { raiseFault } from '@toolhive/contract/fault';
@@ -9,6 +10,8 @@ export class LiveParts {
   proxy: WorkloadProxy | undefined;
   /** The authorization at its remote server. Undefined while the workload does not use one. */
   remote: RemoteAuth | undefined;
+  /** The standard input of a program that runs in place of the server. */
+  input: Writable | undefined;
   readonly #instances = new Set<Instance>();
 
   /** The running processes or containers of its server: one, and those of sessions that have their own. */

@@ -7,7 +7,14 @@ import type { Egress } from '@toolhive/runtime/egress';
 import { makeBlanks } from '@toolhive/runtime/hidden-path';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { describeExit } from '@toolhive/runtime/runtime';
-import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type {
+  Exit,
+  Instance,
+  PrepareOptions,
+  Progress,
+  Runtime,
+  RuntimeLimit,
+} from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
@@ -73,12 +80,17 @@ interface Start {
   onLimits: (limits: readonly RuntimeLimit[]) => void;
 }
 
+interface StartedLocalServer extends StartedServer {
+  /** Settles when its first instance has ended. */
+  exited: Promise<Exit>;
+}
+
 /** Installs a server if necessary, and starts it with its workload's mounts and current secrets. */
 export async function startLocalServer(
   stored: StoredRunConfig,
   options: LocalServerOptions,
   { report, live, signal, log, onLimits }: Start,
-): Promise<StartedServer> {
+): Promise<StartedLocalServer> {
   const { id, runConfig } = stored;
   const { name } = runConfig;
   const { homeLimit } = options;
@@ -160,6 +172,7 @@ export async function startLocalServer(
     },
     startAnother,
     ended: Promise.race(ended),
+    exited: instance.exited,
     stop: async () => {
       watching.abort();
       await instance.stop(options.timing.stopMs);

@@ -81,3 +81,18 @@ test.each([
 ])('a server is known by its package and its network', (runConfig, isPython, hasNetwork) => {
   expect(knownServer(runConfig)).toMatchObject({ isPython, hasNetwork });
 });
+
+test.each([
+  [
+    ['auth'],
+    'the server exited with code 0',
+    '; to fix it, if its arguments are those of a command that runs once, run the server without them, and then thv exec mail -- auth',
+  ],
+  [['auth'], 'the server exited with code 1', ''],
+  [['auth', '$(x)'], 'the server exited with code 0', ''],
+  [[], 'the server exited with code 0', ''],
+])('arguments %j of a server that %s', async (args, reason, fix) => {
+  const server = knownServer(aRunConfig({ name: 'mail', cmd_args: args }));
+
+  expect(await describeFailure(failed(reason, true), logOf(''), 'mail', server)).toBe(reason + fix);
+});

@@ -155,11 +155,13 @@ export function failureFields({ failure, retryInMs }: Failed): Record<string, un
 
 /** What a run config says about its server, for the reasons of failures. */
 export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownServer {
-  const { image = '', python_with, python_exclude_newer, cmd_args, env_vars } = runConfig;
+  const { name, image = '', python_with, python_exclude_newer, cmd_args, env_vars } = runConfig;
   return {
+    name,
     publishedAt,
     pythonWith: python_with,
     pythonExcludeNewer: python_exclude_newer,
+    once: runningOnce(runConfig),
     given: [...(cmd_args ?? []), ...Object.values(env_vars ?? {})],
     image,
     isPython: image.startsWith('uvx://'),
@@ -167,6 +169,21 @@ export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownSe
     publishedPorts: runConfig.publish?.map((text) => publishedPortOf(text).serverPort),
     hasNetwork: networkOf(runConfig).kind !== 'none',
   };
+}
+
+/** A command that has done its work, such as a sign-in, is no server. */
+function withoutArguments({ reason }: Failed['failure'], { once }: KnownServer): string | undefined {
+  const hasSucceeded = / exited with code 0$/.test(reason);
+  return hasSucceeded && once !== undefined
+    ? `if its arguments are those of a command that runs once, run the server without them, and then ${once}`
+    : undefined;
+}
+
+/** The command that runs the program of a server once with the arguments of the server. */
+function runningOnce({ name, cmd_args }: RunConfig): string | undefined {
+  const words = cmd_args ?? [];
+  const isPlain = words.length > 0 && words.every((word) => /^[\w./:=@-]{1,100}$/.test(word));
+  return isPlain ? `thv exec ${name} -- ${words.join(' ')}` : undefined;
 }
 
 /** A failure in a sentence, with the cause from the output of the server and the time until the next attempt. */
@@ -182,7 +199,8 @@ export async function describeFailure(
   const cause = failure.hasEnded || isSilent ? causeOf(output, server) : complaintIn(output, server);
   // Other reasons, such as those of an installation, are not about what the server misses.
   const isAnswer = failure.reason.startsWith('the server refused ');
-  const found = cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : undefined);
+  const found =
+    cause?.fix ?? (isAnswer ? complaintIn(failure.reason, server)?.fix : withoutArguments(failure, server));
   const fix = found === undefined ? '' : `; to fix it, ${found}`;
   // A line can end with a colon before more lines, but the sentence continues.
   const line = fix === '' ? cause?.line : cause?.line.replace(/(?<![.:;,])[.:;,]+$/, '');

@@ -1,9 +1,9 @@
-import { ThvError, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import { ThvError, cancelled, conflict, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { ProtocolGeneration } from '@toolhive/proxy/proxy';
-import type { Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Exit, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { explainSlowEnd } from '@toolhive/runtime/slow-end';
 import type { Logger } from 'pino';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
@@ -12,7 +12,9 @@ import type { WorkloadId } from '@toolhive/state/workload-id';
 import { describeRemoteAuth } from '@toolhive/remote/auth-status';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { LiveParts } from './live-parts.ts';
+import type { ProgramOutput } from './program-output.ts';
 import { RecordedState } from './recorded-state.ts';
+import { runProgram } from './run-program.ts';
 import { untilAborted } from './run-loop.ts';
 import type { RunEvent } from './run-loop.ts';
 import { describeFailure, failureFields, knownServer, runWorkload } from './run-workload.ts';
@@ -56,6 +58,8 @@ interface Run {
   stop: AbortController;
   ended: Promise<string | undefined>;
   runConfig: RunConfig;
+  /** Whether a program with other arguments runs in place of the server. */
+  isProgram?: boolean;
 }
 
 /** A removal: `accepted` when it is on disk, `done` when the workload is completely gone. */
@@ -156,6 +160,39 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
+  /**
+   * Runs the program of the server once with other arguments. Returns when that has begun, and whether the server starts
+   * again afterwards: only if it was not stopped before. All other operations end the program.
+   */
+  async exec(
+    args: readonly string[],
+    output: ProgramOutput,
+    signal: AbortSignal,
+  ): Promise<{ ended: Promise<Exit>; starts: boolean }> {
+    const { promise: ended, resolve, reject } = Promise.withResolvers<Exit>();
+    let starts = false;
+    await this.#serially(async () => {
+      const { name } = this.#runConfig;
+      if (this.#run?.isProgram === true) throw conflict(`a program of workload ${name} runs already`);
+      starts = isActive(this.#state.current);
+      if (starts) await this.#recordStarting();
+      const run = this.#beginRun(async (stop) => {
+        if (starts) this.#report('running its program with other arguments');
+        const stored = { id: this.#id, runConfig: this.#runConfig };
+        const both = AbortSignal.any([stop, signal]);
+        await runProgram(stored, this.#options, { args, output, live: this.live, signal: both })
+          .catch((thrown: unknown) => {
+            throw stop.aborted ? cancelled(`workload ${name} was stopped, started, or changed`) : thrown;
+          })
+          .then(resolve, reject);
+        run.isProgram = false;
+        if (starts && !stop.aborted) await this.#keepRunning(stop);
+      });
+      run.isProgram = true;
+    });
+    return { ended, starts };
+  }
+
   /** Stops the workload if it runs, and starts it. Returns when the intent is on disk. */
   restart(): Promise<void> {
     return this.#serially(() => this.#startRun());
@@ -201,7 +238,11 @@ export class Supervisor implements AsyncDisposable {
    */
   stop(accepted: () => void = () => {}, report: Progress = () => {}): Promise<void> {
     return this.#serially(async () => {
-      if (this.condition.status === 'stopped') return accepted();
+      if (this.condition.status === 'stopped') {
+        accepted();
+        await this.#endRun(report); // a program may run
+        return;
+      }
       this.#log.note('info', {}, 'workload is being stopped');
       this.#run?.stop.abort();
       await this.#state.record({ status: 'stopping' });
@@ -306,16 +347,16 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  /** Starts a run loop as soon as the previous one has ended. */
-  #beginRun(): void {
+  /** Starts a run loop, or other work, as soon as the previous one has ended. */
+  #beginRun(work = this.#keepRunning.bind(this)): Run {
     const earlier = this.#endRun();
     const stop = new AbortController();
     this.#signIn = undefined;
     const ended = earlier
-      .then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)))
+      .then(() => work(stop.signal))
       .then(() => undefined)
       .catch((error: unknown) => this.#supervisionFailed(error, stop.signal));
-    this.#run = { stop, ended, runConfig: this.#runConfig };
+    return (this.#run = { stop, ended, runConfig: this.#runConfig });
   }
 
   /** Ends the run loop. Returns the reason why the server may still run, if there is one. */
@@ -347,9 +388,10 @@ export class Supervisor implements AsyncDisposable {
     this.#options.onProgress(this.#runConfig.name, message);
   }
 
-  #keepRunning(signal: AbortSignal): Promise<void> {
+  async #keepRunning(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     const stored = { id: this.#id, runConfig: this.#runConfig };
-    return runWorkload(stored, this.#options, {
+    await runWorkload(stored, this.#options, {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,

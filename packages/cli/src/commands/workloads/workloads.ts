@@ -314,6 +314,17 @@ export const workloadCommands: readonly Command[] = [
     load: () => import('./restart.ts'),
   },
   {
+    path: 'exec',
+    summary: "Run a server's program once with other arguments",
+    description:
+      'For commands such as the sign-in of a server: the program of the workload runs with the arguments after --, and with the permissions, files, and secrets of the workload. Its output appears here and in no log, and it reads what you type. The server is stopped meanwhile. It starts again afterwards, unless the workload was stopped before.\n\nThe exit code is the one of the program.',
+    arguments: [workload],
+    takesRest: true,
+    excessHint: programArguments,
+    examples: ['thv exec gmail -- auth'],
+    load: () => import('./exec.ts'),
+  },
+  {
     path: 'rm',
     summary: 'Remove workloads',
     description:
@@ -339,4 +350,11 @@ export const workloadCommands: readonly Command[] = [
 function namedUrl([name = '', url = '', ...more]: readonly string[]): string | undefined {
   const isNamed = more.length === 0 && /^[\w.-]{1,100}$/.test(name) && /^https?:\/\/\S{1,2000}$/.test(url);
   return isNamed ? `for a remote server, use thv run URL --name ${name}` : undefined;
+}
+
+function programArguments([name = '', ...words]: readonly string[]): string | undefined {
+  const isPlain = [name, ...words].every((word) => /^[\w./:=@-]{1,200}$/.test(word));
+  return isPlain
+    ? `put the arguments of the program after --: thv exec ${name} -- ${words.join(' ')}`
+    : undefined;
 }

@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { failureKinds } from '../failure.ts';
+
+/** The arguments for one run of a server's program. */
+export const ExecWorkload = z
+  .strictObject({
+    args: z.array(z.string().max(100_000)).min(1).max(1000).meta({
+      description: 'The arguments of the program, in place of those of the workload.',
+    }),
+  })
+  .meta({ id: 'ExecWorkload', description: "One run of a workload's program with other arguments." });
+
+/** A piece of standard input. */
+export const ExecInput = z
+  .strictObject({
+    text: z.string().max(100_000).default('').meta({ description: 'The text that the program reads.' }),
+    end: z.boolean().default(false).meta({ description: '`true` ends the standard input.' }),
+  })
+  .meta({ id: 'ExecInput', description: 'A piece of standard input for a running program.' });
+
+/** What happens while a workload's program runs with other arguments. */
+export const ExecEvent = z
+  .discriminatedUnion('type', [
+    z.object({
+      type: z.literal('progress'),
+      message: z.string().meta({ description: 'A step before the program runs.' }),
+    }),
+    z
+      .object({ type: z.literal('started') })
+      .meta({ description: 'The program runs, and reads its standard input.' }),
+    z.object({
+      type: z.literal('output'),
+      stream: z.enum(['stdout', 'stderr']),
+      text: z.string().meta({ description: 'A piece of the output, which may end within a line.' }),
+    }),
+    z.object({
+      type: z.literal('ended'),
+      exit_code: z.int().optional().meta({ description: 'Absent if the program was ended by a signal.' }),
+      reason: z.string().meta({ description: 'How the program ended: `exited with code 1`.' }),
+      starts: z.boolean().meta({ description: 'Whether the server of the workload starts again.' }),
+    }),
+    z.object({
+      type: z.literal('failed'),
+      kind: z.enum([...failureKinds, 'internal']),
+      message: z.string().meta({ description: 'Why the program could not run.' }),
+      hint: z.string().optional(),
+    }),
+  ])
+  .meta({ id: 'ExecEvent' });
+export type ExecEvent = z.infer<typeof ExecEvent>;

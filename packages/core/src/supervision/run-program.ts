@@ -1,0 +1,91 @@
+import type { Readable, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { Exit } from '@toolhive/runtime/runtime';
+import type { StoredRunConfig } from '@toolhive/state/run-configs';
+import { contain } from './containment.ts';
+import type { LiveParts } from './live-parts.ts';
+import { startLocalServer } from './local-server.ts';
+import type { LocalServerOptions } from './local-server.ts';
+import type { ProgramOutput } from './program-output.ts';
+
+export interface ProgramRun {
+  args: readonly string[];
+  live: LiveParts;
+  output: ProgramOutput;
+  /** Ends the program. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs the program of a local server once with other arguments, with everything else that its workload grants, and returns
+ * how it ended. Its output reaches nothing but `output`, because it can contain credentials.
+ */
+export async function runProgram(
+  { id, runConfig }: StoredRunConfig,
+  options: LocalServerOptions,
+  { args, live, output, signal: given }: ProgramRun,
+): Promise<Exit> {
+  const fault = new AbortController();
+  const signal = AbortSignal.any([given, fault.signal]);
+  const onFault = (thrown: unknown): void =>
+    fault.abort(unavailable(`an internal error of ToolHive ended it: ${messageOf(thrown)}`));
+  return contain(onFault, async () => {
+    let isRunning = false;
+    const server = await startLocalServer(
+      { id, runConfig: { ...runConfig, cmd_args: [...args], transport: 'stdio' } },
+      options,
+      {
+        // The output of the program says everything that follows.
+        report: (message) => (isRunning ? undefined : output.add({ type: 'progress', message })),
+        live,
+        signal,
+        log: textsOf((text) => output.add({ type: 'output', stream: 'stderr', text })),
+        onLimits: () => {},
+      },
+    );
+    isRunning = true;
+    try {
+      const { stdio } = server.server;
+      if (stdio === undefined) throw new Error('a program without standard streams');
+      live.input = openInput(stdio.input);
+      output.add({ type: 'started' });
+      const written = passOn(stdio.output, output);
+      return await Promise.race([server.exited.then((exit) => written.then(() => exit)), rejection(signal)]);
+    } finally {
+      live.input = undefined;
+      await server.stop();
+    }
+  });
+}
+
+/** A program that has ended reads no more, which is no fault. */
+function openInput(input: Writable): Writable {
+  return input.on('error', () => {});
+}
+
+/** Passes on standard output as fast as it is read. Returns at its end. */
+async function passOn(stdout: Readable, output: ProgramOutput): Promise<void> {
+  const take = textsOf((text) => output.add({ type: 'output', stream: 'stdout', text }));
+  try {
+    for await (const chunk of stdout) {
+      take(chunk as Buffer);
+      await output.room();
+    }
+  } catch {
+    // The program was ended, so its output was, too.
+  }
+}
+
+/** Decodes chunks, which can end within a character. */
+function textsOf(take: (text: string) => void): (chunk: Buffer) => void {
+  const decoder = new StringDecoder('utf8');
+  return (chunk) => take(decoder.write(chunk));
+}
+
+async function rejection(signal: AbortSignal): Promise<never> {
+  signal.throwIfAborted();
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
