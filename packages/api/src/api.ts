@@ -13,7 +13,6 @@ import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
-import { execWorkload, sendExecInput } from '@toolhive/core/exec';
 import { buildImage, writeRecipe } from '@toolhive/core/images';
 import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
 import { metaListingTokens } from '@toolhive/core/meta-tools';
@@ -21,6 +20,7 @@ import { listToolCosts } from '@toolhive/core/groups';
 import {
   exportBundle,
   deleteWorkload,
+  execWorkload,
   exportManifest,
   exportWorkload,
   logRecordsOf,
@@ -28,6 +28,7 @@ import {
   pruneLogs,
   operateOnMany,
   restartWorkload,
+  sendExecInput,
   startWorkload,
   statusOf,
   stopWorkload,

@@ -8,7 +8,11 @@ export const ExecWorkload = z
       description: 'The arguments of the program, in place of those of the workload.',
     }),
   })
-  .meta({ id: 'ExecWorkload', description: "One run of a workload's program with other arguments." });
+  .meta({
+    id: 'ExecWorkload',
+    description: "One run of a workload's program with other arguments.",
+    examples: [{ args: ['auth'] }],
+  });
 
 /** A piece of standard input. */
 export const ExecInput = z
@@ -16,9 +20,13 @@ export const ExecInput = z
     text: z.string().max(100_000).default('').meta({ description: 'The text that the program reads.' }),
     end: z.boolean().default(false).meta({ description: '`true` ends the standard input.' }),
   })
-  .meta({ id: 'ExecInput', description: 'A piece of standard input for a running program.' });
+  .meta({
+    id: 'ExecInput',
+    description: 'A piece of standard input for a running program.',
+    examples: [{ text: '123456\n' }],
+  });
 
-/** What happens while a workload's program runs with other arguments. */
+/** An event while a workload's program runs with other arguments. */
 export const ExecEvent = z
   .discriminatedUnion('type', [
     z.object({

@@ -47,7 +47,7 @@ export async function runProgram(
     isRunning = true;
     try {
       const { stdio } = server.server;
-      if (stdio === undefined) throw new Error('a program without standard streams');
+      if (stdio === undefined) throw new Error('a program without standard input and output');
       live.input = openInput(stdio.input);
       output.add({ type: 'started' });
       const written = passOn(stdio.output, output);

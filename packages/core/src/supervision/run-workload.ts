@@ -173,7 +173,7 @@ export function knownServer(runConfig: RunConfig, publishedAt?: string): KnownSe
 
 /** A command that has done its work, such as a sign-in, is no server. */
 function withoutArguments({ reason }: Failed['failure'], { once }: KnownServer): string | undefined {
-  const hasSucceeded = / exited with code 0$/.test(reason);
+  const hasSucceeded = reason.endsWith(' exited with code 0');
   return hasSucceeded && once !== undefined
     ? `if its arguments are those of a command that runs once, run the server without them, and then ${once}`
     : undefined;

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { raiseFault } from '@toolhive/contract/fault';
 import { ThvError, conflict, messageOf, unsupported } from '@toolhive/contract/failure';
 import type { ExecEvent } from '@toolhive/contract/exec';
 import type { Sent } from '@toolhive/contract/operation';
 import { internalFailure } from '@toolhive/contract/wire';
 import { describeExit } from '@toolhive/runtime/runtime';
+import type { Exit } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import { ProgramOutput } from '../supervision/program-output.ts';
 
@@ -27,18 +29,17 @@ export async function execWorkload(
   await core.mounts.renew(supervisor.id);
   const output = new ProgramOutput();
   const { ended, starts } = await supervisor.exec(args, output, signal);
-  ended
-    .then((exit): ExecEvent => {
-      const code = exit.code === null ? {} : { exit_code: exit.code };
-      return { type: 'ended', ...code, reason: describeExit(exit), starts };
-    })
-    .catch((thrown: unknown) => failedEvent(core, name, thrown))
-    .then((event) => {
-      output.add(event);
-      output.end();
-    })
-    .catch((error: unknown) => core.log.error({ err: error }, 'the end of a program could not be told'));
+  const told = ended.then(
+    (exit) => output.add(endedEvent(exit, starts)),
+    (thrown: unknown) => output.add(failedEvent(core, name, thrown)),
+  );
+  told.finally(() => output.end()).catch(raiseFault);
   return numbered(output);
+}
+
+function endedEvent(exit: Exit, starts: boolean): ExecEvent {
+  const code = exit.code === null ? {} : { exit_code: exit.code };
+  return { type: 'ended', ...code, reason: describeExit(exit), starts };
 }
 
 function failedEvent(core: Core, name: string, thrown: unknown): ExecEvent {

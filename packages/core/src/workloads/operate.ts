@@ -12,6 +12,8 @@ import type { LogKind, LogWindow } from '@toolhive/state/logs';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 
+export { execWorkload, sendExecInput } from './exec.ts';
+
 /** An accepted operation that continues. `follow` passes on its progress and throws if it fails. */
 export interface Accepted {
   follow: (report: Progress, signal: AbortSignal) => Promise<void>;

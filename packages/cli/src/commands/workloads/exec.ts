@@ -6,7 +6,7 @@ import { shownWorkload } from '../endpoint.ts';
 
 type Ended = Extract<ExecEvent, { type: 'ended' }>;
 
-/** Runs the program of a workload once with other arguments, and joins it with the standard streams of this process. */
+/** Runs the program of a workload once with other arguments, and connects it to the standard input and output of this process. */
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: words, rest, out, client, signal } = call;
   const [name = ''] = words;
