@@ -86,6 +86,16 @@ function mainJob(engine: string, socket: string): void {
     expect(outside).toMatchObject({ failed: true });
   });
 
+  test('with a program that runs once with other arguments, and then with the server again', async () => {
+    const failed = await user.thv('exec', 'files', '--', '/projects/missing');
+    await user.mustThv('start', 'files');
+    await using client = await connectTo(urlIn(await user.mustThv('list')));
+
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('/projects/missing');
+    expect((await client.call('read_text_file', { path: '/projects/hello.txt' })).text).toBe('a note');
+  });
+
   test('hardened, labelled, and reached only through the daemon', async () => {
     proves('security.container.hardened');
     await user.mustThv(

@@ -10,8 +10,8 @@ import type { Core } from '../core.ts';
 import { ProgramOutput } from '../supervision/program-output.ts';
 
 /**
- * Runs the program of a workload once with other arguments, in place of its server. Returns what happens as events, of
- * which the last one says how the program ended. The program ends with the signal.
+ * Runs the program of a workload once with other arguments, in place of its server. Returns events, of which
+ * the last one says how the program ended. The program ends with the signal.
  */
 export async function execWorkload(
   core: Core,

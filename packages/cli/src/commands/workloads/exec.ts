@@ -45,7 +45,7 @@ function failureOf({ kind, message, hint }: Extract<ExecEvent, { type: 'failed' 
   return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint });
 }
 
-/** Sends what this process reads, piece after piece, until its end or that of the program. */
+/** Sends the standard input of this process, piece after piece, until its end or that of the program. */
 function passOnInput(daemon: Client, name: string, signal: AbortSignal): void {
   const send = (body: { text?: string; end?: boolean }): Promise<void> =>
     daemon.sendExecInput({ params: { name }, body }, { signal });
