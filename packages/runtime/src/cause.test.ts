@@ -675,6 +675,8 @@ test.each([
   ["Not signed in. Use 'login' first", 'login'],
   ['No cached session. Run with --login to sign in', '--login'],
   ['Please run `uvx some-server --auth` once', '--auth'],
+  ['No token. Run: server.mjs auth', 'auth'],
+  ["run 'calendar-mcp login' first", 'login'],
   ['Run uvx --from tool-x x-cli authenticate', 'authenticate'],
 ])('a command for a sign-in runs in the place of the server: %s', (output, word) => {
   expect(causeOf(output, { name: 'mail' })?.fix).toBe(
@@ -686,6 +688,7 @@ test.each([
   ['Run with --login to sign in', { name: 'mail', given: ['--login'] }],
   ['Run with --login to sign in', {}],
   ['starting the login service', { name: 'mail' }],
+  ['cannot run the login page', { name: 'mail' }],
   ['use author or authority', { name: 'mail' }],
 ])('a command that was given, or that is none, is not recommended: %s', (output, server) => {
   expect(causeOf(output, server)?.fix ?? '').not.toContain('thv exec');

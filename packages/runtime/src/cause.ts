@@ -196,6 +196,7 @@ const complaints: readonly Complaint[] = [
     pattern: new RegExp(
       [
         String.raw`\b(?:npx|uvx|bunx|pnpm dlx|pipx run|uv run|(?:npm|yarn|pnpm)(?: run)?|node|python3?)\s(?:[\w@./:=-]{1,200}\s){0,6}?(${signingIn})(?![\w-])`,
+        String.raw`\brun:? ['"\x60]?(?!(?:the|this|an?|your|its) )[\w@./-]{1,100} (${signingIn})(?![\w-])`,
         String.raw`\b(?:run|use|with|pass|try|execute)\b.{0,60}?\s['"\x60]?(--${signingIn})(?![\w-])`,
         String.raw`\b(?:run|use|with|pass|try|execute)\b.{0,60}?['"\x60](${signingIn})['"\x60]`,
       ].join('|'),

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { failureKinds } from '../failure.ts';
+import { Argument } from './names.ts';
 
 /** The arguments for one run of a server's program. */
 export const ExecWorkload = z
   .strictObject({
-    args: z.array(z.string().max(100_000)).min(1).max(1000).meta({
+    args: z.array(Argument).min(1).meta({
       description: 'The arguments of the program, in place of those of the workload.',
     }),
   })
