@@ -56,6 +56,11 @@ test.each([
     'run it with --allow-scripts @ladybugdb/core, because its install script may write what the server cannot',
   ],
   [
+    'bwrap: execvp /opt/toolhive/bin/node: Argument list too long',
+    'bwrap: execvp /opt/toolhive/bin/node: Argument list too long',
+    'put its longest arguments, variables, or secrets into a file, and mount the file, because a program receives at most 128 KiB in each',
+  ],
+  [
     '[stdout] Content-Length: 142',
     '[stdout] Content-Length: 142',
     'ask its author to write each message on one line, as MCP requires',

@@ -290,6 +290,11 @@ const complaints: readonly Complaint[] = [
     fix: () => 'ask its author to write each message on one line, as MCP requires',
   },
   {
+    pattern: /Argument list too long|\bE2BIG\b/,
+    fix: () =>
+      'put its longest arguments, variables, or secrets into a file, and mount the file, because a program receives at most 128 KiB in each',
+  },
+  {
     pattern: /EMFILE|too many open files/i,
     fix: () => 'allow it more open files with --open-files',
   },

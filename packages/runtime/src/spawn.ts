@@ -1,6 +1,6 @@
 import { type ChildProcess, type SerializationType, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
-import { unavailable } from '@toolhive/contract/failure';
+import { invalid, unavailable } from '@toolhive/contract/failure';
 
 /** What to do when the daemon may not open enough files. */
 export const openFilesHint = 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
@@ -30,6 +30,12 @@ export function spawnSealed(
     });
     if (child.pid === undefined) requireStreams(child, program);
     return child;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'E2BIG') throw error;
+    throw invalid('the arguments and variables of the program are too long for this system', {
+      hint: 'put long ones into a file, and mount the file',
+      cause: error,
+    });
   } finally {
     closeSync(nothing);
   }

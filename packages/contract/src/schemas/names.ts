@@ -102,10 +102,19 @@ export const WebOrigins = z.array(WebOrigin).max(16);
 /** A TCP port, or 0 for one that the daemon chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 
-const noNul = (text: string): boolean => !text.includes('\0');
+/** The bytes of one argument or variable. Linux passes 131,072 at most, with the name of the variable (MAX_ARG_STRLEN). */
+const maxWordBytes = 130_000;
 
-/** A word of a command line. Processes cannot receive NUL characters. */
-export const Argument = z.string().refine(noNul, 'contains a NUL character');
+const encoder = new TextEncoder();
+
+/** A word of a command line, or the value of a variable, as a process can receive it. */
+export const Argument = z
+  .string()
+  .refine((text) => !text.includes('\0'), 'contains a NUL character')
+  .refine(
+    (text) => text.length <= maxWordBytes / 3 || encoder.encode(text).length <= maxWordBytes,
+    'has more than 130,000 bytes, which no program can receive: put it into a file, and mount the file',
+  );
 
 /** The name of an environment variable. */
 export const VariableName = z
@@ -113,8 +122,8 @@ export const VariableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'invalid environment variable name')
   .max(256);
 
-/** Environment variables by name. Processes cannot receive NUL characters. */
-export const Environment = z.record(VariableName, z.string().refine(noNul, 'contains a NUL character'));
+/** Environment variables by name. */
+export const Environment = z.record(VariableName, Argument);
 
 /** The runtime of older run configs, which name none. */
 export const formerRuntime = 'docker';
