@@ -17,6 +17,7 @@ const retry = process.env['CI'] === 'true' ? 1 : 0;
 const files = testFiles(import.meta.dirname, { inDepth: process.env[depthVariable] !== 'no' });
 const guard = new URL('scripts/unit-guard.ts', import.meta.url).pathname;
 const site = new URL('apps/docs/test/setup.ts', import.meta.url).pathname;
+const uiBrowser = new URL('e2e/ui/one-browser.ts', import.meta.url).pathname;
 /** Each question to a cluster takes a millisecond of a processor, and a start of kubectl takes as long as dozens. */
 const polls: Partial<Record<SuiteName, object>> = {
   kubernetes: { poll: { ...expect.poll, interval: 300 } },
@@ -27,10 +28,10 @@ const shared = { isolate: false };
 const setUp: Partial<Record<SuiteName, object>> = {
   unit: { setupFiles: [guard], ...shared },
   e2e: shared,
-  ui: shared,
+  ui: { globalSetup: [uiBrowser], ...shared },
   kubernetes: shared,
   docs: { globalSetup: [site], ...shared },
-  screenshots: { globalSetup: [site] },
+  screenshots: { globalSetup: [site, uiBrowser] },
 };
 
 /** Starts the suites in the order of their table, and the files of a suite as usual: the longest or largest first. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import { chromiumOptions } from '@toolhive/testing/machine';
 import { steady } from '@toolhive/testing/steady-page';
@@ -59,11 +59,15 @@ interface BrowserOptions {
   isShared?: boolean;
 }
 
-/** Starts one browser for a file of tests. */
+/**
+ * Connects a file of tests to the browser of its suite, or starts another one with further arguments or for pages that don't
+ * share a process. The contexts of a file end with it.
+ */
 export function useBrowser({ args = [], isShared = args.length === 0 }: BrowserOptions = {}): void {
   beforeAll(async () => {
-    const all = [...chromiumOptions.args, ...args, ...(isShared ? ['--process-per-site'] : [])];
-    browser = await chromium.launch({ ...chromiumOptions, args: all });
+    browser = isShared
+      ? await chromium.connect(inject('uiBrowser'))
+      : await chromium.launch({ ...chromiumOptions, args: [...chromiumOptions.args, ...args] });
     contexts = isShared ? new Map() : undefined;
   });
   afterAll(() => browser.close());
