@@ -46,7 +46,7 @@ export const ExecEvent = z
       type: z.literal('ended'),
       exit_code: z.int().optional().meta({ description: 'Absent if the program was ended by a signal.' }),
       reason: z.string().meta({ description: 'How the program ended: `exited with code 1`.' }),
-      starts: z.boolean().meta({ description: 'Whether the server of the workload starts again.' }),
+      starts: z.boolean().meta({ description: "Whether the workload's server starts again." }),
     }),
     z.object({
       type: z.literal('failed'),

@@ -28,7 +28,7 @@ test('a reader gets what comes later', async () => {
   expect(await read).toEqual([output('first'), output('second')]);
 });
 
-test('a flood that nobody reads is left out, and the reader is told', async () => {
+test('a flood without a reader is left out, and a later reader is told', async () => {
   const program = new ProgramOutput();
 
   program.add(output(megabyte));

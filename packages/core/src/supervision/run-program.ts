@@ -59,12 +59,12 @@ export async function runProgram(
   });
 }
 
-/** A program that has ended reads no more, which is no fault. */
+/** Ignores errors of the pipe to a program that has ended. */
 function openInput(input: Writable): Writable {
   return input.on('error', () => {});
 }
 
-/** Passes on standard output as fast as it is read. Returns at its end. */
+/** Passes on standard output at the speed of the reader. Returns at its end. */
 async function passOn(stdout: Readable, output: ProgramOutput): Promise<void> {
   const take = textsOf((text) => output.add({ type: 'output', stream: 'stdout', text }));
   try {

@@ -43,7 +43,7 @@ function signingIn(): ReadonlyMap<string, MemoryServer> {
 
 const open = (): Promise<TestApi> => openTestApi({ runtimes: () => [openMemoryRuntime(signingIn())] });
 
-/** Creates a workload that fails, because nobody has signed in. */
+/** Creates a workload that fails without a token. */
 async function failed(api: TestApi): Promise<void> {
   await api.post('/api/v1beta/workloads', {
     name: params.name,

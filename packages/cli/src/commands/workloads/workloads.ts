@@ -317,7 +317,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'exec',
     summary: "Run a server's program once with other arguments",
     description:
-      'For commands such as the sign-in of a server: the program of the workload runs with the arguments after --, and with the permissions, files, and secrets of the workload. Its output appears here and in no log, and it reads what you type. The server is stopped meanwhile. It starts again afterwards, unless the workload was stopped before.\n\nThe exit code is the one of the program.',
+      'For commands such as the sign-in of a server: the program of the workload runs with the arguments after --, and with the permissions, files, and secrets of the workload. Its output appears here and in no log, and it reads your input. The server is stopped meanwhile. It starts again afterwards, unless the workload was stopped before.\n\nThe exit code is the one of the program.',
     arguments: [workload],
     takesRest: true,
     excessHint: programArguments,
