@@ -30,8 +30,8 @@ export interface Outcome {
   stderr: string;
 }
 
-/** The first words of commands that serve somebody, start programs of users, or keep connections to servers. */
-const ownProcesses = new Set(['inspector', 'mcp', 'proxy', 'serve', 'service', 'ui']);
+/** The beginnings of commands that serve somebody, read standard input, or start programs for people. */
+const ownProcesses = ['inspector', 'mcp serve', 'proxy stdio', 'proxy tunnel', 'serve', 'service', 'ui'];
 
 /**
  * Whether a command can be run by `runCommand`. Node.js reads some options and variables only when a process starts, and
@@ -42,7 +42,7 @@ export function isRunnable({ words, env }: CommandStart): boolean {
     process.env['VITEST'] !== undefined &&
     process.platform !== 'win32' &&
     existsSync(thvBundle) &&
-    !ownProcesses.has(words[0] ?? '') &&
+    !ownProcesses.some((beginning) => `${words.join(' ')} `.startsWith(`${beginning} `)) &&
     !words.some((word) => word.startsWith('--env-file')) &&
     !Object.keys(env).some((name) => name.startsWith('NODE_'))
   );

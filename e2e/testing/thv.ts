@@ -102,7 +102,7 @@ export async function makeUser({
     NO_COLOR: '1',
     ...changes,
   };
-  const socket = join(home, '.local/state/toolhive/hive.sock');
+  const socket = socketIn(home);
   const user: Omit<User, keyof AsyncDisposable> = {
     home,
     env,
@@ -125,21 +125,29 @@ export async function makeUser({
       if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
       return stdout;
     },
-    async daemonPid() {
-      const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
-      return (JSON.parse(text) as { pid: number }).pid;
-    },
+    daemonPid: () => daemonPidAt(socket),
     api: (method, path) => askSocket(socket, method, path),
   };
   // The daemon goes first, all of it: it would miss its files, and writes some when it listens no more.
-  opened.defer(async () => {
-    if (!(await isListening(socket))) return;
-    const pid = await user.daemonPid();
-    await user.api('POST', '/api/v1beta/hive/stop');
-    await until(() => hasEnded(pid));
-  });
+  opened.defer(() => endDaemonIn(home));
   const everything = opened.move();
   return { ...user, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+const socketIn = (home: string): string => join(home, '.local/state/toolhive/hive.sock');
+
+async function daemonPidAt(socket: string): Promise<number> {
+  const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
+  return (JSON.parse(text) as { pid: number }).pid;
+}
+
+/** Ends the daemon of a user, if one runs, and waits until its process has ended. */
+export async function endDaemonIn(home: string): Promise<void> {
+  const socket = socketIn(home);
+  if (!(await isListening(socket))) return;
+  const pid = await daemonPidAt(socket);
+  await askSocket(socket, 'POST', '/api/v1beta/hive/stop');
+  await until(() => hasEnded(pid));
 }
 
 function runThv(
