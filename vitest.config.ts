@@ -49,7 +49,11 @@ export default defineConfig({
     // More than the two processors of the CI machine, because many tests wait for processes.
     maxWorkers: 3,
     sequence: { sequencer: SuiteBySuite },
-    globalSetup: ['packages/runtime/src/testing/engine-setup.ts', 'e2e/testing/shared-servers.ts'],
+    globalSetup: [
+      'packages/runtime/src/testing/engine-setup.ts',
+      'e2e/testing/shared-servers.ts',
+      'e2e/testing/kept-homes.ts',
+    ],
     projects: [
       'apps/web/vitest.config.ts',
       ...suiteNames

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { officialClients } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 // Who may use a workload, and for what, on the command line.
 
@@ -12,7 +13,7 @@ describe('a workload with policies', () => {
   let user: User;
 
   beforeAll(async () => {
-    user = await makeUser();
+    user = await openUsedHomes().take();
     await writeFile(
       join(user.home, 'policies.json'),
       JSON.stringify({

@@ -4,15 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ClientName } from '@toolhive/contract/client-application';
 import { proves } from '@toolhive/testing/promises';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 let user: User;
 const cursorFile = (): Promise<string> => readFile(join(user.home, '.cursor/mcp.json'), 'utf8');
 const registered = (): Promise<string> => user.mustThv('client', 'list-registered');
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   await mkdir(join(user.home, '.cursor'));
   await mkdir(join(user.home, '.lmstudio'));
   await user.mustThv('group', 'create', 'team');

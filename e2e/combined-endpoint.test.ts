@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { officialClients } from './testing/mcp.ts';
-import { makeUser, testServer, until } from './testing/thv.ts';
+import { testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 let user: User;
 let url: string;
@@ -12,7 +13,7 @@ interface Listed {
 }
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   await user.mustThv('group', 'create', 'work', '--endpoint', 'combined');
   for (const name of ['one', 'two'])
     await user.mustThv(

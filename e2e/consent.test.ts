@@ -3,8 +3,9 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 import { proves } from '@toolhive/testing/promises';
 
 // Access that is dangerous, which a user gets only after saying so.
@@ -14,7 +15,7 @@ describe('dangerous access', () => {
   let keys: string;
 
   beforeAll(async () => {
-    user = await makeUser();
+    user = await openUsedHomes().take();
     keys = join(user.home, '.ssh');
     await mkdir(keys);
   });

@@ -47,14 +47,27 @@ const reading = {
   },
 };
 const homes = openUsedHomes(reading);
-afterAll(() => homes[Symbol.asyncDispose]());
+/** These pages undo what they do, and keep the secret store. */
+const homesWithSecrets = openUsedHomes(reading, {
+  harmless: ['unmanaged-servers.json'],
+  withSecretStore: true,
+});
+afterAll(async () => {
+  await homes[Symbol.asyncDispose]();
+  await homesWithSecrets[Symbol.asyncDispose]();
+});
+
+function homeFor(page: Page): Promise<User> {
+  if (readsRecords(page)) return makeUser(reading);
+  return needsSecrets(page) ? homesWithSecrets.take() : homes.take();
+}
 
 describe.concurrent('commands on pages', () => {
   test.each(runnable.filter((page) => !isAboutClient(page)).map((page) => [page.path, page] as const))(
     'do what %s says',
     { timeout: pageTimeoutMs },
     async (_, page) => {
-      await using user = readsRecords(page) ? await makeUser(reading) : await homes.take();
+      await using user = await homeFor(page);
 
       for await (const { where, printed, wanted } of outputsOf(page, user))
         expect(printed, `what ${where} prints`).toEqual(wanted);
@@ -90,19 +103,13 @@ describe.concurrent('commands on pages', () => {
   });
 });
 
-// One after the other, so that they share a home: these pages undo what they do, and keep the secret store.
+// One after the other, so that they share a home.
 describe('commands on pages about a client', () => {
-  const ofClients = openUsedHomes(reading, {
-    harmless: ['unmanaged-servers.json'],
-    withSecretStore: true,
-  });
-  afterAll(() => ofClients[Symbol.asyncDispose]());
-
   test.each(runnable.filter(isAboutClient).map((page) => [page.path, page] as const))(
     'do what %s says',
     { timeout: pageTimeoutMs },
     async (_, page) => {
-      await using user = await ofClients.take();
+      await using user = await homesWithSecrets.take();
 
       for await (const { where, printed, wanted } of outputsOf(page, user))
         expect(printed, `what ${where} prints`).toEqual(wanted);
@@ -113,6 +120,12 @@ describe('commands on pages about a client', () => {
 /** Whether a page shows records of the past, among which those of other pages would appear. */
 function readsRecords({ blocks }: Page): boolean {
   return blocks.some(({ text }) => /^thv (?:audit|top|traffic)\b/m.test(text));
+}
+
+/** Whether a page needs a secret store, and does not show how to set it up. */
+function needsSecrets({ blocks }: Page): boolean {
+  const text = blocks.filter(({ marks }) => marks.includes('run')).map((block) => block.text);
+  return /^thv (?:adopt|secret|up)\b/m.test(text.join('\n')) && !text.join('\n').includes('thv secret setup');
 }
 
 function isAboutClient({ path }: Page): boolean {

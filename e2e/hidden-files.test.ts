@@ -68,7 +68,9 @@ describe.each(available)('files that are hidden from a hostile server in $name',
 
   afterEach(() => removeWorkloads(user));
 
+  /** Starts a server, with a process of its own for each client session only if `flags` say so. */
   async function start(volumes = [`${folder}:/data`], ...flags: string[]) {
+    const sessions = flags.includes('--sessions') ? [] : ['--sessions', 'shared'];
     const given = volumes.flatMap((volume) => ['--volume', volume]);
     const { stdout, stderr } = await user.thv(
       'run',
@@ -77,6 +79,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
       workload,
       ...given,
       ...flags,
+      ...sessions,
       '--',
       'echo',
     );
@@ -108,7 +111,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     ${readAll}`;
 
   test('are empty when they are read, and the others are readable', async () => {
-    const { url } = await start();
+    const { url } = await start(undefined, '--sessions', 'auto');
 
     const seen = await attack(url, readAll);
 
@@ -277,7 +280,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
   });
 
   test('stay hidden while another session moves their directory at every moment of a start', async () => {
-    const { url } = await start();
+    const { url } = await start(undefined, '--sessions', 'auto');
     await using mover = await connectTo(url);
     const over = new AbortController();
     const moving = mover

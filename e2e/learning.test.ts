@@ -12,6 +12,7 @@ import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 // A real server in the sandbox that connects to hosts in learning mode, and the profile that its user gets.
 
@@ -40,7 +41,7 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
     hosts = await openWebHosts(3);
     [first = '', second = '', third = ''] = hosts.far;
     [local = ''] = hosts.private;
-    user = await makeUser();
+    user = await openUsedHomes().take();
   });
   afterAll(async () => {
     await user?.[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { askableClients, officialClients } from './testing/mcp.ts';
 import { startCommand } from './testing/running.ts';
-import { makeUser, serve, testServer, until } from './testing/thv.ts';
+import { serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 import { openUsedHomes } from './testing/used-homes.ts';
 
@@ -17,7 +17,7 @@ afterAll(() => homes[Symbol.asyncDispose]());
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await homes.take();
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 

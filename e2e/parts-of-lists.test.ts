@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeUser, testServer } from './testing/thv.ts';
+import { testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   await user.mustThv('run', '--name', 'echo', testServer, '--', 'echo');
 });
 afterAll(() => user?.[Symbol.asyncDispose]());

@@ -15,13 +15,14 @@ import { goodToken, installNgrok } from './testing/ngrok.ts';
 import { startCommand } from './testing/running.ts';
 import type { RunningCommand } from './testing/running.ts';
 import { agree } from './testing/sign-in.ts';
-import { makeUser, testServer, thvScript, until } from './testing/thv.ts';
+import { testServer, thvScript, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 

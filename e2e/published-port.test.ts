@@ -5,15 +5,16 @@ import { testPort } from '@toolhive/testing/port';
 import { proves } from '@toolhive/testing/promises';
 import { connectTo } from './testing/mcp.ts';
 import { startCommand } from './testing/running.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 // A server in the sandbox whose sign-in page sends the browser to a port of the server.
 
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
 });
 afterAll(async () => {
   await user?.[Symbol.asyncDispose]();

@@ -4,8 +4,9 @@ import { Client as PreviousClient } from '@modelcontextprotocol/sdk/client/index
 import { StdioClientTransport as PreviousStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { officialClients } from './testing/mcp.ts';
-import { makeUser, testServer, thvScript, until } from './testing/thv.ts';
+import { testServer, thvScript, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 /** A server of which official clients refuse everything: the tools that they can use are good, untyped, nothing, and out. */
 const server = `
@@ -38,7 +39,7 @@ let user: User;
 const urls = new Map<string, string>();
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   const script = join(user.home, 'odd/server.mjs');
   await mkdir(join(user.home, 'odd'));
   await writeFile(script, server);

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { askableClients } from './testing/mcp.ts';
-import { makeUser } from './testing/thv.ts';
+
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 // Which sessions share a server process, as a user and the clients notice.
 
@@ -12,7 +13,7 @@ let user: User;
 let script: string;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   script = join(user.home, 'server.js');
   await writeFile(script, server('one'));
 });

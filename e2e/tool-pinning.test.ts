@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from '@toolhive/testing/promises';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser } from './testing/thv.ts';
+
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 /** What must not reach a terminal or a page as it is: it clears screens, sets titles, and hides and reverses text. */
 const hidden = String.raw`\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eevil\u2066\u200b\u2028\u{e0041}`;
@@ -49,7 +50,7 @@ let user: User;
 let source: string;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
   const folder = join(user.home, 'hostile');
   await mkdir(folder);
   const manifest = { name: 'hostile', version: '1.0.0', type: 'module', bin: { hostile: 'main.js' } };

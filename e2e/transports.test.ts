@@ -3,11 +3,12 @@ import { proves } from '@toolhive/testing/promises';
 import { connectTo, officialClients } from './testing/mcp.ts';
 import { makeUser, serve, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { openUsedHomes } from './testing/used-homes.ts';
 
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await openUsedHomes().take();
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 

@@ -7,22 +7,15 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
+import { isRunnable, runCommand } from './command-runner.ts';
+import type { Outcome } from './command-runner.ts';
+import { root, thvScript } from './places.ts';
 import { shareTestServers } from './shared-servers.ts';
 
-/** The root of the repository. */
-export const root = new URL('../../', import.meta.url).pathname;
-
-/** The built command line. */
-export const thvScript = join(root, 'apps/cli/bin/thv.js');
+export { root, thvScript };
 
 /** What Node.js is told before the words of a person, as the first line of the script says. */
 export const thvStart = ['--', thvScript] as const;
-
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** A user of `thv` with a home of their own, whose npm finds the test servers. */
 export interface User extends AsyncDisposable {
@@ -80,12 +73,20 @@ export function publicRegistries(): NodeJS.ProcessEnv {
   };
 }
 
-/** `program` is what they call `thv`: the one of this repository, unless a test installs another. */
+/**
+ * `program` is what they call `thv`: the one of this repository, unless a test installs another. Commands of a given program
+ * are processes of their own.
+ */
 export async function makeUser({
   env: changes = {},
-  program = [process.execPath, ...thvStart],
+  program: ownProgram,
 }: { env?: NodeJS.ProcessEnv; program?: readonly [string, ...string[]] } = {}): Promise<User> {
   await using opened = new AsyncDisposableStack();
+  const program = ownProgram ?? ([process.execPath, ...thvStart] as const);
+  const run = async (words: readonly string[]): Promise<Outcome> =>
+    ownProgram === undefined && isRunnable({ words, env })
+      ? runCommand({ words, env })
+      : runThv(program, words, env);
   const home = await mkdtemp(join(tmpdir(), 'thv-user-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
   const registry = opened.use(await openNpmRegistry([join(root, 'packages/test-servers')]));
@@ -101,11 +102,11 @@ export async function makeUser({
     NO_COLOR: '1',
     ...changes,
   };
-  const socket = join(home, '.local/state/toolhive/hive.sock');
+  const socket = socketIn(home);
   const user: Omit<User, keyof AsyncDisposable> = {
     home,
     env,
-    thv: (...words) => runThv(program, words, env),
+    thv: (...words) => run(words),
     start(...words) {
       const [file, ...args] = program;
       const child = spawn(file, [...args, ...words], {
@@ -120,25 +121,33 @@ export async function makeUser({
       return { child, stdout: () => stdout, stderr: () => stderr, ended };
     },
     async mustThv(...words) {
-      const { code, stdout, stderr } = await runThv(program, words, env);
+      const { code, stdout, stderr } = await run(words);
       if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
       return stdout;
     },
-    async daemonPid() {
-      const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
-      return (JSON.parse(text) as { pid: number }).pid;
-    },
+    daemonPid: () => daemonPidAt(socket),
     api: (method, path) => askSocket(socket, method, path),
   };
   // The daemon goes first, all of it: it would miss its files, and writes some when it listens no more.
-  opened.defer(async () => {
-    if (!(await isListening(socket))) return;
-    const pid = await user.daemonPid();
-    await user.api('POST', '/api/v1beta/hive/stop');
-    await until(() => hasEnded(pid));
-  });
+  opened.defer(() => endDaemonIn(home));
   const everything = opened.move();
   return { ...user, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+const socketIn = (home: string): string => join(home, '.local/state/toolhive/hive.sock');
+
+async function daemonPidAt(socket: string): Promise<number> {
+  const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
+  return (JSON.parse(text) as { pid: number }).pid;
+}
+
+/** Ends the daemon of a user, if one runs, and waits until its process has ended. */
+export async function endDaemonIn(home: string): Promise<void> {
+  const socket = socketIn(home);
+  if (!(await isListening(socket))) return;
+  const pid = await daemonPidAt(socket);
+  await askSocket(socket, 'POST', '/api/v1beta/hive/stop');
+  await until(() => hasEnded(pid));
 }
 
 function runThv(

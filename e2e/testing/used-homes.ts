@@ -1,5 +1,6 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { keepHome } from './kept-homes.ts';
 import { isListening, makeUser } from './thv.ts';
 import type { User } from './thv.ts';
 
@@ -40,6 +41,7 @@ const neutral = new RegExp(
 const initial: Readonly<Record<string, RegExp>> = {
   [config]: /^clients:\n {2}registered_clients: \[\]\ndefault_group_migration: true\n$/,
   [`${state}/adoptions/index.json`]: /"changes": \[\]/,
+  [`${state}/client-entries.json`]: /^\{\s*"clients": \{\}\s*\}\s*$/,
   [`${state}/groups/default.json`]: /^\{\s*"name": "default",\s*"registered_clients": \[\]\s*\}\s*$/,
   [`${state}/unmanaged-servers.json`]: /^\{\}\s*$/,
 };
@@ -52,12 +54,16 @@ interface Leftovers {
   withSecretStore?: boolean;
 }
 
-/** Homes of users who all are like `makeUser` makes them. */
+/** Homes like those of `makeUser()`, which all test files of a process use, one after the other. */
+const ofAllFiles: User[] = [];
+
+/** Homes of users who all are like `makeUser` makes them. Without options, later test files get them, too. */
 export function openUsedHomes(
   options?: Parameters<typeof makeUser>[0],
   leftovers: Leftovers = {},
 ): UsedHomes {
-  const free: User[] = [];
+  const isForAllFiles = options === undefined;
+  const free: User[] = isForAllFiles ? ofAllFiles : [];
   return {
     async take() {
       const user = free.pop() ?? (await makeUser(options));
@@ -65,12 +71,14 @@ export function openUsedHomes(
       const giveBack = async (): Promise<void> => {
         const isReusable =
           JSON.stringify(user.env) === env && (await isLikeNew(user, leftovers).catch(() => false));
-        if (isReusable) free.push(user);
+        const isKept = isReusable && (!isForAllFiles || (await keepHome(user.home)));
+        if (isKept) free.push(user);
         else await user[Symbol.asyncDispose]();
       };
       return { ...user, [Symbol.asyncDispose]: giveBack };
     },
     async [Symbol.asyncDispose]() {
+      if (isForAllFiles) return;
       await Promise.all(free.splice(0).map((user) => user[Symbol.asyncDispose]()));
     },
   };
@@ -83,6 +91,7 @@ async function isLikeNew(
 ): Promise<boolean> {
   if (!(await isListening(join(user.home, state, 'hive.sock')))) return false;
   await removeWorkloads(user);
+  await removeGroups(user);
   if (withSecretStore) await removeSecrets(user);
   for (const [folder, names] of Object.entries(kept)) {
     const entries = await readdir(join(user.home, folder)).catch(() => []); // no test has needed it yet
@@ -104,6 +113,13 @@ export async function removeWorkloads(user: User): Promise<void> {
   const { text } = await user.api('GET', '/api/v1beta/workloads?all=true');
   const { workloads } = JSON.parse(text) as { workloads: unknown[] };
   if (workloads.length > 0) await user.mustThv('rm', '--all', '--yes');
+}
+
+async function removeGroups(user: User): Promise<void> {
+  const { text } = await user.api('GET', '/api/v1beta/groups');
+  const { groups } = JSON.parse(text) as { groups: { name: string }[] };
+  for (const { name } of groups)
+    if (name !== 'default') await user.api('DELETE', `/api/v1beta/groups/${encodeURIComponent(name)}`);
 }
 
 async function removeSecrets(user: User): Promise<void> {
