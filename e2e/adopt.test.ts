@@ -443,7 +443,7 @@ test('what a killed daemon left of an adoption is removed, and a workload of the
   const index = join(user.home, '.local/state/toolhive/adoptions/index.json');
   const adopted = JSON.parse(await readFile(index, 'utf8')) as { workloads: Record<string, { id?: string }> };
   await user.mustThv('adopt', '--undo', '--yes');
-  process.kill(await user.daemonPid(), 'SIGKILL');
+  await user.killDaemon();
   // As if the daemon had been killed during the comparison, and another adoption before its workload was created.
   const { 'echo-2': own } = adopted.workloads;
   const interrupted = { ...own, id: undefined, candidate: own?.id };

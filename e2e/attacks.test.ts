@@ -107,9 +107,8 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     await using _user = user;
     await run(user, 'hostile', `${output}:/out`);
     await replaceByLink(output);
-    const pid = await user.daemonPid();
 
-    process.kill(pid, 'SIGKILL');
+    await user.killDaemon();
     const context = await until(async () => {
       const { stdout } = await user.thv('list', '--all', '--format', 'json');
       const [workload] = JSON.parse(stdout || '[]') as { status_context?: string }[];

@@ -70,7 +70,7 @@ test('runs again what should run after the daemon was killed, and only that', as
   await user.mustThv('stop', 'stopped');
   const before = await serversOf(user);
 
-  process.kill(await user.daemonPid(), 'SIGKILL');
+  await user.killDaemon();
   await until(async () => (await serversOf(user)).length === 0);
   await until(async () => !(await isListening(kept.port)));
   await until(async () => (await list(user)).find(({ name }) => name === 'kept')?.status === 'running');
@@ -151,7 +151,7 @@ test('sets an unreadable run config aside, names it, and runs the others', async
   await using user = await homes.take();
   await runServer(user, 'broken');
   await runServer(user, 'fine');
-  process.kill(await user.daemonPid(), 'SIGKILL');
+  await user.killDaemon();
   await until(async () => (await serversOf(user)).length === 0);
   const path = join(user.home, '.local/state/toolhive/runconfigs/broken.json');
   const text = await readFile(path, 'utf8');

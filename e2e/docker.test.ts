@@ -233,7 +233,7 @@ function mainJob(engine: string, socket: string): void {
     );
     const [id] = await containersOf(socket, 'survivor');
 
-    process.kill(await user.daemonPid(), 'SIGKILL');
+    await user.killDaemon();
     await until(async () => (await user.thv('list')).code === 0);
     await until(async () =>
       (await user.api('GET', '/api/v1beta/workloads/survivor/status')).text.includes('running'),

@@ -330,7 +330,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     const tried = await attack(url, afterTrying(`fs.renameSync('/data/app/keys', '/data/app/moved')`));
 
     const seen = [await attack(await restart(), readAll), await attack(await restart(), readAll)];
-    process.kill(await user.daemonPid(), 'SIGKILL');
+    await user.killDaemon();
     seen.push(await attack(await restart(), readAll));
 
     expect(tried).toMatch(/^done/);

@@ -20,6 +20,7 @@ const seen = new Set<string>();
 /** Shown by the tests of those commands, because they need other programs. */
 const elsewhere = [
   'inspector',
+  'exec',
   'service install',
   'service uninstall',
   'cluster migrate',

@@ -665,7 +665,7 @@ test('a daemon that is killed during thv up leaves old or new files, and a repea
   for (const kill of ['one', 'three']) {
     const started = user.start('up', path, '--yes');
     await until(() => started.stderr().includes(`${kill}: `) || started.child.exitCode !== null);
-    process.kill(await user.daemonPid(), 'SIGKILL');
+    await user.killDaemon();
     await started.ended;
     await expect(lockOf(path)).rejects.toThrow('ENOENT');
   }

@@ -43,7 +43,7 @@ describe('without a terminal', () => {
     await using newcomer = await homes.take();
 
     const set = await feed(newcomer, `${value}\n`, 'secret', 'set', 'first');
-    process.kill(await newcomer.daemonPid(), 'SIGKILL');
+    await newcomer.killDaemon();
 
     expect(set).toMatchObject({ code: 0, stdout: 'stored the secret first\n' });
     expect(set.stderr).toContain('This system has no keyring, so ToolHive generated the password');

@@ -28,6 +28,8 @@ export interface User extends AsyncDisposable {
   mustThv(...words: string[]): Promise<string>;
   /** The process id of the daemon that runs now. */
   daemonPid(): Promise<number>;
+  /** Kills the daemon that runs now. Returns when the next command finds none. */
+  killDaemon(): Promise<void>;
   /** Asks the daemon's own socket. */
   api(method: string, path: string): Promise<{ status: number; text: string }>;
 }
@@ -126,6 +128,10 @@ export async function makeUser({
       return stdout;
     },
     daemonPid: () => daemonPidAt(socket),
+    async killDaemon() {
+      process.kill(await daemonPidAt(socket), 'SIGKILL');
+      await until(async () => !(await isListening(socket)));
+    },
     api: (method, path) => askSocket(socket, method, path),
   };
   // The daemon goes first, all of it: it would miss its files, and writes some when it listens no more.

@@ -82,7 +82,7 @@ test('a call of a tool during which the daemon ends fails once, and the tester c
   await call.click();
   await page.getByRole('button', { name: 'Cancel' }).waitFor();
 
-  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await world.user.killDaemon();
   await page.getByText('The call failed').waitFor();
   await using successor = await startAgain(world, page);
 

@@ -202,7 +202,7 @@ test('a server gets a secret from a locked store, which is unlocked in place', a
   await using world = await openWorld();
   await world.api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
   await world.run('curious');
-  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await world.user.killDaemon();
   await using _successor = await serve(world.user, '--port', new URL(world.base).port);
   expect(await read(world, '/secrets/default')).toMatchObject({ locked: true });
 

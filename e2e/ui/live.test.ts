@@ -75,7 +75,7 @@ test('a daemon that is killed leaves a page that can be read, and the page finds
   const { page } = visited;
   await page.getByText('Running', { exact: true }).waitFor();
 
-  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await world.user.killDaemon();
   await page.getByText('The daemon does not respond').waitFor();
 
   expect(await page.locator('main').innerText()).toMatch(/This page shows data from .*tester/s);
@@ -92,7 +92,7 @@ test('a screen that is first opened while the daemon is gone appears when the da
   const { page } = visited;
   await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
 
-  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await world.user.killDaemon();
   await page.getByText('The daemon does not respond').waitFor();
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
 
@@ -112,7 +112,7 @@ test('a part that could not be loaded does not repeat the message about the daem
   await page.getByRole('link', { name: 'Servers', exact: true }).click();
   await page.getByText('Cannot load the registry').waitFor();
 
-  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await world.user.killDaemon();
   await page.getByText('This part appears when the daemon responds again').waitFor();
 
   expect(await page.getByText(/daemon does not respond/i).count()).toBe(1);
