@@ -20,7 +20,7 @@ test('the directories that others can write are left out of PATH', async () => {
   const others = [`${project}/.venv/bin`, `${root}/link/bin`, `${root}/link/later/bin`];
   const env = { PATH: [own[0], ...others, ...own.slice(1)].join(':'), HOME: root };
 
-  const found = await withoutReplaceable(env, [project]);
+  const found = await withoutReplaceable(env, [{ path: project }]);
 
   expect(found).toEqual({ env: { PATH: own.join(':'), HOME: root }, leftOut: others });
 });
@@ -35,16 +35,26 @@ test('so are the directory of a file that others can write, and directories arou
   const env = { PATH: `${root}/bin:${root}/mount/bin:${root}/data` };
 
   const { leftOut } = await withoutReplaceable(env, [
-    join(root, 'bin', 'tool'),
-    join(root, 'other'),
-    join(root, 'data', 'inner'),
+    { path: join(root, 'bin', 'tool') },
+    { path: join(root, 'other') },
+    { path: join(root, 'data', 'inner') },
   ]);
 
   expect(leftOut).toEqual([`${root}/bin`, `${root}/mount/bin`]);
 });
 
+test('a link that has replaced a directory leads to nothing that others can write', async () => {
+  const root = await folder();
+  await symlink('/', join(root, 'out'));
+  const env = { PATH: `/usr/bin:${root}/out/bin:${root}/earlier/bin` };
+
+  const found = await withoutReplaceable(env, [{ path: join(root, 'out'), place: join(root, 'earlier') }]);
+
+  expect(found.leftOut).toEqual([`${root}/out/bin`, `${root}/earlier/bin`]);
+});
+
 test('PATH stays the same if its directories are not writable for others', async () => {
   const env = { PATH: '/usr/bin::/bin' };
 
-  expect((await withoutReplaceable(env, ['/srv/data', '/usr/bin-data'])).env).toBe(env);
+  expect((await withoutReplaceable(env, [{ path: '/srv/data' }, { path: '/usr/bin-data' }])).env).toBe(env);
 });

@@ -1,16 +1,20 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 
-/**
- * The environment without the directories of PATH whose programs others can replace, and these directories.
- * `writable` are the files and directories that others can write.
- */
+/** A file or directory that others can write. */
+interface Writable {
+  path: string;
+  /** Where the path has led when the access was granted. By default, where it leads now. */
+  place?: string | undefined;
+}
+
+/** The environment without the directories of PATH whose programs others can replace, and these directories. */
 export async function withoutReplaceable(
   env: NodeJS.ProcessEnv,
-  writable: readonly string[],
+  writable: readonly Writable[],
 ): Promise<{ env: NodeJS.ProcessEnv; leftOut: string[] }> {
   const folders = (env['PATH'] ?? '').split(delimiter);
-  const places = [...writable, ...(await Promise.all(writable.map(placeOf)))];
+  const places = await Promise.all(writable.flatMap(({ path, place }) => [path, place ?? placeOf(path)]));
   const files = new Set<string>();
   for (const place of places) if (await isFile(place)) files.add(dirname(place));
   const areReplaceable = await Promise.all(

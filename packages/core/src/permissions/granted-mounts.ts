@@ -54,6 +54,13 @@ export class GrantedMounts {
     return pinned;
   }
 
+  /** Where the sources of a workload led when they were granted. */
+  async places(id: WorkloadId): Promise<Readonly<Record<string, string>>> {
+    return Object.fromEntries(
+      Object.entries(await this.#read(id)).map(([source, { path }]) => [source, path]),
+    );
+  }
+
   /** Stores a workload's grants, in addition to earlier ones. */
   async store(id: WorkloadId, mounts: readonly PinnedMount[]): Promise<void> {
     if (mounts.length === 0) return;

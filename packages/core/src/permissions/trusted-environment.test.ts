@@ -1,8 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rmdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newWorkloadId } from '@toolhive/state/workload-id';
 import { expect, test } from 'vitest';
 import { aRunConfig } from '../testing/run-config.ts';
 import { makeHome } from '../testing/test-core.ts';
+import { GrantedMounts } from './granted-mounts.ts';
 import { trustedEnvironment } from './trusted-environment.ts';
 
 test('programs in a directory that a server can change are not used, unless any PATH requires consent to it', async () => {
@@ -15,8 +17,30 @@ test('programs in a directory that a server can change are not used, unless any 
   const warnings: unknown[] = [];
   const log = { warn: (fields: object) => warnings.push(fields) };
 
-  const env = await trustedEnvironment({ ...home.env, PATH }, workloads, log);
+  const mounts = { places: async () => ({}) };
+  const env = await trustedEnvironment({ ...home.env, PATH }, workloads, { log, mounts });
 
   expect(env['PATH']).toBe([`${read}/bin`, bin, '/usr/bin'].join(':'));
   expect(warnings).toEqual([{ directories: [`${project}/.venv/bin`] }]);
+});
+
+test('a link to everything in place of a granted directory takes no programs away', async () => {
+  await using home = await makeHome();
+  const [out, state] = [join(home.path, 'out'), join(home.path, 'mounts')];
+  await mkdir(out);
+  await mkdir(state);
+  const log = { warn: () => {}, error: () => {} };
+  const mounts = new GrantedMounts({ directory: state, ownDirectories: [], log });
+  const id = newWorkloadId();
+  await mounts.store(id, await mounts.pin([{ source: out, target: '/out', readOnly: false }]));
+  await rmdir(out);
+  await symlink('/', out);
+  const workloads = [{ id, runConfig: aRunConfig({ volumes: [`${out}:/out`] }) }];
+
+  const env = await trustedEnvironment({ ...home.env, PATH: `/usr/bin:${out}/bin` }, workloads, {
+    log,
+    mounts,
+  });
+
+  expect(env['PATH']).toBe('/usr/bin');
 });

@@ -14,6 +14,7 @@ import { WorkloadDatabase } from '@toolhive/state/workload-database';
 import type { Logger } from 'pino';
 import { Events } from '../events/events.ts';
 import { ProgressEvents } from '../events/progress-events.ts';
+import { GrantedMounts } from '../permissions/granted-mounts.ts';
 import { trustedEnvironment } from '../permissions/trusted-environment.ts';
 import type { CoreOptions } from './options.ts';
 import { WorkloadDirectory } from './workload-directory.ts';
@@ -51,7 +52,8 @@ export async function openState(options: CoreOptions, opened: AsyncDisposableSta
   await prepareDirectories(paths, log);
   const adoption = await Adoption.begin(paths, log);
   const { runConfigs } = await new RunConfigs(paths.runConfigs, log).load();
-  const env = await trustedEnvironment(options.env, runConfigs, log);
+  const mounts = new GrantedMounts({ directory: paths.mounts, ownDirectories: [], log });
+  const env = await trustedEnvironment(options.env, runConfigs, { log, mounts });
   const database = opened.use(await WorkloadDatabase.open(paths.workloads, log));
   const events = opened.use(await Events.open(paths.events, log));
   const progress = opened.use(new ProgressEvents(events));
