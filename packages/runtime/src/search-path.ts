@@ -14,7 +14,8 @@ export async function withoutReplaceable(
   writable: readonly Writable[],
 ): Promise<{ env: NodeJS.ProcessEnv; leftOut: string[] }> {
   const folders = (env['PATH'] ?? '').split(delimiter);
-  const places = await Promise.all(writable.flatMap(({ path, place }) => [path, place ?? placeOf(path)]));
+  const granted = writable.map(async ({ path, place }) => [path, place ?? (await placeOf(path))]);
+  const places = (await Promise.all(granted)).flat();
   const files = new Set<string>();
   for (const place of places) if (await isFile(place)) files.add(dirname(place));
   const areReplaceable = await Promise.all(

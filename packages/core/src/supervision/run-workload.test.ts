@@ -1,4 +1,4 @@
-import { timedOut } from '@toolhive/contract/failure';
+import { invalid, timedOut } from '@toolhive/contract/failure';
 import { expect, test } from 'vitest';
 import { aRunConfig } from '../testing/run-config.ts';
 import { describeFailure, knownServer } from './run-workload.ts';
@@ -43,6 +43,14 @@ test.each([
   ['all is lost.', '; last output: all is lost.'],
 ])('the end of a line fits into the sentence: %s', async (line, said) => {
   expect(await describeFailure(failed('it exited', true), logOf(line), 'server', {})).toContain(said);
+});
+
+test('the output of an earlier start is no cause of a refused one', async () => {
+  const reason = 'mount source /srv/out has changed since you granted access';
+  const event = failed(reason);
+  const refused = { ...event, failure: { ...event.failure, error: invalid(reason) } };
+
+  expect(await describeFailure(refused, logOf('allowed directories: [ /out ]'), 'server', {})).toBe(reason);
 });
 
 test('a server that does not answer is shown with its last output', async () => {

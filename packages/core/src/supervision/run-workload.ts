@@ -1,4 +1,5 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
+import type { FailureKind } from '@toolhive/contract/failure';
 import { publishedPortOf } from '@toolhive/contract/names';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '@toolhive/state/logs';
@@ -7,7 +8,7 @@ import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import type { RemoteAuthState } from '@toolhive/remote/auth-status';
 import { SignInPace } from '@toolhive/remote/sign-in-pace';
 import { causeOf, complaintIn } from '@toolhive/runtime/cause';
-import type { KnownServer } from '@toolhive/runtime/cause';
+import type { Cause, KnownServer } from '@toolhive/runtime/cause';
 import { networkOf } from '../permissions/network.ts';
 import { contain } from './containment.ts';
 import { startBuiltInServer } from './built-in-server.ts';
@@ -186,6 +187,13 @@ function runningOnce({ name, cmd_args }: RunConfig): string | undefined {
   return isPlain ? `thv exec ${name} -- ${words.join(' ')}` : undefined;
 }
 
+/** Failures before the start of the server, so that the output is that of an earlier start. */
+const refusals: ReadonlySet<FailureKind> = new Set(['invalid', 'not-found', 'unsupported', 'no-space']);
+
+function complaintOf({ error }: Failed['failure'], output: string, server: KnownServer): Cause | undefined {
+  return error instanceof ThvError && refusals.has(error.kind) ? undefined : complaintIn(output, server);
+}
+
 /** A failure in a sentence, with the cause from the output of the server and the time until the next attempt. */
 export async function describeFailure(
   { failure, retryInMs }: Failed,
@@ -196,7 +204,7 @@ export async function describeFailure(
   const output = await logs.read(name, 'server', { lines: 60 });
   // A server that still runs may have written why it does not answer.
   const isSilent = failure.error instanceof ThvError && failure.error.kind === 'timeout';
-  const cause = failure.hasEnded || isSilent ? causeOf(output, server) : complaintIn(output, server);
+  const cause = failure.hasEnded || isSilent ? causeOf(output, server) : complaintOf(failure, output, server);
   // Other reasons, such as those of an installation, are not about what the server misses.
   const isAnswer = failure.reason.startsWith('the server refused ');
   const found =
