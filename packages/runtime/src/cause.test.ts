@@ -698,3 +698,15 @@ test.each([
 ])('a command that was given, or that is none, is not recommended: %s', (output, server) => {
   expect(causeOf(output, server)?.fix ?? '').not.toContain('thv exec');
 });
+
+test.each([
+  [
+    'uvx://mcp-image-tools@8.0.0',
+    "run it with --with mcp, or uvx 'mcp-image-tools[mcp]' if its README names such an extra, because its package does not require mcp itself",
+  ],
+  ['uvx:///home/ada/server', 'run it with --with mcp, because its package does not require mcp itself'],
+])('a package whose server is optional needs the SDK: %s', (image, fix) => {
+  const server = { image, isPython: true, publishedAt: '2026-09-14T00:00:00Z' };
+
+  expect(causeOf("ModuleNotFoundError: No module named 'mcp'", server)?.fix).toBe(fix);
+});

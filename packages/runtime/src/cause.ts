@@ -137,6 +137,16 @@ const complaints: readonly Complaint[] = [
         : "run it with --with 'mcp<2', because it needs a package that came with version 1 of the Python SDK",
   },
   {
+    // The server is an optional part of the package.
+    pattern: /No module named '(mcp|fastmcp)'/,
+    fix: ([name = ''], _output, { image = '' }) => {
+      const [, published] = /^uvx:\/\/([\w.-]{1,100})@/.exec(image) ?? [];
+      const extra =
+        published === undefined ? '' : `, or uvx '${published}[mcp]' if its README names such an extra`;
+      return `run it with --with ${name}${extra}, because its package does not require ${name} itself`;
+    },
+  },
+  {
     // Most of these came with an earlier version of a dependency. Packages that share a name did not.
     pattern: /No module named '([A-Za-z][\w-]{0,100})/,
     fix: ([name = ''], _output, known) =>
