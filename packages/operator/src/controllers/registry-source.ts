@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { fetchRegistry } from '@toolhive/registry/fetch-registry';
 import { readRegistry } from '@toolhive/registry/read';
 import type { GuardedRequest } from '@toolhive/outgoing/guarded-fetch';
 import type { Registry } from '@toolhive/contract/registry';
 import type * as z from 'zod';
 import type { mcpRegistry } from '../crds/mcp-registry.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
-import { readGitFile } from './git-source.ts';
 import { filterRegistry } from './registry-filter.ts';
 
 type Spec = z.infer<typeof mcpRegistry.spec>;
@@ -63,6 +61,7 @@ export async function readSource(
   return { hash, registry: text, servers: Object.keys(servers).length + Object.keys(remote).length };
 }
 
+/** Reads a source. Loads clients for HTTP and Git only for sources that need them: they take longer than a text. */
 async function documentOf(
   source: SourceRequest['source'],
   reach: NonNullable<SourceRequest['reach']>,
@@ -71,12 +70,14 @@ async function documentOf(
   if ('text' in source) return { document: jsonOf(source.text), hash: sha256(source.text) };
   try {
     if (source.api !== undefined) {
+      const { fetchRegistry } = await import('@toolhive/registry/fetch-registry');
       const fetched = await fetchRegistry(source.api.endpoint, { allowPrivate: reach, signal });
       if (fetched === undefined) throw new Error('the source sent no content');
       if (fetched.problem !== undefined) throw new Error(fetched.problem);
       return { document: fetched.registry, hash: sha256(canonicalJson(fetched.registry)) };
     }
     if (source.git === undefined) throw new Error('spec.source has no block for its type');
+    const { readGitFile } = await import('./git-source.ts');
     const text = await readGitFile(source.git, signal, reach);
     return { document: jsonOf(text), hash: sha256(text) };
   } catch (error) {
