@@ -31,7 +31,9 @@ export async function execWorkload(
   const { ended, starts } = await supervisor.exec(args, output, signal);
   const told = ended.then(
     (exit) => output.add(endedEvent(exit, starts)),
-    (thrown: unknown) => output.add(failedEvent(core, name, thrown)),
+    (thrown: unknown) => {
+      if (!signal.aborted) output.add(failedEvent(core, name, thrown)); // otherwise the caller has left
+    },
   );
   told.finally(() => output.end()).catch(raiseFault);
   return numbered(output);
