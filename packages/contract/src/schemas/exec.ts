@@ -18,8 +18,8 @@ export const ExecWorkload = z
 /** A piece of standard input. */
 export const ExecInput = z
   .strictObject({
-    text: z.string().max(100_000).default('').meta({ description: 'The text that the program reads.' }),
-    end: z.boolean().default(false).meta({ description: '`true` ends the standard input.' }),
+    text: z.string().max(100_000).optional().meta({ description: 'The text that the program reads.' }),
+    end: z.boolean().optional().meta({ description: '`true` ends the standard input.' }),
   })
   .meta({
     id: 'ExecInput',

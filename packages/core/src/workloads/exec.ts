@@ -62,7 +62,7 @@ async function* numbered(output: ProgramOutput): AsyncGenerator<Sent<ExecEvent>,
 export async function sendExecInput(
   core: Core,
   name: string,
-  { text, end }: { text: string; end: boolean },
+  { text = '', end = false }: { text?: string | undefined; end?: boolean | undefined },
 ): Promise<void> {
   const { input } = core.workloads.require(name).live;
   if (input === undefined || input.writableEnded) {
