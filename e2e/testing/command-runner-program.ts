@@ -1,5 +1,5 @@
 // Runs command lines of `thv`, one after the other, as `command-runner.ts` asks for them. Each one finds this process as a
-// new process of its own: its arguments, its environment, and nothing of the commands before it.
+// new process: its arguments, its environment, and nothing of the commands before it.
 import { createRequire } from 'node:module';
 import type { CommandEnd, CommandStart } from './command-runner.ts';
 import { thvBundle, thvScript } from './places.ts';
@@ -33,7 +33,7 @@ function report(): void {
   process.send?.({ code: Number(process.exitCode ?? 0) } satisfies CommandEnd);
 }
 
-/** Waits until a process of its own would end, because nothing keeps it. */
+/** Waits until a separate process would end, because nothing keeps it. */
 async function untilEnd(before: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const look = (): void => {

@@ -30,7 +30,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** The beginnings of commands that serve somebody, read standard input, or start programs for people. */
+/** The beginnings of commands that serve clients, read standard input, or start programs for people. */
 const ownProcesses = [
   'exec',
   'inspector',

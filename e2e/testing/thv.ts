@@ -77,7 +77,7 @@ export function publicRegistries(): NodeJS.ProcessEnv {
 
 /**
  * `program` is what they call `thv`: the one of this repository, unless a test installs another. Commands of a given program
- * are processes of their own.
+ * are separate processes.
  */
 export async function makeUser({
   env: changes = {},

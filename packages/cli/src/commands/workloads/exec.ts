@@ -12,7 +12,7 @@ export async function run(call: CommandCall): Promise<void> {
   const [name = ''] = words;
   if (rest.length === 0) {
     const hint = `put them after --: thv exec ${name} -- ARGUMENTS`;
-    throw invalid('the arguments of the program are missing', { hint });
+    throw invalid("the program's arguments are missing", { hint });
   }
   const daemon = await client();
   const { exit_code: code, reason, starts } = await follow(daemon, call);

@@ -354,7 +354,5 @@ function namedUrl([name = '', url = '', ...more]: readonly string[]): string | u
 
 function programArguments([name = '', ...words]: readonly string[]): string | undefined {
   const isPlain = [name, ...words].every((word) => /^[\w./:=@-]{1,200}$/.test(word));
-  return isPlain
-    ? `put the arguments of the program after --: thv exec ${name} -- ${words.join(' ')}`
-    : undefined;
+  return isPlain ? `put the program's arguments after --: thv exec ${name} -- ${words.join(' ')}` : undefined;
 }
