@@ -6,7 +6,7 @@ import { Argument } from './names.ts';
 export const ExecWorkload = z
   .strictObject({
     args: z.array(Argument).min(1).meta({
-      description: 'The arguments of the program, in place of those of the workload.',
+      description: "The program's arguments, in place of those of the workload.",
     }),
   })
   .meta({

@@ -224,7 +224,7 @@ class ServerEnded extends Error {
 export class RuntimeAway extends ThvError {}
 
 /** A server that could not be stopped and may still run. */
-class NotStopped extends Error {}
+export class NotStopped extends Error {}
 
 function failureOf(error: unknown): RunFailure {
   const hasEnded = error instanceof ServerEnded;
@@ -255,6 +255,12 @@ function backoffMs(attempt: number, { firstBackoffMs, maxBackoffMs }: RunTiming)
 /** Returns after the time, or as soon as the signal aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {}); // aborted, which the caller looks at
+}
+
+/** Rejects with the reason of the signal when it aborts. */
+export async function rejection(signal: AbortSignal): Promise<never> {
+  await untilAborted(signal);
+  throw signal.reason;
 }
 
 /** Returns when the signal aborts. */

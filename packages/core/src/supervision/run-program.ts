@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { raiseFault } from '@toolhive/contract/fault';
+import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '@toolhive/runtime/runtime';
 import type { StoredRunConfig } from '@toolhive/state/run-configs';
 import { contain } from './containment.ts';
@@ -8,6 +9,7 @@ import type { LiveParts } from './live-parts.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
 import type { ProgramOutput } from './program-output.ts';
+import { NotStopped, rejection } from './run-loop.ts';
 
 export interface ProgramRun {
   args: readonly string[];
@@ -19,7 +21,7 @@ export interface ProgramRun {
 
 /**
  * Runs the program of a local server once with other arguments, with everything else that its workload grants, and returns
- * how it ended. Its output reaches nothing but `output`, because it can contain credentials.
+ * how it ended. Throws `NotStopped` if it may still run. Its output reaches nothing but `output`, because it can contain credentials.
  */
 export async function runProgram(
   { id, runConfig }: StoredRunConfig,
@@ -51,10 +53,17 @@ export async function runProgram(
       live.input = openInput(stdio.input);
       output.add({ type: 'started' });
       const written = passOn(stdio.output, output);
-      return await Promise.race([server.exited.then((exit) => written.then(() => exit)), rejection(signal)]);
+      let exit: Exit | undefined;
+      server.exited.then((ended) => (exit = ended)).catch(raiseFault);
+      const how = await Promise.race([server.ended, rejection(signal)]);
+      if (exit === undefined) throw noSpace(`the program ${how}`);
+      await Promise.race([written, rejection(signal)]);
+      return exit;
     } finally {
       live.input = undefined;
-      await server.stop();
+      await server.stop().catch((cause: unknown) => {
+        throw new NotStopped(messageOf(cause), { cause });
+      });
     }
   });
 }
@@ -81,11 +90,4 @@ async function passOn(stdout: Readable, output: ProgramOutput): Promise<void> {
 function textsOf(take: (text: string) => void): (chunk: Buffer) => void {
   const decoder = new StringDecoder('utf8');
   return (chunk) => take(decoder.write(chunk));
-}
-
-async function rejection(signal: AbortSignal): Promise<never> {
-  signal.throwIfAborted();
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }

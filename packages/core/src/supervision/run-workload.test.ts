@@ -45,7 +45,7 @@ test.each([
   expect(await describeFailure(failed('it exited', true), logOf(line), 'server', {})).toContain(said);
 });
 
-test('the output of an earlier start is no cause of a refused one', async () => {
+test('a refused start gets no fix for the output of an earlier one', async () => {
   const reason = 'mount source /srv/out has changed since you granted access';
   const event = failed(reason);
   const refused = { ...event, failure: { ...event.failure, error: invalid(reason) } };

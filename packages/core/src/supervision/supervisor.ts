@@ -15,7 +15,7 @@ import { LiveParts } from './live-parts.ts';
 import type { ProgramOutput } from './program-output.ts';
 import { RecordedState } from './recorded-state.ts';
 import { runProgram } from './run-program.ts';
-import { untilAborted } from './run-loop.ts';
+import { NotStopped, untilAborted } from './run-loop.ts';
 import type { RunEvent } from './run-loop.ts';
 import { describeFailure, failureFields, knownServer, runWorkload } from './run-workload.ts';
 import type { RunWorkloadOptions } from './run-workload.ts';
@@ -180,12 +180,14 @@ export class Supervisor implements AsyncDisposable {
         if (starts) this.#report('running its program with other arguments');
         const stored = { id: this.#id, runConfig: this.#runConfig };
         const both = AbortSignal.any([stop, signal]);
-        await runProgram(stored, this.#options, { args, output, live: this.live, signal: both })
-          .catch((thrown: unknown) => {
-            throw stop.aborted ? cancelled(`workload ${name} was stopped, started, or changed`) : thrown;
-          })
-          .then(resolve, reject);
-        run.isProgram = false;
+        try {
+          resolve(await runProgram(stored, this.#options, { args, output, live: this.live, signal: both }));
+        } catch (thrown) {
+          reject(stop.aborted ? cancelled(`workload ${name} was stopped, started, or changed`) : thrown);
+          if (thrown instanceof NotStopped) throw thrown; // no other server starts beside the program
+        } finally {
+          run.isProgram = false;
+        }
         if (starts && !stop.aborted) await this.#keepRunning(stop);
       });
       run.isProgram = true;

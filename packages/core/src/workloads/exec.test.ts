@@ -4,6 +4,7 @@ import { openTestApi } from '@toolhive/api/testing';
 import type { TestApi } from '@toolhive/api/testing';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { MemoryServer } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -42,8 +43,8 @@ function signingIn(): ReadonlyMap<string, MemoryServer> {
   ]);
 }
 
-const open = (log = pino({ level: 'silent' })): Promise<TestApi> =>
-  openTestApi({ log, runtimes: () => [openMemoryRuntime(signingIn())] });
+const open = (log = pino({ level: 'silent' }), changes: Partial<Runtime> = {}): Promise<TestApi> =>
+  openTestApi({ log, runtimes: () => [{ ...openMemoryRuntime(signingIn()), ...changes }] });
 
 /** Creates a workload that fails without a token. */
 async function failed(api: TestApi): Promise<void> {
@@ -74,7 +75,7 @@ async function upTo(events: AsyncGenerator<ExecEvent>, type: ExecEvent['type']):
 }
 
 describe('a program in place of the server', () => {
-  test('reads what its caller writes, and then the server runs', async () => {
+  test('reads the input of its caller, and then the server runs', async () => {
     await using api = await open();
     await failed(api);
     const events = execute(api, 'auth');
@@ -178,6 +179,49 @@ describe('a program in place of the server', () => {
       kind: 'conflict',
     });
     expect(errors).toEqual([]);
+  });
+
+  test('is ended when it stores too much in the home directory', async () => {
+    const { homes } = openMemoryRuntime(signingIn());
+    const measure = async () => ({ place: '/home/mail', bytes: 1e15, isEmpty: false });
+    await using api = await open(undefined, { homes: { ...homes, measure } });
+    await failed(api);
+    await api.client.stopWorkload({ params }, { onProgress: () => {} });
+
+    const events = await Array.fromAsync(execute(api, 'hangs'));
+
+    expect(events.at(-1)).toMatchObject({
+      type: 'failed',
+      kind: 'no-space',
+      message: expect.stringContaining('stored more than'),
+    });
+  });
+
+  test('that cannot be ended keeps the server from starting beside it', async () => {
+    const memory = openMemoryRuntime(signingIn());
+    const start: Runtime['start'] = async (launch, signal) => {
+      const instance = await memory.start(launch, signal);
+      const stop = async (graceMs: number): Promise<void> => {
+        await instance.stop(graceMs);
+        if (launch.args.includes('hangs')) throw new Error('the engine does not answer');
+      };
+      return { ...instance, stop };
+    };
+    await using api = await open(undefined, { start });
+    await failed(api);
+    const leaving = new AbortController();
+    const events = await api.client.execWorkload(
+      { params, body: { args: ['hangs'] } },
+      { signal: leaving.signal },
+    );
+    const read = (async () => {
+      for await (const { event } of events) if (event.type === 'started') leaving.abort();
+    })();
+
+    await expect(read).rejects.toThrow();
+    await expect
+      .poll(() => api.core.workloads.require('mail').condition)
+      .toMatchObject({ status: 'error', context: expect.stringContaining('internal error') });
   });
 
   test('is the only one', async () => {

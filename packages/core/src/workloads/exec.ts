@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { raiseFault } from '@toolhive/contract/fault';
 import { ThvError, conflict, messageOf, unsupported } from '@toolhive/contract/failure';
 import type { ExecEvent } from '@toolhive/contract/exec';
@@ -58,19 +59,32 @@ async function* numbered(output: ProgramOutput): AsyncGenerator<Sent<ExecEvent>,
   for await (const event of output) yield { id: String((id += 1)), event };
 }
 
-/** Writes to the standard input of the program that runs in place of the server. Returns when it has room for more. */
+/** How much input may wait for a program that does not read. */
+const maxWaitingBytes = 1024 ** 2;
+
+/** Writes to the standard input of the program that runs in place of the server. Returns when there is room for more. */
 export async function sendExecInput(
   core: Core,
   name: string,
   { text = '', end = false }: { text?: string | undefined; end?: boolean | undefined },
 ): Promise<void> {
   const { input } = core.workloads.require(name).live;
-  if (input === undefined || input.writableEnded) {
+  if (input === undefined || !input.writable) {
     throw conflict(`no program that reads input runs for workload ${name}`, {
       hint: `start one first: thv exec ${name} -- ARGUMENTS`,
     });
   }
+  if (input.writableLength > maxWaitingBytes)
+    throw conflict(`the program of workload ${name} does not read its input`);
   const hasRoom = text === '' || input.write(text);
   if (end) input.end();
-  else if (!hasRoom) await Promise.race([once(input, 'drain'), once(input, 'close')]).catch(() => {}); // it has ended
+  else if (!hasRoom) await room(input);
+}
+
+/** Returns when a stream takes more, or has ended. */
+async function room(stream: Writable): Promise<void> {
+  const over = new AbortController();
+  const events = ['drain', 'close'].map((event) => once(stream, event, { signal: over.signal }));
+  await Promise.race(events).catch(() => {}); // an error ends the stream, too
+  over.abort();
 }

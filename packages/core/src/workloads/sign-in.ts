@@ -2,6 +2,7 @@ import { conflict } from '@toolhive/contract/failure';
 import { advice, fixes } from '@toolhive/contract/fixes';
 import type { RequiredSignIn } from '@toolhive/contract/workload';
 import type { WorkloadsWing } from '../wings/workloads.ts';
+import { rejection } from '../supervision/run-loop.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** What a remote server requires, without a page that is not on the web. */
@@ -72,13 +73,6 @@ async function restarted(supervisor: Supervisor, signal: AbortSignal): Promise<s
   } finally {
     over.abort();
   }
-}
-
-async function rejection(signal: AbortSignal): Promise<never> {
-  signal.throwIfAborted();
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }
 
 function webPage(url: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { Client } from '@toolhive/contract/client';
 import type { ExecEvent } from '@toolhive/contract/exec';
-import { ThvError, invalid } from '@toolhive/contract/failure';
+import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { shownWorkload } from '../endpoint.ts';
 
@@ -24,18 +24,21 @@ export async function run(call: CommandCall): Promise<void> {
   out.record({ type: 'running', url }, `${name} runs at ${url}`);
 }
 
-async function follow(daemon: Client, { arguments: words, rest, out, signal }: CommandCall): Promise<Ended> {
+async function follow(daemon: Client, call: CommandCall): Promise<Ended> {
+  const { arguments: words, rest, out, signal } = call;
   const [name = ''] = words;
+  const over = new AbortController();
   const events = await daemon.execWorkload({ params: { name }, body: { args: [...rest] } }, { signal });
   try {
     for await (const { event } of events) {
       if (event.type === 'progress') out.progress(event.message);
-      else if (event.type === 'started') passOnInput(daemon, name, signal);
+      else if (event.type === 'started') passOnInput(daemon, call, over.signal);
       else if (event.type === 'output') out.piece(event, event.stream, event.text);
       else if (event.type === 'failed') throw failureOf(event);
       else return event;
     }
   } finally {
+    over.abort();
     process.stdin.destroy(); // an open pipe would keep this process running
   }
   throw new Error('the daemon stopped before the program had ended');
@@ -46,12 +49,17 @@ function failureOf({ kind, message, hint }: Extract<ExecEvent, { type: 'failed' 
 }
 
 /** Sends the standard input of this process, piece after piece, until its end or that of the program. */
-function passOnInput(daemon: Client, name: string, signal: AbortSignal): void {
+function passOnInput(daemon: Client, { arguments: words, out }: CommandCall, signal: AbortSignal): void {
+  const [name = ''] = words;
   const send = (body: { text?: string; end?: boolean }): Promise<void> =>
     daemon.sendExecInput({ params: { name }, body }, { signal });
   const passOn = async (): Promise<void> => {
     for await (const text of process.stdin.setEncoding('utf8')) await send({ text: String(text) });
     await send({ end: true });
   };
-  passOn().catch(() => {}); // the program has ended, which its last event tells
+  passOn().catch((thrown: unknown) => {
+    // A program that has ended reads no more.
+    const isOver = signal.aborted || (thrown instanceof ThvError && thrown.kind === 'conflict');
+    if (!isOver) out.note(`the program gets no more input: ${messageOf(thrown)}`);
+  });
 }
