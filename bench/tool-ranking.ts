@@ -68,8 +68,8 @@ function isForTuning(answers: readonly string[]): boolean {
 }
 
 /** The ranking of `find_tool`. */
-export function ourRanking(tools: readonly SearchableTool[]): Rank {
-  const index = new ToolIndex(tools);
+export async function ourRanking(tools: readonly SearchableTool[]): Promise<Rank> {
+  const index = await ToolIndex.build(tools);
   return (question) => index.search(question, { limit: places }).map(({ tool }) => tool.name);
 }
 

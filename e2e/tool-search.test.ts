@@ -9,12 +9,12 @@ const data = readToolE();
 
 describe('the ranking of find_tool on ToolE', () => {
   test.each([
-    { name: 'one tool', questions: data.single, least: 0.6 },
-    { name: 'two tools', questions: data.multi, least: 0.7 },
+    { name: 'one tool', questions: data.single.filter((_, at) => at % 5 === 0), least: 0.63 },
+    { name: 'two tools', questions: data.multi, least: 0.73 },
   ])(
     'is better than plain BM25 for questions about $name, also for held-out ones',
-    ({ questions, least }) => {
-      const [ours, plain] = [ourRanking(data.tools), plainRanking(data.tools)];
+    async ({ questions, least }) => {
+      const [ours, plain] = [await ourRanking(data.tools), plainRanking(data.tools)];
 
       const own = qualityOf(ours, questions);
       const other = qualityOf(plain, questions);
@@ -26,8 +26,8 @@ describe('the ranking of find_tool on ToolE', () => {
   );
 });
 
-describe('the tools of 22 published npm servers', () => {
-  const index = new ToolIndex(realTools());
+describe('the tools of 22 published npm servers', async () => {
+  const index = await ToolIndex.build(realTools());
   const found = everydaySearches.map(([query, ...expected]) => {
     const names = index.search(query, { limit: 8 }).map(({ tool }) => tool.name);
     return { query, names, place: names.findIndex((name) => expected.includes(name)) };

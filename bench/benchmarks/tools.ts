@@ -15,7 +15,7 @@ const queries = 2_000;
 /** How well `find_tool` ranks the tools of ToolE, beside plain BM25, and the time and memory that 2,800 tools need. */
 export async function tools({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   const data = readToolE();
-  const [ours, plain] = [ourRanking(data.tools), plainRanking(data.tools)];
+  const [ours, plain] = [await ourRanking(data.tools), plainRanking(data.tools)];
   const figures: Figure[] = [];
   for (const { name, questions, budgets } of [
     { name: 'one tool', questions: data.single, budgets: [0.6, 0.6, 0.6] },
@@ -35,7 +35,7 @@ export async function tools({ signal, note }: BenchmarkContext): Promise<Figure[
       });
     await turn();
   }
-  return [...figures, ...sizeOf(data, signal)];
+  return [...figures, ...(await sizeOf(data, signal))];
 }
 
 function collectGarbage(): void {
@@ -43,14 +43,14 @@ function collectGarbage(): void {
   (runInNewContext('gc') as () => void)(); // the flag defines it
 }
 
-function sizeOf(data: ToolE, signal: AbortSignal): Figure[] {
+async function sizeOf(data: ToolE, signal: AbortSignal): Promise<Figure[]> {
   const many = manyTools(data);
   void many.map((tool) => JSON.stringify(tool)); // flattens the texts, which belong to the tools
-  void new ToolIndex(many.slice(0, 500)); // compiles the code
+  await ToolIndex.build(many.slice(0, 500)); // compiles the code
   collectGarbage();
   const before = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
   const startedMs = performance.now();
-  const index = new ToolIndex(many);
+  const index = await ToolIndex.build(many);
   const buildMs = performance.now() - startedMs;
   collectGarbage();
   const bytes = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers - before;

@@ -1,6 +1,7 @@
 import { gramsOf, nameTermsOf } from './terms.ts';
 import { namesByServer, serverFieldsOf, toolFieldsOf } from './fields.ts';
 import type { SearchableTool } from './fields.ts';
+import type { Meaning, WordMeanings } from './meaning.ts';
 import { fields, tuning } from './tuning.ts';
 
 /** The tools that contain a term, in ascending order. */
@@ -29,6 +30,9 @@ export class IndexContents {
   readonly servers: Uint32Array;
   readonly grams = new Map<string, Grams>();
   readonly gramLengths: Float32Array;
+  /** What the words of each tool mean together. */
+  readonly meanings: (Meaning | undefined)[] = [];
+  readonly words: WordMeanings;
   readonly #tools: readonly SearchableTool[];
   /** How much a tool of each server counts where frequencies of terms are counted. */
   readonly #shares: ReadonlyMap<number, number>;
@@ -36,8 +40,9 @@ export class IndexContents {
   readonly #total: number;
 
   /** Empty until it is built. */
-  constructor(tools: readonly SearchableTool[]) {
+  constructor(tools: readonly SearchableTool[], words: WordMeanings) {
     this.#tools = tools;
+    this.words = words;
     this.nameIdf = new Float32Array(tools.length);
     this.servers = numbered(tools.map(({ server }) => server));
     const sizes = countsOfAll(this.servers);
@@ -62,7 +67,9 @@ export class IndexContents {
       const { server } = tool;
       const ofServer = ofServers.get(server) ?? serverFieldsOf(tool, names.get(server) ?? '').map(contentOf);
       ofServers.set(server, ofServer);
-      contents.push([...toolFieldsOf(tool).map(contentOf), ...ofServer]);
+      const content = [...toolFieldsOf(tool).map(contentOf), ...ofServer];
+      contents.push(content);
+      this.meanings.push(this.words.of(factorsOf(content)));
       yield;
     }
     const averages = fields.map((field, index) =>
@@ -162,6 +169,15 @@ function averageLength(contents: readonly (FieldContent | undefined)[], usual: n
 
 function contentOf(terms: readonly string[]): FieldContent {
   return { counts: countsOf(terms), length: terms.length };
+}
+
+/** How much each term of a tool counts for its meaning. */
+function factorsOf(content: readonly FieldContent[]): Map<string, number> {
+  const factors = new Map<string, number>();
+  for (const [index, { meaning }] of fields.entries())
+    for (const [term, occurrences] of content[index]?.counts ?? [])
+      factors.set(term, (factors.get(term) ?? 0) + meaning * (1 + Math.log(occurrences)));
+  return factors;
 }
 
 /** The weighted counts of all terms of a tool, and the fields that contain each term as bits. */

@@ -2,7 +2,9 @@ import { countsOf, saturated } from './contents.ts';
 import type { IndexContents } from './contents.ts';
 import { correctionsOf } from './corrections.ts';
 import { englishFor, relatedWords } from './related-words.ts';
-import { gramsOf, prepareQuery, termsOf, withoutQuotes } from './terms.ts';
+import { similarity } from './meaning.ts';
+import type { Meaning } from './meaning.ts';
+import { gramsOf, partsOf, prepareQuery, termsOf, withoutQuotes } from './terms.ts';
 import { fields, tuning } from './tuning.ts';
 
 /** A term of a query, and how much counts: less for a correction of a word that no tool contains. */
@@ -47,6 +49,7 @@ export class Scorer {
     }
     this.#addNameCoverage(scores, inNames);
     this.#addGrams(scores, translated);
+    this.#addMeaning(scores, translated, best);
     this.#addServers(scores);
     return { terms, scores, best };
   }
@@ -124,6 +127,31 @@ export class Scorer {
         scores[tool] =
           (scores[tool] ?? 0) + (tuning.gramWeight * found.idf) / (this.#contents.gramLengths[tool] ?? 1);
     }
+  }
+
+  /** Adds how similar the meanings of a tool and of the query are, or of the part of the query that is most similar. */
+  #addMeaning(scores: Float64Array, query: string, best: number): void {
+    const whole = this.#meaningOf(query);
+    if (whole === undefined) return;
+    const parts = partsOf(query)
+      .slice(0, tuning.maxParts)
+      .map((part) => this.#meaningOf(part))
+      .filter((part) => part !== undefined);
+    const most = maximum(scores) || best;
+    for (const [at, meaning] of this.#contents.meanings.entries()) {
+      if (meaning === undefined) continue;
+      const score = scores[at] ?? 0;
+      const ofWhole = similarity(whole, meaning);
+      const ofPart = parts.length < 2 ? ofWhole : Math.max(...parts.map((part) => similarity(part, meaning)));
+      const near = ofWhole + tuning.partOfQuery * (ofPart - ofWhole);
+      if (near > (score === 0 ? tuning.minSimilarity : 0))
+        scores[at] = score + tuning.meaningWeight * most * near;
+    }
+  }
+
+  #meaningOf(text: string): Meaning | undefined {
+    const counts = countsOf(termsOf(text));
+    return this.#contents.words.of([...counts].map(([term, count]) => [term, 1 + 0.5 * Math.log(count)]));
   }
 
   /** A matching server's tool is more likely than the same tool of another server. */

@@ -112,6 +112,11 @@ export function prepareQuery(query: string): string {
     .replaceAll(/(?<![\w.])(?:~|\.{1,2})?\/[\w.~/-]+/g, ' directory ');
 }
 
+/** Splits a query into its sentences, clauses, and items of a list. */
+export function partsOf(query: string): string[] {
+  return query.split(/[.,;?!:。，；？！]+(?:\s|$)|\b(?:and|then|also|or|but|so|because|while)\b/iu);
+}
+
 /** Returns a query without the text in quotation marks. */
 export function withoutQuotes(query: string): string {
   return query.replaceAll(

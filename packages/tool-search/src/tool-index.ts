@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { IndexContents } from './contents.ts';
 import type { SearchableTool } from './fields.ts';
+import { wordMeanings } from './meaning.ts';
 import { relatedWords } from './related-words.ts';
 import { Scorer } from './scorer.ts';
 import type { QueryTerm } from './scorer.ts';
@@ -9,7 +10,7 @@ import type { ToolField } from './tuning.ts';
 
 export type { SearchableTool } from './fields.ts';
 
-/** Why a tool was found: the words of the query, or words related to them, and the fields that contain them. */
+/** Why a tool was found: the words of the query, or words related to them, and the fields that contain them. None if only the meaning is similar. */
 export interface MatchReason {
   /** The term of the query, as a stem. */
   term: string;
@@ -40,31 +41,36 @@ export interface SearchOptions<Tool extends SearchableTool> {
 
 /**
  * An index of tools in memory that ranks without a model: BM25F over the fields of a tool with related words, name
- * coverage, and four-character sequences. The same query always returns the same result.
+ * coverage, four-character sequences, and the meanings of words. The same query always returns the same result.
  */
 export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
   readonly #tools: readonly Tool[];
-  readonly #contents: IndexContents;
-  readonly #scorer: Scorer;
+  /** Undefined for an empty index. */
+  readonly #contents: IndexContents | undefined;
+  readonly #scorer: Scorer | undefined;
 
-  /** Builds an empty index if `isBuilt` is false. */
-  constructor(tools: Iterable<Tool>, isBuilt = true) {
-    this.#tools = [...tools].toSorted((one, other) => (one.id < other.id ? -1 : 1));
-    this.#contents = new IndexContents(this.#tools);
-    this.#scorer = new Scorer(this.#contents, this.#tools.length);
-    if (isBuilt) for (const _step of this.#contents.build()) continue;
+  private constructor(tools: readonly Tool[], contents?: IndexContents) {
+    this.#tools = tools;
+    this.#contents = contents;
+    this.#scorer = contents && new Scorer(contents, tools.length);
+  }
+
+  static empty<Tool extends SearchableTool>(): ToolIndex<Tool> {
+    return new ToolIndex<Tool>([]);
   }
 
   /** Builds an index in steps of about ten milliseconds, so that other work continues. */
   static async build<Tool extends SearchableTool>(tools: Iterable<Tool>): Promise<ToolIndex<Tool>> {
-    const index = new ToolIndex(tools, false);
+    const sorted = [...tools].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    if (sorted.length === 0) return ToolIndex.empty();
+    const contents = new IndexContents(sorted, await wordMeanings());
     let sinceMs = performance.now();
-    for (const _step of index.#contents.build()) {
+    for (const _step of contents.build()) {
       if (performance.now() - sinceMs < tuning.stepMs) continue;
       await turn();
       sinceMs = performance.now();
     }
-    return index;
+    return new ToolIndex(sorted, contents);
   }
 
   get size(): number {
@@ -78,6 +84,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
   /** Returns the tools that fit a query, the best first. An empty result is a valid answer. */
   search(query: string, options: SearchOptions<Tool>): FoundTool<Tool>[] {
     const { limit, maxDistance = 1, includes, boostOf } = options;
+    if (this.#scorer === undefined) return [];
     const { terms, scores, best } = this.#scorer.score(query);
     const ranked: { at: number; score: number }[] = [];
     for (let at = 0; at < scores.length; at++) {
@@ -131,7 +138,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
 
   /** Returns the fields of a tool that contain a term. */
   #fieldsWith(term: string, tool: number): ToolField[] {
-    const postings = this.#contents.postings.get(term);
+    const postings = this.#contents?.postings.get(term);
     const place = postings === undefined ? -1 : placeOf(tool, postings.tools);
     const bits = place === -1 ? 0 : (postings?.fields[place] ?? 0);
     return fields.flatMap(({ name }, index) => ((bits & (1 << index)) === 0 ? [] : [name]));

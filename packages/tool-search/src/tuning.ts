@@ -37,24 +37,32 @@ export const tuning = {
   relatedInName: 0.7,
   gramWeight: 0.05,
   serverWeight: 0.4,
+  meaningWeight: 0.6,
+  /** How much of the similarity comes from the part of a query that is most similar: a query can need several tools. */
+  partOfQuery: 0.75,
+  /** Further parts of a query count only as parts of the whole. */
+  maxParts: 16,
+  /** A tool that shares no word with a query must be this similar. Texts without a relation are rarely above 0.2. */
+  minSimilarity: 0.25,
 } as const;
 
 /**
  * How much a field counts, how much a longer field lowers the weight of each of its terms (`b`), and how many terms such a
- * field usually has. All fields that describe the server come last.
+ * field usually has. `meaning` is the factor of its words for the meaning of a tool. All fields that describe the server
+ * come last.
  */
 export const fields = [
-  { name: 'name', weight: 3, b: 0.4, usual: 3 },
-  { name: 'title', weight: 1, b: 0.4, usual: 1 },
-  { name: 'first sentence', weight: 2, b: 0.2, usual: 8 },
-  { name: 'description', weight: 1, b: 0.5, usual: 30 },
-  { name: 'parameter names', weight: 1, b: 0.5, usual: 6 },
-  { name: 'parameter descriptions', weight: 0.8, b: 0.6, usual: 30 },
-  { name: 'parameter values', weight: 0.8, b: 0.5, usual: 4 },
-  { name: 'annotations', weight: 0.2, b: 0.5, usual: 1 },
-  { name: 'server name', weight: 1, b: 0.3, usual: 2 },
-  { name: 'server description', weight: 0.3, b: 0.2, usual: 10 },
-  { name: 'other tools on the server', weight: 0.3, b: 0.7, usual: 40 },
+  { name: 'name', weight: 3, b: 0.4, usual: 3, meaning: 1.5 },
+  { name: 'title', weight: 1, b: 0.4, usual: 1, meaning: 1 },
+  { name: 'first sentence', weight: 2, b: 0.2, usual: 8, meaning: 1 },
+  { name: 'description', weight: 1, b: 0.5, usual: 30, meaning: 0.5 },
+  { name: 'parameter names', weight: 1, b: 0.5, usual: 6, meaning: 0.5 },
+  { name: 'parameter descriptions', weight: 0.8, b: 0.6, usual: 30, meaning: 0.2 },
+  { name: 'parameter values', weight: 0.8, b: 0.5, usual: 4, meaning: 0.2 },
+  { name: 'annotations', weight: 0.2, b: 0.5, usual: 1, meaning: 0 },
+  { name: 'server name', weight: 1, b: 0.3, usual: 2, meaning: 1 },
+  { name: 'server description', weight: 0.3, b: 0.2, usual: 10, meaning: 0.3 },
+  { name: 'other tools on the server', weight: 0.3, b: 0.7, usual: 40, meaning: 0 },
 ] as const;
 
 /** The field of a tool in which a term was found. */

@@ -47,7 +47,7 @@ export class ToolDirectory implements AsyncDisposable {
   readonly #views = new Map<string, Map<string, ToolView>>();
   readonly #owners = new Map<string, Set<string>>();
   readonly #polling: NodeJS.Timeout;
-  #index = new ToolIndex<IndexedTool>([]);
+  #index = ToolIndex.empty<IndexedTool>();
   #isStale = false;
   #building: Promise<void> | undefined;
 

@@ -456,8 +456,8 @@ describe('the index', () => {
 
 describe('relevance feedback', () => {
   const twins = {
-    one: [aTool('fetch_page', 'Get a page.')],
-    two: [aTool('fetch_page', 'Get a page.')],
+    'web-1': [aTool('fetch_page', 'Get a page.')],
+    'web-2': [aTool('fetch_page', 'Get a page.')],
   };
 
   test('prefers the tool that the caller used after a similar search, and only for this caller', async () => {
@@ -469,18 +469,18 @@ describe('relevance feedback', () => {
     await call(client, 'call_tool', { server_name: last, tool_name: 'fetch_page', parameters: {} });
     const after = await find(client, 'get a page');
 
-    expect(before.map(({ server_name: name }) => name)).toEqual(['one', 'two']);
+    expect(before.map(({ server_name: name }) => name)).toEqual(['web-1', 'web-2']);
     expect(after[0]?.server_name).toBe(last);
   });
 
   test('does not lift a tool that no search of the caller has found', async () => {
     await using world = await openWorld(twins);
     const client = mcpCaller(world.url, modern);
-    await call(client, 'call_tool', { server_name: 'two', tool_name: 'fetch_page', parameters: {} });
+    await call(client, 'call_tool', { server_name: 'web-2', tool_name: 'fetch_page', parameters: {} });
 
     const [first] = await find(client, 'get a page');
 
-    expect(first?.server_name).toBe('one');
+    expect(first?.server_name).toBe('web-1');
   });
 });
 
