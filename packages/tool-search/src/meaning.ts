@@ -4,8 +4,8 @@ import type table from './word-meanings.json';
 export type Meaning = Float32Array;
 
 /**
- * The meanings of 16,000 English word stems. `scripts/word-meanings/README.md` says where they come from. They know that a recipe
- * has to do with cooking, without a model and without a network.
+ * The meanings of 16,000 English word stems. `scripts/word-meanings/README.md` says where they come from. A doctor is
+ * similar to a hospital, without a model and without a network.
  */
 export class WordMeanings {
   readonly #dimensions: number;
