@@ -40,7 +40,7 @@ export interface ScryptCost {
 /** For the password of a user: about half a second and 128 MiB, once when the daemon starts. */
 export const defaultCost: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
 
-/** For 256 random bits, which nobody guesses at any speed: about four milliseconds and one MiB. */
+/** For 256 random bits, which no guesses find at any speed: about four milliseconds and one MiB. */
 export const generatedPasswordCost: ScryptCost = { N: 2 ** 10, r: 8, p: 1 };
 
 const Base64 = z.base64().max(256);
