@@ -8,6 +8,7 @@ import { isNoOriginal, originalKeyringUser, originalPassword, readOriginal } fro
 import {
   buildSealed,
   defaultCost,
+  generatedPasswordCost,
   lockByKeyring,
   lockByPassphrase,
   looksSealed,
@@ -79,20 +80,21 @@ export class EncryptedFile {
 
   /**
    * Creates the file with the secrets from the original's file, which it replaces after a successful test. Throws the
-   * error of `fail` if neither a keyring nor a password could open the new file later.
+   * error of `fail` if neither a keyring nor a password could open the new file later. `isGenerated` tells of `given`.
    */
   async create(
     found: Exclude<Found, { kind: 'ours' }>,
     given?: string,
-    fail: () => ThvError = () => this.#lock(),
+    { isGenerated = false, fail = (): ThvError => this.#lock() } = {},
   ): Promise<OpenFile> {
     const { password, entries } =
       found.kind === 'nothing'
         ? { password: given ?? (await this.#untypedPassword()), entries: [] }
         : await this.#readOriginal(found.bytes, given);
     const { id, dataKey } = newFile();
+    const cost = isGenerated ? generatedPasswordCost : this.#passwordCost;
     const passphrase =
-      password === undefined ? undefined : await this.passphraseLock({ id, dataKey }, password);
+      password === undefined ? undefined : await lockByPassphrase(password, id, dataKey, cost);
     const locks = present(await this.keyringLock({ id, dataKey, locks: [] }), passphrase);
     if (locks.length === 0) throw fail();
 
@@ -114,9 +116,13 @@ export class EncryptedFile {
     throw unavailable('the encrypted file could not be created, because reading it back failed');
   }
 
-  /** A new lock for the file, which the password opens. */
+  /** A new lock for the file, which the password of the user opens. */
   passphraseLock({ id, dataKey }: Pick<OpenFile, 'id' | 'dataKey'>, password: string): Promise<Lock> {
-    return lockByPassphrase(password, id, dataKey, this.#options.cost ?? defaultCost);
+    return lockByPassphrase(password, id, dataKey, this.#passwordCost);
+  }
+
+  get #passwordCost(): ScryptCost {
+    return this.#options.cost ?? defaultCost;
   }
 
   /** The keyring lock: with the existing key, a new key, or undefined without a keyring. */

@@ -91,6 +91,19 @@ describe('encrypted secrets', () => {
     expect(await place.open().get('token')).toBe('value');
   });
 
+  test('need slow guesses for the password of a user, but not for a generated one', async () => {
+    await using place = await makePlace();
+    const secrets = place.open();
+
+    await secrets.setup(undefined, undefined, { generate: true });
+    const generated = await readFile(place.path);
+    await secrets.setup(undefined, 'open sesame');
+    const chosen = await readFile(place.path);
+
+    expect(await parseSealed(generated)).toMatchObject({ locks: [{ kdf: 'scrypt', N: 1_024, r: 8, p: 1 }] });
+    expect(await parseSealed(chosen)).toMatchObject({ locks: [{ kdf: 'scrypt', ...cheapCost }] });
+  });
+
   test('forget the generated password when the user chooses one', async () => {
     await using place = await makePlace();
     const before = place.open();

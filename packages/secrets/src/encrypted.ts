@@ -76,8 +76,9 @@ export class EncryptedSecrets implements SecretsProvider {
         if (found.kind === 'nothing') requireLong(password);
         const mayGenerate = generate && found.kind === 'nothing' && password === undefined;
         const generated = mayGenerate ? await this.#file.generatePassword() : undefined;
-        await this.#file.create(found, password ?? generated, noWayToOpen);
-        if (generated !== undefined) return 'generated';
+        const isGenerated = generated !== undefined;
+        await this.#file.create(found, password ?? generated, { isGenerated, fail: noWayToOpen });
+        if (isGenerated) return 'generated';
         return found.kind === 'nothing' ? 'created' : 'imported';
       }
       const opened = await this.#file.unlock(found.file, password);

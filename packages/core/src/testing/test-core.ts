@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
+import { cheapCost } from '@toolhive/secrets/testing/keyrings';
 import { pino } from 'pino';
 import { openCore } from '../open-core.ts';
 import type { Core, CoreOptions } from '../open-core.ts';
@@ -47,6 +48,7 @@ export function openTestCore(home: TestHome, changes: Partial<CoreOptions> = {})
     log: pino({ level: 'silent' }),
     runtimes: () => [unhurried(openMemoryRuntime(memoryTestServers))],
     timing: quickTiming,
+    secrets: { cost: cheapCost },
     ...changes,
   });
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // Usage: toolhive-conformance legacy|modern|dual|tasks stdio|http. Over HTTP, the server listens on MCP_PORT.
+import { flushCompileCache } from 'node:module';
+
 const [era = '', transport = ''] = process.argv.slice(2);
 
 /** Loads only the necessary modules, because a proxy may start a process for every session. */
@@ -22,3 +24,5 @@ const listenOn = () => ({
 const serve = servers[`${era} ${transport}`];
 if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern|dual|tasks stdio|http');
 await serve();
+// Tests end this process with a signal, which would lose the compiled code for the next process.
+flushCompileCache();
