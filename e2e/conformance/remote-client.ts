@@ -4,7 +4,6 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { apiClient } from '@toolhive/api/testing/api-client';
-import { until } from '../testing/thv.ts';
 
 /** What a scenario tells its client. */
 const Context = z.object({
@@ -21,6 +20,9 @@ const revision = env['MCP_CONFORMANCE_PROTOCOL_VERSION'];
 const daemon = apiClient({ base: env['THV_CONFORMANCE_API'] ?? '' });
 const name = `suite-${process.pid}`;
 const params = { name };
+
+/** The clients of all scenarios run at once, so that shorter pauses keep the daemon busy with answers. */
+const pollMs = 250;
 
 const over = new AbortController();
 const browser = useBrowser(over.signal);
@@ -43,7 +45,7 @@ async function useBrowser(signal: AbortSignal): Promise<void> {
       visited.add(page);
       await fetch(page, { signal }).catch(() => {}); // the scenario or ToolHive refuses it
     }
-    await delay(50, undefined, { signal }).catch(() => {});
+    await delay(pollMs, undefined, { signal }).catch(() => {});
   }
 }
 
@@ -58,12 +60,13 @@ async function runWorkload(url: string): Promise<void> {
   await untilRunning();
 }
 
-function untilRunning(): Promise<true> {
-  return until(async () => {
+async function untilRunning(): Promise<void> {
+  for (;;) {
     const { status, status_context } = await daemon.getWorkloadStatus({ params });
     if (status === 'error') throw new Error(status_context);
-    return status === 'running' ? true : undefined;
-  });
+    if (status === 'running') return;
+    await delay(pollMs);
+  }
 }
 
 async function useWorkload(url: string): Promise<void> {

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { root } from '../testing/places.ts';
 
 /** The revisions of the protocol that the suite has requirements for, and we have servers for. */
 export const revisions = ['2025-11-25', '2026-07-28'] as const;
@@ -37,6 +38,9 @@ const Requirements = z.object({
 
 /** The suite is a program without a library. */
 const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+
+/** Where Node.js keeps the compiled code of the suite and of its clients, of which dozens are started. */
+const compiled = join(root, '.cache/compiled');
 
 /** A scenario of a server that never answers ends here; the longest takes four seconds. */
 const scenarioTimeoutMs = 20_000;
@@ -124,7 +128,7 @@ export function failuresOf(scenarios: readonly Scenario[]): string[] {
 async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [suite, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
   });
   const [complaints] = await Promise.all([text(child.stderr), once(child, 'close')]);
   return complaints.trim() || `the suite ended with ${child.exitCode}`;

@@ -106,7 +106,7 @@ async function makePackage(folder: string): Promise<string> {
   const files = ['dist/**/*.js'];
   const manifest = { name, version: '1.0.0', type: 'module', bin: 'dist/main.js', files };
   await writeFile(join(folder, 'package/package.json'), JSON.stringify(manifest));
-  return `npx://${name}`;
+  return `npx://${name}@1.0.0`; // without a version, each workload starts npm to look for the newest one
 }
 
 async function startDaemon(

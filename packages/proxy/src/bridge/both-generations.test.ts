@@ -44,6 +44,17 @@ test('sessions with such a server have processes of their own', async () => {
   expect([await one.call('recall'), await two.call('recall')]).toEqual(['secret', '']);
 });
 
+test('a single client of such a server causes no process for a next client', async () => {
+  await using opened = await openScriptedProxy({}, both);
+  const session = await RawSession.open(opened.url);
+
+  await session.call('remember', { value: 'seen' });
+  await session.call('recall');
+
+  // The first process, the one that showed that legacy clients are supported, and the one of the session.
+  expect(opened.servers).toHaveLength(3);
+});
+
 test('a server that supports only modern clients is asked once whether it supports others', async () => {
   await using opened = await openScriptedProxy({}, onlyModern);
   const [one, two] = await Promise.all([RawSession.open(opened.url), RawSession.open(opened.url)]);

@@ -49,7 +49,7 @@ export class LegacySupport {
       lost() {},
     };
     this.#probing ??= this.#pool
-      .take(owner, this.#client)
+      .take(owner, this.#client, { isForNobody: true })
       .then(
         (own) => this.#settle(own, true),
         (error: unknown) => this.#settle(undefined, error instanceof RefusedRequest),

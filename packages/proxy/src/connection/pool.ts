@@ -72,6 +72,8 @@ interface TakeOptions {
   resumed?: Resumed | undefined;
   /** The next clients will use the connection too, so none is opened for them. */
   isForAll?: boolean;
+  /** The connection is for no client, so it is no sign that more clients follow. */
+  isForNobody?: boolean;
 }
 
 /**
@@ -127,10 +129,10 @@ export class ConnectionPool {
   async take(
     owner: ConnectionOwner,
     client: ClientIdentity,
-    { key, isForAll = false, resumed }: TakeOptions = {},
+    options: TakeOptions = {},
   ): Promise<OwnConnection> {
-    const kept = await this.#keptOrRoom(owner, key);
-    const pooled = kept ?? (await this.#open(client, { key, isForAll, resumed }));
+    const kept = await this.#keptOrRoom(owner, options.key);
+    const pooled = kept ?? (await this.#open(client, options));
     if (kept === undefined) pooled.takenBy(owner);
     return {
       connection: pooled.connection,
@@ -180,7 +182,8 @@ export class ConnectionPool {
   }
 
   /** Opens a connection in the room that was kept for it. */
-  async #open(client: ClientIdentity, { key, isForAll, resumed }: TakeOptions): Promise<PooledConnection> {
+  async #open(client: ClientIdentity, options: TakeOptions): Promise<PooledConnection> {
+    const { key, resumed } = options;
     const deadline = performance.now() + this.#options.waitForServerMs;
     try {
       for (;;) {
@@ -194,12 +197,18 @@ export class ConnectionPool {
       }
     } finally {
       this.#opening.splice(this.#opening.indexOf(key), 1);
-      const nowMs = performance.now();
-      if (isForAll !== true && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
-      this.#lastTakenMs = nowMs;
+      this.#expectMore(options);
       this.#changes.announce();
       this.#options.onChange();
     }
+  }
+
+  /** Opens a connection for the next client if this one came soon after another. */
+  #expectMore({ isForAll = false, isForNobody = false }: TakeOptions): void {
+    if (isForNobody) return;
+    const nowMs = performance.now();
+    if (!isForAll && nowMs - this.#lastTakenMs < rushMs) this.#openStandby();
+    this.#lastTakenMs = nowMs;
   }
 
   async #nextSource(deadline: number): Promise<Source> {
