@@ -4,8 +4,8 @@ import type table from './word-meanings.json';
 export type Meaning = Float32Array;
 
 /**
- * The meanings of 16,000 English word stems. `scripts/word-meanings/README.md` says where they come from. A doctor is
- * similar to a hospital, without a model and without a network.
+ * The meanings of 16,000 English word stems: texts about the same thing are similar, although they share no word.
+ * `scripts/word-meanings/README.md` says where they come from.
  */
 export class WordMeanings {
   readonly #dimensions: number;
@@ -49,10 +49,18 @@ let read: Promise<WordMeanings> | undefined;
 
 /** Returns the table, which is read when the first index is built: most daemons have none. */
 export async function wordMeanings(): Promise<WordMeanings> {
-  read ??= import('./word-meanings.json', { with: { type: 'json' } }).then(
-    ({ default: content }) => new WordMeanings(content),
-  );
-  return read;
+  read ??= readTable();
+  try {
+    return await read;
+  } catch (error) {
+    read = undefined; // the program may be replaced at this moment, so the next index tries again
+    throw error;
+  }
+}
+
+async function readTable(): Promise<WordMeanings> {
+  const { default: content } = await import('./word-meanings.json', { with: { type: 'json' } });
+  return new WordMeanings(content);
 }
 
 /** Returns the cosine of the angle between two meanings: 1 for the same one, and about 0 for texts without a relation. */

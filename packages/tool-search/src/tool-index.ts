@@ -10,7 +10,10 @@ import type { ToolField } from './tuning.ts';
 
 export type { SearchableTool } from './fields.ts';
 
-/** Why a tool was found: the words of the query, or words related to them, and the fields that contain them. None if only the meaning is similar. */
+/**
+ * Why a tool was found: the words of the query, or words related to them, and the fields that contain them. None if only
+ * the spelling or the meaning is similar.
+ */
 export interface MatchReason {
   /** The term of the query, as a stem. */
   term: string;

@@ -144,7 +144,7 @@ function describeTool(
     ...(isObject(_meta) ? aboutApp(others.metadataOf(server, _meta)) : {}),
     score: Math.round(score * 1000) / 1000,
     distance: Math.round(distance * 1000) / 1000,
-    reason: reason.length === 0 ? ['similar meaning'] : reason.map(describeReason),
+    reason: reason.length === 0 ? ['similar words or meaning'] : reason.map(describeReason),
     ...(findings.length === 0 ? {} : { warnings: findings.map(({ message }) => message) }),
   });
 }

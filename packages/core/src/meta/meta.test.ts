@@ -118,6 +118,15 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s', (version)
     expect(called.result['content']).toEqual([{ type: 'text', text: 'contents of notes.txt' }]);
   });
 
+  test('finds a tool by its meaning, and says so', async () => {
+    await using world = await openWorld({ kitchen: [aTool('find_recipe', 'Find recipes for cooking.')], mail });
+    const client = mcpCaller(world.url, modern);
+
+    const found = await find(client, 'pasta with tomatoes');
+
+    expect(found).toMatchObject([{ tool_name: 'find_recipe', reason: ['similar words or meaning'] }]);
+  });
+
   test('calls a tool with parameters that a model wrote as JSON text, and refuses other texts', async () => {
     await using world = await openWorld({ files });
     const client = mcpCaller(world.url, modern);
