@@ -119,7 +119,10 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s', (version)
   });
 
   test('finds a tool by its meaning, and says so', async () => {
-    await using world = await openWorld({ kitchen: [aTool('find_recipe', 'Find recipes for cooking.')], mail });
+    await using world = await openWorld({
+      kitchen: [aTool('find_recipe', 'Find recipes for cooking.')],
+      mail,
+    });
     const client = mcpCaller(world.url, modern);
 
     const found = await find(client, 'pasta with tomatoes');
