@@ -71,6 +71,7 @@ describe.concurrent.for(Object.entries(pages))('the page “%s”', ([name, path
   test.for(sizes)('looks as it did at a width of $width, in both modes', async (viewport) => {
     await using visited = await visit(path, { viewport, before: holdStill });
     const { page } = visited;
+    page.setDefaultTimeout(paintMs);
     const view = viewOf(name, viewport);
     now[view] = await wordsOf(page);
 
