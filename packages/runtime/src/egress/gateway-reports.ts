@@ -8,6 +8,8 @@ type Report = Extract<FromGateways, { type: 'report' }>;
 const INTERVAL_MS = 20;
 /** How many different denials fit into a report. The daemon remembers no more of a server either. */
 const MAX_DENIALS = 1_000;
+/** For how many places the first use is reported at once. */
+const MAX_PLACES = 1_000;
 /** How many other entries wait for a report. */
 const MAX_ENTRIES = 1_000;
 
@@ -20,6 +22,7 @@ export class GatewayReports implements Pick<Egress, 'rules' | 'record'> {
   readonly #gateway: number;
   readonly #send: (report: Report) => void;
   readonly #denials = new Map<string, Report['decisions'][number]>();
+  readonly #places = new Set<string>();
   #allowed: Report['decisions'] = [];
   #ended: Report['ended'] = [];
   #names: Report['names'] = [];
@@ -40,7 +43,8 @@ export class GatewayReports implements Pick<Egress, 'rules' | 'record'> {
     }
     const connection = ++this.#connections;
     this.#allowed.push({ decision, times: 1, connection });
-    this.#sendSoon();
+    if (this.#isNew(decision)) this.flush();
+    else this.#sendSoon();
     return (traffic) => {
       this.#ended.push({ connection, ...traffic });
       this.#sendSoon();
@@ -65,6 +69,14 @@ export class GatewayReports implements Pick<Egress, 'rules' | 'record'> {
     this.#denials.clear();
     if (decisions.length + ended.length + names.length === 0) return;
     this.#send({ type: 'report', gateway: this.#gateway, decisions, ended, names });
+  }
+
+  /** Whether this is the first use of a place: learning mode can end when the server has the answer, and must know it. */
+  #isNew({ host, port }: EgressDecision): boolean {
+    const place = `${host} ${port ?? ''}`;
+    if (this.#places.has(place) || this.#places.size >= MAX_PLACES) return false;
+    this.#places.add(place);
+    return true;
   }
 
   #countDenial(decision: EgressDecision): void {
