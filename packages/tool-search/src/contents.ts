@@ -1,7 +1,8 @@
 import { gramsOf, nameTermsOf } from './terms.ts';
 import { namesByServer, serverFieldsOf, toolFieldsOf } from './fields.ts';
 import type { SearchableTool } from './fields.ts';
-import type { Meaning, WordMeanings } from './meaning.ts';
+import { Meanings } from './meaning.ts';
+import type { WordMeanings } from './meaning.ts';
 import { fields, tuning } from './tuning.ts';
 
 /** The tools that contain a term, in ascending order. */
@@ -31,7 +32,7 @@ export class IndexContents {
   readonly grams = new Map<string, Grams>();
   readonly gramLengths: Float32Array;
   /** What the words of each tool mean together. */
-  readonly meanings: (Meaning | undefined)[] = [];
+  readonly meanings: Meanings;
   readonly words: WordMeanings;
   readonly #tools: readonly SearchableTool[];
   /** How much a tool of each server counts where frequencies of terms are counted. */
@@ -43,6 +44,7 @@ export class IndexContents {
   constructor(tools: readonly SearchableTool[], words: WordMeanings) {
     this.#tools = tools;
     this.words = words;
+    this.meanings = new Meanings(tools.length, words.dimensions);
     this.nameIdf = new Float32Array(tools.length);
     this.servers = numbered(tools.map(({ server }) => server));
     const sizes = countsOfAll(this.servers);
@@ -63,13 +65,13 @@ export class IndexContents {
     const contents: FieldContent[][] = [];
     const ofServers = new Map<string, FieldContent[]>();
     const names = namesByServer(this.#tools);
-    for (const tool of this.#tools) {
+    for (const [at, tool] of this.#tools.entries()) {
       const { server } = tool;
       const ofServer = ofServers.get(server) ?? serverFieldsOf(tool, names.get(server) ?? '').map(contentOf);
       ofServers.set(server, ofServer);
       const content = [...toolFieldsOf(tool).map(contentOf), ...ofServer];
       contents.push(content);
-      this.meanings.push(this.words.of(factorsOf(content)));
+      this.meanings.set(at, this.words.of(factorsOf(content)));
       yield;
     }
     const averages = fields.map((field, index) =>

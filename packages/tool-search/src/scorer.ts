@@ -2,7 +2,6 @@ import { countsOf, saturated } from './contents.ts';
 import type { IndexContents } from './contents.ts';
 import { correctionsOf } from './corrections.ts';
 import { englishFor, relatedWords } from './related-words.ts';
-import { similarity } from './meaning.ts';
 import type { Meaning } from './meaning.ts';
 import { gramsOf, partsOf, prepareQuery, termsOf, withoutQuotes } from './terms.ts';
 import { fields, tuning } from './tuning.ts';
@@ -138,12 +137,20 @@ export class Scorer {
       .map((part) => this.#meaningOf(part))
       .filter((part) => part !== undefined);
     const most = maximum(scores) || best;
-    for (const [at, meaning] of this.#contents.meanings.entries()) {
-      if (meaning === undefined) continue;
+    const { meanings } = this.#contents;
+    for (let at = 0; at < scores.length; at++) {
       const score = scores[at] ?? 0;
-      const ofWhole = similarity(whole, meaning);
-      const ofPart = parts.length < 2 ? ofWhole : Math.max(...parts.map((part) => similarity(part, meaning)));
-      const near = ofWhole + tuning.partOfQuery * (ofPart - ofWhole);
+      const ofWhole = meanings.similarity(at, whole);
+      let near = ofWhole;
+      const isCompared =
+        scores.length <= tuning.fullyCompared ||
+        score > tuning.fewWords * most ||
+        ofWhole > tuning.littleMeaning;
+      if (parts.length > 1 && isCompared) {
+        let ofPart = -1;
+        for (const part of parts) ofPart = Math.max(ofPart, meanings.similarity(at, part));
+        near += tuning.partOfQuery * (ofPart - ofWhole);
+      }
       if (near > (score === 0 ? tuning.minSimilarity : 0))
         scores[at] = score + tuning.meaningWeight * most * near;
     }

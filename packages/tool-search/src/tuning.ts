@@ -42,6 +42,11 @@ export const tuning = {
   partOfQuery: 0.75,
   /** Further parts of a query count only as parts of the whole. */
   maxParts: 16,
+  /** In an index of so many tools, each one is compared with the parts of a query. */
+  fullyCompared: 500,
+  /** In larger ones, a tool that has this part of the best score, or is this similar to the whole query. */
+  fewWords: 0.4,
+  littleMeaning: 0.3,
   /** A tool that shares no word with a query must be this similar. Texts without a relation are rarely above 0.2. */
   minSimilarity: 0.25,
 } as const;
