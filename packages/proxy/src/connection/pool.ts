@@ -72,7 +72,7 @@ interface TakeOptions {
   resumed?: Resumed | undefined;
   /** The next clients will use the connection too, so none is opened for them. */
   isForAll?: boolean;
-  /** The connection is for no client, so it is no sign that more clients follow. */
+  /** The connection is for no client, so the pool expects no further ones. */
   isForNobody?: boolean;
 }
 
