@@ -114,7 +114,7 @@ export function prepareQuery(query: string): string {
 
 /** Splits a query into its sentences, clauses, and items of a list. */
 export function partsOf(query: string): string[] {
-  return query.split(/[.,;?!:。，；？！]+(?:\s|$)|\b(?:and|then|also|or|but|so|because|while)\b/iu);
+  return query.split(/[.,;?!:](?:\s|$)|[。，；？！]|\b(?:and|then|also|or|but|so|because|while)\b/iu);
 }
 
 /** Returns a query without the text in quotation marks. */

@@ -63,6 +63,14 @@ async function* execute(api: TestApi, ...args: string[]): AsyncGenerator<ExecEve
   for await (const { event } of await api.client.execWorkload({ params, body: { args } })) yield event;
 }
 
+/** Leaves a program that hangs once it has started. Rejects because the caller has left. */
+async function leaveAfterStart(api: TestApi): Promise<void> {
+  const leaving = new AbortController();
+  const body = { args: ['hangs'] };
+  const events = await api.client.execWorkload({ params, body }, { signal: leaving.signal });
+  for await (const { event } of events) if (event.type === 'started') leaving.abort();
+}
+
 /** Reads events up to the first one of a type, and returns all of them. */
 async function upTo(events: AsyncGenerator<ExecEvent>, type: ExecEvent['type']): Promise<ExecEvent[]> {
   const read: ExecEvent[] = [];
@@ -164,16 +172,8 @@ describe('a program in place of the server', () => {
       pino({ level: 'error' }, { write: (line: string) => void errors.push(line) }),
     );
     await failed(api);
-    const leaving = new AbortController();
-    const events = await api.client.execWorkload(
-      { params, body: { args: ['hangs'] } },
-      { signal: leaving.signal },
-    );
-    const read = (async () => {
-      for await (const { event } of events) if (event.type === 'started') leaving.abort();
-    })();
 
-    await expect(read).rejects.toThrow();
+    await expect(leaveAfterStart(api)).rejects.toThrow();
     await expect(api.core.workloads.require('mail').follow(() => {})).rejects.toThrow('exited with code 1');
     await expect(api.client.sendExecInput({ params, body: { text: 'x' } })).rejects.toMatchObject({
       kind: 'conflict',
@@ -209,16 +209,8 @@ describe('a program in place of the server', () => {
     };
     await using api = await open(undefined, { start });
     await failed(api);
-    const leaving = new AbortController();
-    const events = await api.client.execWorkload(
-      { params, body: { args: ['hangs'] } },
-      { signal: leaving.signal },
-    );
-    const read = (async () => {
-      for await (const { event } of events) if (event.type === 'started') leaving.abort();
-    })();
 
-    await expect(read).rejects.toThrow();
+    await expect(leaveAfterStart(api)).rejects.toThrow();
     await expect
       .poll(() => api.core.workloads.require('mail').condition)
       .toMatchObject({ status: 'error', context: expect.stringContaining('internal error') });

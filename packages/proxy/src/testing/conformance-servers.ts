@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -10,7 +8,9 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
 
 /** Hundreds of these processes start, and each one takes a third less time with the compiled code of an earlier one. */
-const cached = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
+const cached = {
+  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../../.cache/compiled', import.meta.url)),
+};
 
 /** What a test server supports: one generation, both, or the tasks of 2025-11-25. */
 type Supported = ProtocolGeneration | 'dual' | 'tasks';
