@@ -21,7 +21,8 @@ export interface ProgramRun {
 
 /**
  * Runs the program of a local server once with other arguments, with everything else that its workload grants, and returns
- * how it ended. Throws `NotStopped` if it may still run. Its output reaches nothing but `output`, because it can contain credentials.
+ * how it ended. Throws `NotStopped` if it may still run. Its output reaches nothing but `output`, because it can contain
+ * credentials.
  */
 export async function runProgram(
   { id, runConfig }: StoredRunConfig,
