@@ -1,7 +1,8 @@
-import { exportJWK, generateKeyPair } from 'jose';
+import { exportJWK } from 'jose';
 import type { JWTPayload } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { openIdProvider } from './testing/openid-provider.ts';
+import { rsaKeys } from './testing/rsa-keys.ts';
 import type { OpenIdProvider } from './testing/openid-provider.ts';
 import { openAccess } from './access.ts';
 import type { Access, OidcOptions } from './access.ts';
@@ -86,7 +87,7 @@ describe('attacks on tokens:', () => {
     ['an expired token', (provider, good) => provider.sign(good, '-10m')],
     [
       'a token signed with another key',
-      async (provider, good) => provider.sign(good, '5m', (await generateKeyPair('RS256')).privateKey),
+      async (provider, good) => provider.sign(good, '5m', (await rsaKeys('nobody')).privateKey),
     ],
     ['an unsigned token (alg: none)', (_provider, good) => unsigned(good)],
     [
@@ -113,7 +114,7 @@ describe('attacks on tokens:', () => {
 
   test('a token that names a key by a path, a URL, or a key of its own is refused', async () => {
     await using provider = await openIdProvider();
-    const own = await generateKeyPair('RS256', { extractable: true });
+    const own = await rsaKeys('nobody');
     const forged = {
       jwk: await exportJWK(own.publicKey),
       jku: 'https://evil.example/keys',

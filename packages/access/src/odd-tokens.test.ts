@@ -1,11 +1,12 @@
 import { createPublicKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SignJWT, exportJWK, generateKeyPair, importPKCS8 } from 'jose';
+import { SignJWT, exportJWK, importPKCS8 } from 'jose';
 import type { CryptoKey } from 'jose';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { describe, expect, test } from 'vitest';
 import { oidcRule } from './oidc.ts';
+import { rsaKeys } from './testing/rsa-keys.ts';
 import type { OidcOptions } from './oidc.ts';
 
 type Members = Record<string, unknown>;
@@ -29,7 +30,7 @@ async function openProvider({
   introspectionStatus = 200,
   signingKey,
 }: Changes) {
-  const pair = await generateKeyPair('RS256', { extractable: true });
+  const pair = await rsaKeys('a provider');
   const key: Members = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');
@@ -79,7 +80,7 @@ const without =
     Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 
 const otherKey = async (): Promise<Members> => {
-  const { publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const { publicKey } = await rsaKeys('an older key');
   return { ...(await exportJWK(publicKey)), kid: 'zero', alg: 'RS256', use: 'sig' };
 };
 
@@ -103,7 +104,7 @@ describe('a key set', () => {
   });
 
   test('with several keys accepts no token of another key', async () => {
-    const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const { privateKey } = await rsaKeys('nobody');
     const older = await otherKey();
     const keys = (key: Members) => ({ keys: [older, key] });
 

@@ -473,6 +473,26 @@ test.each([
   );
 });
 
+test.each([
+  'Error: Missing required environment variables:\n  - SITE_URL\n  - CONSUMER_KEY\n\nPlease set these environment variables before running the server.',
+  '❌ The following environment variables are required:\n   • SITE_URL - the address of your shop\n   • CONSUMER_KEY=ck_...\n   • LOG_LEVEL (optional)',
+  'Missing env vars:\n1. SITE_URL\n2. CONSUMER_KEY',
+  'Please set the following in your .env file:\nSITE_URL\nCONSUMER_KEY\nExiting.',
+])('names the variables of a list: %j', (output) => {
+  const { line, fix } = causeOf(output) ?? {};
+
+  expect(line).toMatch(/^[^\n]*: SITE_URL.* CONSUMER_KEY\S*$/);
+  expect(fix).toBe(
+    'store it with thv secret set CONSUMER_KEY and run the server with --secret CONSUMER_KEY,target=CONSUMER_KEY -e SITE_URL=VALUE',
+  );
+});
+
+test('takes no other list for variables', () => {
+  const output = 'Error: API_KEY is required\nLoaded settings:\n  - LOG_LEVEL=debug\n  - DATA_HOST=x';
+
+  expect(causeOf(output)?.fix).not.toContain('DATA_HOST');
+});
+
 test('asks for a network only if the server has none', () => {
   const output = 'ERROR: Could not download the model: [Errno -2] Name or service not known';
 

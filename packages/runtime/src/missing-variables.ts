@@ -13,6 +13,9 @@ const isLess = /\bto (?:limit|restrict|filter|disable|silence|hide)\b/i;
 const namesFile = /\bpath (?:of|to)\b|\bfile ?path\b/i;
 /** A server that traces its settings names all variables, also those that it does not need. */
 const isTrace = /\b(?:DEBUG|TRACE|VERBOSE)\b[\]:]/;
+/** A line of a list that begins with a variable. */
+const listed =
+  /^\s*(?:[-*•]|\d{1,2}[.)]|\[[ x]\]|[✗✘❌])?\s*([`'"]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[`'"]?(?:$|[\s:=(,].*))$/u;
 /** Error codes, and settings that ToolHive makes itself. */
 const isOther = /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$|^(?:UV|PIP|NPM|NODE)_/;
 const isPath =
@@ -24,7 +27,8 @@ const isSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
 const maxNamed = 8;
 
 /** The variables that a server's output misses, in the order of their lines. */
-export function missingVariables(lines: readonly string[]): { line: string; fix: string } | undefined {
+export function missingVariables(given: readonly string[]): { line: string; fix: string } | undefined {
+  const lines = withLists(given);
   const invalid = invalidSettings(lines);
   const report = invalid.at(-1);
   if (report !== undefined) {
@@ -43,6 +47,22 @@ export function missingVariables(lines: readonly string[]): { line: string; fix:
   if (names.length === 0) return undefined;
   const files = names.filter((name) => stated.some((line) => line.includes(name) && namesFile.test(line)));
   return { line: last, fix: settingThem(names.slice(0, maxNamed), files) };
+}
+
+/** Puts a list with one variable on each line behind the line that begins it. */
+function withLists(lines: readonly string[]): string[] {
+  const joined: string[] = [];
+  let isInList = false;
+  for (const line of lines) {
+    const [, item] = listed.exec(line) ?? [];
+    if (isInList && item !== undefined) {
+      if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''} ${item}`);
+      continue;
+    }
+    joined.push(line);
+    isInList = isMissing.test(line) && line.endsWith(':') && namesIn(line).length === 0;
+  }
+  return joined;
 }
 
 function namesIn(line: string): string[] {

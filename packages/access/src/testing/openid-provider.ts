@@ -1,14 +1,15 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+import { SignJWT, exportJWK } from 'jose';
 import type { CryptoKey, JWTPayload } from 'jose';
+import { rsaKeys } from './rsa-keys.ts';
 
 export type OpenIdProvider = Awaited<ReturnType<typeof openIdProvider>>;
 
 /** A provider on this machine: discovery, keys, and a place to look up tokens. */
 export async function openIdProvider() {
-  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const { publicKey, privateKey } = await rsaKeys('a provider');
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' };
   const state: {
     isDown: boolean;
