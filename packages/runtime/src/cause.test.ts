@@ -487,6 +487,36 @@ test.each([
   );
 });
 
+test.each([
+  '错误：API_KEY 环境变量未设置，服务器拒绝启动',
+  '❌ 以下环境变量未设置：\n   - API_KEY',
+  '❌ 请设置环境变量 API_KEY',
+  '警告: 未找到API_KEY环境变量。请设置您的API密钥。',
+  'エラー: API_KEY環境変数が設定されていません',
+  'API_KEY 환경 변수가 설정되어 있지 않습니다.',
+  'Ошибка: Переменная окружения API_KEY не определена или пуста!',
+  'Error: Не задана переменная окружения API_KEY',
+  'Error: falta la variable de entorno API_KEY',
+  'Erro: a variável API_KEY é obrigatória',
+  "Erreur : la variable d'environnement API_KEY est requise",
+  'Fehler: die Umgebungsvariable API_KEY fehlt',
+])('names a variable whatever language the server speaks: %j', (output) => {
+  expect(causeOf(output)?.fix).toBe(
+    'store it with thv secret set API_KEY and run the server with --secret API_KEY,target=API_KEY',
+  );
+});
+
+test.each([
+  '配置文件不存在: /home/server/.config/db-assistant/config.toml',
+  '配置文件 /home/server/.config/db-assistant/config.toml 不存在',
+  'Файл не найден: /home/server/.config/db-assistant/config.toml',
+  'No existe el archivo /home/server/.config/db-assistant/config.toml',
+])('names a directory whatever language the server speaks: %j', (output) => {
+  expect(causeOf(output)?.fix).toBe(
+    'mount your own files for this server with --volume DIR:/home/server/.config/db-assistant',
+  );
+});
+
 test('takes no other list for variables', () => {
   const output = 'Error: API_KEY is required\nLoaded settings:\n  - LOG_LEVEL=debug\n  - DATA_HOST=x';
 

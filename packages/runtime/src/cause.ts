@@ -241,6 +241,12 @@ const complaints: readonly Complaint[] = [
     fix: mount,
   },
   {
+    // The same in other languages in which packages speak.
+    pattern:
+      /(?:不存在|找不到|未找到|見つかりません|存在しません|찾을 수 없|не найден|не существует|no existe|no se encontr|não existe|não encontrad|introuvable|n'existe pas|nicht gefunden|existiert nicht|non trovat)\S{0,20}.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})['"`]?[:：]? ?(?:文件|目录)?(?:不存在|找不到|未找到|が見つかりません|не найден|не существует|no existe|não existe|introuvable|nicht gefunden)/i,
+    fix: (places) => atHome(places.find((place) => place !== undefined) ?? ''),
+  },
+  {
     pattern:
       /(?:not found|no such file|does not exist|doesn't exist|missing|cannot find|can't find|please place)\b.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,100})['"`]?:? (?:was )?(?:not found|does not exist|doesn't exist|is missing)/i,
     fix: (places) => atHome(places.find((place) => place !== undefined) ?? ''),

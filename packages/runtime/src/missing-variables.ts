@@ -4,9 +4,12 @@ import { invalidSettings } from './invalid-settings.ts';
 const variable = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bKUBECONFIG\b/g;
 const isMissing =
   /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|\bset [A-Z][A-Z0-9_]+ to\b|KeyError|needs? /i;
+/** The same in other languages in which packages speak. */
+const isMissingElsewhere =
+  /环境变量|環境變數|缺少|未设置|未配置|未提供|未定义|未找到|不能为空|必须|必需|必填|请设置|请配置|請設定|需要设置|環境変数|必要|設定されていません|필요|설정되지|설정되어 있지|환경 변수|не задан|не установлен|не указан|не определен|не определён|не найден|отсутству|требуется|обязател|укажите|falta|requerid|obligatori|obrigatóri|não definid|no (?:está )?definid|manquant|requis|obligatoire|non défini|fehlt|erforderlich|nicht gesetzt|mancante|richiest/i;
 /** A line about what the server does not need. */
 const isOptional =
-  /\boptional(?:ly)?\b|\bto (?:use|set|choose) (?:a|an|the|your|your own) (?:custom|different|other|alternative)\b|\bto (?:override|customi[sz]e|change)\b|\bdefaults? to\b/i;
+  /可选|选填|необязательн|опционально|opcional|facultati|\boptional(?:ly)?\b|\bto (?:use|set|choose) (?:a|an|the|your|your own) (?:custom|different|other|alternative)\b|\bto (?:override|customi[sz]e|change)\b|\bdefaults? to\b/i;
 /** A line about how to have less. */
 const isLess = /\bto (?:limit|restrict|filter|disable|silence|hide)\b/i;
 /** A line about a variable with a path, whatever its name is. */
@@ -36,7 +39,7 @@ export function missingVariables(given: readonly string[]): { line: string; fix:
     return { line: report.said, fix: settingThem(variables.slice(0, maxNamed), []) };
   }
   const all = lines.filter(
-    (line) => isMissing.test(line) && !isTrace.test(line) && !isLess.test(line) && namesIn(line).length > 0,
+    (line) => says(line) && !isTrace.test(line) && !isLess.test(line) && namesIn(line).length > 0,
   );
   const needed = all.filter((line) => !isOptional.test(line));
   const stated = needed.length > 0 ? needed : all;
@@ -49,6 +52,8 @@ export function missingVariables(given: readonly string[]): { line: string; fix:
   return { line: last, fix: settingThem(names.slice(0, maxNamed), files) };
 }
 
+const says = (line: string): boolean => isMissing.test(line) || isMissingElsewhere.test(line);
+
 /** Puts a list with one variable on each line behind the line that begins it. */
 function withLists(lines: readonly string[]): string[] {
   const joined: string[] = [];
@@ -60,7 +65,7 @@ function withLists(lines: readonly string[]): string[] {
       continue;
     }
     joined.push(line);
-    isInList = isMissing.test(line) && line.endsWith(':') && namesIn(line).length === 0;
+    isInList = says(line) && /[:：]$/.test(line) && namesIn(line).length === 0;
   }
   return joined;
 }
