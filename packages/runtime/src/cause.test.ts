@@ -517,6 +517,35 @@ test.each([
   );
 });
 
+test('takes the first of a list of alternatives', () => {
+  const output =
+    'Error: No authentication method provided. Please set one of:\n- CREDENTIALS_FILE to the path of your key file\n- ACCOUNT_KEY to the text of the key\n- PRIVATE_KEY and CLIENT_EMAIL';
+
+  expect(causeOf(output)?.fix).toBe(
+    'run it with -v FILE:/data/credentials-file:ro -e CREDENTIALS_FILE=/data/credentials-file',
+  );
+});
+
+/** What Python prints when a class of a dependency, or of the server, cannot be made. */
+const loading = (place: string) => `Traceback (most recent call last):
+  File "/opt/toolhive/package/tools/x/bin/x", line 4, in <module>
+    from x.__main__ import main
+  File "/opt/toolhive/package/tools/x/lib/python3.12/site-packages/x/__main__.py", line 10, in ${place}
+    from fastmcp import FastMCP
+  File "/opt/toolhive/package/tools/x/lib/python3.12/site-packages/fastmcp/settings.py", line 58, in <module>
+    class Settings(BaseSettings):
+  File "/opt/toolhive/package/tools/x/lib/python3.12/site-packages/pydantic/fields.py", line 293, in __init__
+    raise TypeError('cannot specify both default and default_factory')
+TypeError: cannot specify both default and default_factory`;
+
+test('offers the dependencies of its time to a server that cannot be loaded with newer ones', () => {
+  const known = { publishedAt: '2025-05-01T12:00:00Z' };
+
+  expect(causeOf(loading('<module>'), known)?.fix).toContain('--exclude-newer 2025-05-02');
+  expect(causeOf(loading('main'), known)?.fix).toBeUndefined();
+  expect(causeOf(loading('<module>'))?.fix).toBeUndefined();
+});
+
 test('takes no other list for variables', () => {
   const output = 'Error: API_KEY is required\nLoaded settings:\n  - LOG_LEVEL=debug\n  - DATA_HOST=x';
 

@@ -57,6 +57,19 @@ function ofItsTime({ publishedAt, pythonExcludeNewer }: KnownServer): string | u
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** Whether a dependency failed while the modules of the server were loaded, before the server did anything. */
+function breaksWhileLoading(output: string): boolean {
+  const trace = output.slice(output.lastIndexOf('Traceback (most recent call last)'));
+  const frames = [
+    ...trace.matchAll(
+      /^\s+File "[^"\n]{0,300}\/site-packages\/([\w.-]{1,100})(?:\/[^"\n]{1,300})?", line \d+, in (\S+)$/gm,
+    ),
+  ];
+  const [, own] = frames[0] ?? [];
+  const [, last] = frames.at(-1) ?? [];
+  return last !== own && frames.every(([, name, place]) => name !== own || place === '<module>');
+}
+
 /** Whether version 1 of the Python SDK is chosen already. */
 const hasOlderSdk = ({ pythonWith }: KnownServer): boolean =>
   (pythonWith ?? []).some((requirement) => /^mcp\b/.test(requirement));
@@ -117,6 +130,15 @@ const complaints: readonly Complaint[] = [
   {
     pattern: /AttributeError: module '[A-Za-z][\w.]{0,100}' has no attribute /,
     fix: (_groups, output, known) => (output.includes('/site-packages/') ? ofItsTime(known) : undefined),
+  },
+  {
+    pattern: /^(?:TypeError|AttributeError|ImportError|NameError|[\w.]{1,60}\.Pydantic\w{1,40}Error): /,
+    fix: (_groups, output, known) => (breaksWhileLoading(output) ? ofItsTime(known) : undefined),
+  },
+  {
+    pattern: /\bNoKeyringError\b/,
+    fix: () =>
+      'run it with --with keyrings.alt, which keeps its passwords in a file in its home directory, because a sandbox has no keyring',
   },
   {
     pattern: /\bon Python < (3\.\d{1,2})\b/,

@@ -57,15 +57,18 @@ const says = (line: string): boolean => isMissing.test(line) || isMissingElsewhe
 /** Puts a list with one variable on each line behind the line that begins it. */
 function withLists(lines: readonly string[]): string[] {
   const joined: string[] = [];
-  let isInList = false;
+  let [isInList, isChoice, separator] = [false, false, ' '];
   for (const line of lines) {
     const [, item] = listed.exec(line) ?? [];
     if (isInList && item !== undefined) {
-      if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''} ${item}`);
+      if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''}${separator}${item}`);
+      if (isChoice) separator = ' or ';
       continue;
     }
     joined.push(line);
     isInList = says(line) && /[:：]$/.test(line) && namesIn(line).length === 0;
+    isChoice = /\b(?:one|any|either) of\b/i.test(line);
+    separator = ' ';
   }
   return joined;
 }
