@@ -4,6 +4,7 @@ import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
 import { buildClusterTools } from './cluster-tools.ts';
 import { installMissing } from '@toolhive/testing/machine';
+import { keepTemporaryFilesInMemory } from './memory-folder.ts';
 import { depthVariable, isSuite, suiteNames, suites, suitesWith } from './suites.ts';
 import type { SuiteName } from './suites.ts';
 import { runTests, runUnansweredAgain, tallyOf } from './test-runs.ts';
@@ -26,6 +27,7 @@ async function test(): Promise<void> {
 
   if (isEverything && !isCi) process.env[depthVariable] = 'no';
   installPrograms(chosen);
+  keepTemporaryFilesInMemory();
   // Compiling Kubernetes for the first time takes about ten minutes, in which all other tests can run.
   const clusterTools = { areBuilt: !chosen.includes('kubernetes') };
   const building = clusterTools.areBuilt
