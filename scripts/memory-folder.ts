@@ -12,7 +12,8 @@ const leastAvailableBytes = 8 * 1024 ** 3;
  */
 export function keepTemporaryFilesInMemory(): void {
   const availableBytes = process.availableMemory();
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || availableBytes < leastAvailableBytes) return;
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || availableBytes < leastAvailableBytes)
+    return;
   const folder = mkdtempSync(join(tmpdir(), 't-')); // short, because the paths of sockets must be
   const options = `mode=1777,size=${Math.floor(availableBytes / 2)}`;
   const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
