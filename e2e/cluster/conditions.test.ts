@@ -1,11 +1,14 @@
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { expect, test } from 'vitest';
+import { typeOf } from './object-kinds.ts';
 import { describeOperator, manifest, server } from './operator-tests.ts';
 import { passesOf } from './running-operator.ts';
 
 const http = { transport: 'streamable-http', targetPort: 9000 };
 
 describeOperator('conditions of other clusters', (world) => {
-  const { apply, waitFor, field, condition } = world;
+  const { apply, annotate, remove, waitFor, field, condition } = world;
   const kubectl = (...words: string[]): Promise<string> => world.cluster.kubectl(words);
   const message = (namespace: string, object: string): Promise<string> =>
     field(namespace, object, '{.status.conditions[?(@.type=="Ready")].message}');
@@ -17,27 +20,25 @@ describeOperator('conditions of other clusters', (world) => {
         (write) => write.namespace === namespace && write.userAgent === 'toolhive-operator',
       ).length;
     const [before, passes] = [await count(), await passesOf(world.operator, 'mcpserver')];
-    await kubectl(
-      'annotate',
-      '-n',
-      namespace,
-      `mcpserver/${name}`,
-      `example.com/pass=${passes}`,
-      '--overwrite',
-    );
+    await annotate(namespace, `mcpserver/${name}`, { 'example.com/pass': String(passes) });
     await expect.poll(() => passesOf(world.operator, 'mcpserver')).toBeGreaterThan(passes);
     return (await count()) - before;
   }
 
   test('a quota that is used up becomes a condition with its message, and its end is noticed', async () => {
     const namespace = await world.cluster.namespace();
-    await kubectl('create', 'quota', 'small', '-n', namespace, '--hard=services=0');
-    await apply(namespace, server('web', http));
+    const quota = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'small' },
+      spec: { hard: { services: '0' } },
+    };
+    await apply(namespace, JSON.stringify(quota), server('web', http));
 
     await expect.poll(() => message(namespace, 'mcpserver/web')).toMatch(/exceeded quota: small/);
 
-    await kubectl('delete', 'quota', 'small', '-n', namespace);
-    await kubectl('annotate', '-n', namespace, 'mcpserver/web', 'example.com/again=1');
+    await remove(namespace, 'resourcequota/small');
+    await annotate(namespace, 'mcpserver/web', { 'example.com/again': '1' });
     await waitFor(namespace, 'mcpserver/web');
   });
 
@@ -52,43 +53,47 @@ describeOperator('conditions of other clusters', (world) => {
         metadata: { name: `mirror-${namespace}` },
         spec,
       });
-    await world.cluster.kubectl(
-      ['apply', '-f', '-'],
-      [
-        policy('MutatingAdmissionPolicy', {
-          matchConstraints: {
-            resourceRules: [
-              {
-                apiGroups: ['apps'],
-                apiVersions: ['v1'],
-                operations: ['CREATE', 'UPDATE'],
-                resources: ['deployments', 'statefulsets'],
-              },
-            ],
-          },
-          reinvocationPolicy: 'IfNeeded',
-          mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
-        }),
-        policy('MutatingAdmissionPolicyBinding', {
-          policyName: `mirror-${namespace}`,
-          matchResources: {
-            namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
-          },
-        }),
-      ].join('\n---\n'),
-    );
-    const probe = [
-      'create',
-      'deployment',
-      'probe',
-      '--image=probe',
-      '-n',
+    await apply(
       namespace,
-      '--dry-run=server',
-      '-o',
-      'jsonpath={.spec.template.spec.containers[0].image}',
-    ];
-    await expect.poll(() => kubectl(...probe)).toBe('mirror.example.com/probe');
+      policy('MutatingAdmissionPolicy', {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ['apps'],
+              apiVersions: ['v1'],
+              operations: ['CREATE', 'UPDATE'],
+              resources: ['deployments', 'statefulsets'],
+            },
+          ],
+        },
+        reinvocationPolicy: 'IfNeeded',
+        mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+      }),
+      policy('MutatingAdmissionPolicyBinding', {
+        policyName: `mirror-${namespace}`,
+        matchResources: {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        },
+      }),
+    );
+    const probe = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'probe', namespace },
+      spec: {
+        selector: { matchLabels: { app: 'probe' } },
+        template: {
+          metadata: { labels: { app: 'probe' } },
+          spec: { containers: [{ name: 'probe', image: 'probe' }] },
+        },
+      },
+    };
+    const image = async (): Promise<string | undefined> => {
+      const trial = { isTrial: true };
+      const { spec } = await world.cluster.client.create(types.deployment, probe, undefined, trial);
+      return spec.template.spec.containers[0]?.image;
+    };
+    await expect.poll(image).toBe('mirror.example.com/probe');
 
     await apply(namespace, server('web', http));
     await waitFor(namespace, 'mcpserver/web');
@@ -126,29 +131,16 @@ describeOperator('conditions of other clusters', (world) => {
   test('other programs can own the same fields of a custom resource, and label generated objects', async () => {
     const namespace = await world.cluster.namespace();
     const spec = { ...http, env: [{ name: 'LEVEL', value: '1' }] };
-    const as = (manager: string, content: object): Promise<string> =>
-      world.cluster.kubectl(
-        [
-          'apply',
-          '-n',
-          namespace,
-          '--server-side',
-          '--force-conflicts',
-          `--field-manager=${manager}`,
-          '-f',
-          '-',
-        ],
-        server('web', content),
-      );
+    const as = (manager: string, content: object): Promise<KubernetesObject> => {
+      const { metadata, ...object } = JSON.parse(server('web', content)) as KubernetesObject;
+      const placed = { ...object, metadata: { ...metadata, namespace } };
+      return world.cluster.client.apply(typeOf(placed)!, placed, { fieldManager: manager, force: true });
+    };
     await as('argocd-controller', spec);
     await waitFor(namespace, 'mcpserver/web');
-    await kubectl(
-      'annotate',
-      '-n',
-      namespace,
-      'deployment/web',
-      'argocd.argoproj.io/tracking-id=app:apps/Deployment:web',
-    );
+    await annotate(namespace, 'deployment/web', {
+      'argocd.argoproj.io/tracking-id': 'app:apps/Deployment:web',
+    });
     await kubectl('label', '-n', namespace, 'statefulset/web', 'app.kubernetes.io/part-of=app');
 
     await as('kubectl-edit', { ...spec, env: [{ name: 'LEVEL', value: '2' }] });

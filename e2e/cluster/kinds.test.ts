@@ -173,17 +173,15 @@ describeOperator(
     test('host rules lead through the gateway in the proxy pod', async () => {
       const namespace = await world.cluster.namespace();
       const profile = JSON.stringify({ network: { outbound: { allow_host: ['api.example.com'] } } });
-      await world.cluster.kubectl([
-        'create',
-        'configmap',
-        'profiles',
-        '-n',
-        namespace,
-        `--from-literal=web=${profile}`,
-      ]);
 
       await apply(
         namespace,
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'profiles' },
+          data: { web: profile },
+        }),
         server('web', { permissionProfile: { type: 'configmap', name: 'profiles', key: 'web' } }),
       );
       await waitFor(namespace, 'mcpserver/web');
@@ -204,14 +202,7 @@ describeOperator(
       await apply(namespace, server('odd', { podTemplateSpec: { spec: { priorityClassName: '' } } }));
 
       await waitFor(namespace, 'mcpserver/odd');
-      const events = await world.cluster.kubectl([
-        'get',
-        'events',
-        '-n',
-        namespace,
-        '-o',
-        'jsonpath={.items[*].reason}',
-      ]);
+      const events = await field(namespace, 'events', '{.items[*].reason}');
       expect(events.split(' ').filter((reason) => reason === 'InvalidPodTemplateSpec')).toHaveLength(1);
     });
 
@@ -225,7 +216,7 @@ describeOperator(
       expect(await field(namespace, 'mcpserver/guarded', '{.status.message}')).toContain(
         'the proxy cannot start with this spec',
       );
-      expect(await world.cluster.kubectl(['get', '-n', namespace, 'deployments', '-o', 'name'])).toBe('');
+      expect((await world.cluster.client.list(types.deployment, { namespace })).items).toEqual([]);
 
       await apply(namespace, withPolicy('permit(principal, action, resource);'));
       await waitFor(namespace, 'mcpserver/guarded');
@@ -274,17 +265,16 @@ describeOperator(
         inject: 'sidecar',
         'pod-security.kubernetes.io/enforce': 'baseline',
       });
-      await world.cluster.kubectl(['apply', '-f', '-'], injection);
-      const probe = JSON.stringify(anyDeployment);
+      await apply(namespace, injection);
+      const { client } = world.cluster;
+      const probe = { ...anyDeployment, metadata: { ...anyDeployment.metadata, namespace } };
       const containers = '{.spec.template.spec.containers[*].name}';
       await expect
-        .poll(() =>
-          world.cluster.kubectl(
-            ['create', '-n', namespace, '--dry-run=server', '-o', `jsonpath=${containers}`, '-f', '-'],
-            probe,
-          ),
-        )
-        .toBe('any sidecar');
+        .poll(async () => {
+          const { spec } = await client.create(types.deployment, probe, undefined, { isTrial: true });
+          return spec.template.spec.containers.map(({ name }) => name);
+        })
+        .toEqual(['any', 'sidecar']);
       const count = (await world.cluster.writes()).length;
       const http = { transport: 'streamable-http', targetPort: 9000 };
       await apply(namespace, server('injected', http));
@@ -450,15 +440,15 @@ describeOperator(
       await expect
         .poll(() => condition(namespace, 'mcpexternalauthconfig/exchange', 'Ready'))
         .toBe('SecretNotFound');
-      await world.cluster.kubectl([
-        'create',
-        'secret',
-        'generic',
-        'exchange',
-        '-n',
+      await apply(
         namespace,
-        '--from-literal=value=hunter2-value',
-      ]);
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: 'exchange' },
+          stringData: { value: 'hunter2-value' },
+        }),
+      );
       const oidcConfig = { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'tools' } };
       await apply(
         namespace,

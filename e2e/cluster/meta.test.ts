@@ -15,6 +15,7 @@ import { parse, stringify } from 'yaml';
 import { startRunner } from '../testing/proxy-runner.ts';
 import type { Runner } from '../testing/proxy-runner.ts';
 import { root, until } from '../testing/thv.ts';
+import { may } from './may.ts';
 import { tokenOf } from './operator-account.ts';
 import { describeOperator, manifest } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
@@ -296,16 +297,14 @@ describeOperator('the meta server in a cluster', (world) => {
       namespace,
       (await readFile(manifestFile, 'utf8')).replace('namespace: default', `namespace: ${namespace}`),
     );
-    const can = (...words: string[]): Promise<string> =>
-      world.cluster
-        .kubectl(['auth', 'can-i', ...words, `--as=system:serviceaccount:${namespace}:meta-mcp`])
-        .catch((error: { stdout?: string }) => error.stdout?.trim() ?? '');
+    const can = (verb: string, object: string, place = namespace): Promise<boolean> =>
+      may(world.cluster.client, { namespace, name: 'meta-mcp' }, { in: place, verb, object });
 
-    expect(await can('watch', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('yes');
-    expect(await can('watch', 'mcpservers.toolhive.stacklok.dev', '-n', other)).toBe('no');
-    expect(await can('update', 'mcpservers.toolhive.stacklok.dev', '-n', namespace)).toBe('no');
-    expect(await can('get', 'secrets', '-n', namespace)).toBe('no');
-    expect(await can('get', 'configmaps', '-n', namespace)).toBe('no');
+    expect(await can('watch', 'mcpservers')).toBe(true);
+    expect(await can('watch', 'mcpservers', other)).toBe(false);
+    expect(await can('update', 'mcpservers')).toBe(false);
+    expect(await can('get', 'secrets')).toBe(false);
+    expect(await can('get', 'configmaps')).toBe(false);
     await world.waitFor(namespace, 'deployment/meta-mcp', 'Available');
   });
 

@@ -1,11 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { makeUser, root } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
+import { typeOf } from './object-kinds.ts';
 import { objectsOf, manifest, server } from './operator-tests.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
@@ -97,10 +99,12 @@ describeCluster('a migration from the original operator', () => {
 
   async function writeOriginal(namespace: string, name: string): Promise<void> {
     for (const { manager, object } of originalObjects(name))
-      await cluster.kubectl(
-        ['apply', '-n', namespace, '--server-side', `--field-manager=${manager}`, '-f', '-'],
-        JSON.stringify(object),
-      );
+      await applyAs(manager, namespace, object as KubernetesObject);
+  }
+
+  async function applyAs(manager: string, namespace: string, object: KubernetesObject, force = false) {
+    const placed = { ...object, metadata: { ...object.metadata, namespace } };
+    await cluster.client.apply(typeOf(placed)!, placed, { fieldManager: manager, force });
   }
 
   async function migrate(...more: string[]): Promise<Shown> {
@@ -172,19 +176,7 @@ describeCluster('a migration from the original operator', () => {
       .kubectl(['get', '-n', namespace, kind, metadata.name, '-o', 'json'])
       .catch(() => '');
     if (live === '' || manager === 'toolhive-container-manager') {
-      await cluster.kubectl(
-        [
-          'apply',
-          '-n',
-          namespace,
-          '--server-side',
-          '--force-conflicts',
-          `--field-manager=${manager}`,
-          '-f',
-          '-',
-        ],
-        JSON.stringify(object),
-      );
+      await applyAs(manager, namespace, object as KubernetesObject, true);
       return;
     }
     const stored = JSON.parse(live) as { metadata: { labels?: object }; spec?: object };

@@ -3,6 +3,7 @@ import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object
 import { resources } from '@toolhive/operator/crds';
 import { apiGroup, apiVersion } from '@toolhive/operator/resource';
 
+const admission = { apiVersion: 'admissionregistration.k8s.io/v1', isClusterScoped: true };
 const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', isClusterScoped: true };
 
 /** The kinds that only tests use. */
@@ -10,6 +11,27 @@ export const testTypes = {
   clusterRole: { ...rbac, kind: 'ClusterRole', plural: 'clusterroles' },
   clusterRoleBinding: { ...rbac, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' },
   resourceQuota: { apiVersion: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas' },
+  podDisruptionBudget: {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    plural: 'poddisruptionbudgets',
+  },
+  horizontalPodAutoscaler: {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    plural: 'horizontalpodautoscalers',
+  },
+  mutatingPolicy: { ...admission, kind: 'MutatingAdmissionPolicy', plural: 'mutatingadmissionpolicies' },
+  mutatingPolicyBinding: {
+    ...admission,
+    kind: 'MutatingAdmissionPolicyBinding',
+    plural: 'mutatingadmissionpolicybindings',
+  },
+  validatingWebhook: {
+    ...admission,
+    kind: 'ValidatingWebhookConfiguration',
+    plural: 'validatingwebhookconfigurations',
+  },
 } satisfies Record<string, ResourceType>;
 
 const all: readonly ResourceType[] = [

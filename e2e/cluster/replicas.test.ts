@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { types } from '@toolhive/kubernetes/object';
 import { expect, test } from 'vitest';
 import { describeOperator, manifest, server } from './operator-tests.ts';
 import { startOperator } from './running-operator.ts';
@@ -6,7 +7,7 @@ import { startOperator } from './running-operator.ts';
 const http = { transport: 'streamable-http', targetPort: 9000 };
 
 describeOperator('replicas', (world) => {
-  const { apply, field, waitFor, condition } = world;
+  const { apply, annotate, remove, field, waitFor, condition } = world;
 
   test('a server that speaks HTTP has as many proxies and servers as its spec says, which share a key', async () => {
     const namespace = await world.cluster.namespace();
@@ -192,7 +193,7 @@ describeOperator('replicas', (world) => {
       spec: { hard: { pods: '1' } },
     };
     await apply(namespace, JSON.stringify(quota));
-    await world.cluster.kubectl(['delete', '-n', namespace, 'secret/mcp-deleted-session-keys']);
+    await remove(namespace, 'secret/mcp-deleted-session-keys');
     await world.cluster.kubectl(['rollout', 'restart', '-n', namespace, 'deployment/deleted']);
 
     await expect
@@ -214,14 +215,9 @@ describeOperator('replicas', (world) => {
     const before = await data();
     const restarts = await field(namespace, 'deployment/rotated', '{.metadata.generation}');
 
-    await world.cluster.kubectl([
-      'annotate',
-      '-n',
-      namespace,
-      '--overwrite',
-      'secret/mcp-rotated-session-keys',
-      'toolhive.stacklok.dev/rotated-at=2020-01-01T00:00:00Z',
-    ]);
+    await annotate(namespace, 'secret/mcp-rotated-session-keys', {
+      'toolhive.stacklok.dev/rotated-at': '2020-01-01T00:00:00Z',
+    });
     await world.operator[Symbol.asyncDispose]();
     world.operator = await startOperator(world.cluster);
     await expect.poll(async () => (await data())['previous']).toBe(before['current']);
@@ -267,7 +263,8 @@ describeOperator('replicas', (world) => {
     ];
     expect(secret).toMatch(/^weather\.[0-9a-f]{6}$/);
 
-    await world.cluster.kubectl(['label', '-n', namespace, 'secret/weather', 'team=red']);
+    const weather = { name: 'weather', namespace };
+    await world.cluster.client.patch(types.secret, weather, { metadata: { labels: { team: 'red' } } });
     await apply(namespace, stored('Secret', 'weather', { stringData: { 'api-key': 'one', other: 'y' } }));
     await world.operator[Symbol.asyncDispose]();
     world.operator = await startOperator(world.cluster);
@@ -296,25 +293,20 @@ describeOperator('replicas', (world) => {
 
     const podsOf = async (budget: string): Promise<number> => {
       const labels = JSON.parse(
-        await field(namespace, `pdb/${budget}`, '{.spec.selector.matchLabels}'),
+        await field(namespace, `poddisruptionbudget/${budget}`, '{.spec.selector.matchLabels}'),
       ) as object;
       const selector = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-      const names = await world.cluster.kubectl([
-        'get',
-        'pods',
-        '-n',
-        namespace,
-        '-l',
-        selector.join(),
-        '-o',
-        'name',
-      ]);
-      return names.split('\n').filter((name) => name !== '').length;
+      const options = { namespace, labelSelector: selector.join() };
+      return (await world.cluster.client.list(types.pod, options)).items.length;
     };
     await expect
       .poll(async () => [await podsOf('search-proxies'), await podsOf('search-servers')])
       .toEqual([2, 3]);
-    const target = await field(namespace, 'hpa/search-proxies', '{.spec.scaleTargetRef.name}');
+    const target = await field(
+      namespace,
+      'horizontalpodautoscaler/search-proxies',
+      '{.spec.scaleTargetRef.name}',
+    );
     expect(await field(namespace, `deployment/${target}`, '{.metadata.name}')).toBe('search');
     expect(await field(namespace, 'statefulset/search', '{.spec.template.spec.priorityClassName}')).toBe(
       'system-cluster-critical',

@@ -1,6 +1,7 @@
 import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { types } from '@toolhive/kubernetes/object';
 import { says, serveChanging } from '@toolhive/core/testing/changing-server';
 import type { Says } from '@toolhive/core/testing/changing-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,6 +12,7 @@ import type { Runner } from '../testing/proxy-runner.ts';
 import { makeUser, until } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
 import { tokenOf } from './operator-account.ts';
+import { may } from './may.ts';
 import { describeOperator, manifest, server } from './operator-tests.ts';
 
 const http = { transport: 'streamable-http', targetPort: 9000 };
@@ -41,29 +43,15 @@ describeOperator('the pins of a custom resource', (world) => {
   });
   afterAll(() => user?.[Symbol.asyncDispose]());
 
-  const get = async (namespace: string, object: string): Promise<unknown> =>
-    JSON.parse(await world.cluster.kubectl(['get', '-n', namespace, object, '-o', 'json']));
-
   /** Starts a proxy with the files, the arguments, and the account of the pods of a server. */
   async function startProxy(namespace: string, name: string, said: { url: string }): Promise<Runner> {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-pins-'));
-    await world.cluster.kubectl([
-      'rollout',
-      'status',
-      '-n',
-      namespace,
-      `deployment/${name}`,
-      '--timeout=60s',
-    ]);
-    const deployment = (await get(namespace, `deployment/${name}`)) as {
-      spec: { template: { spec: { containers: { args: string[] }[] } } };
-    };
-    const { data: pins } = (await get(namespace, `configmap/${name}-tool-pins`)) as {
-      data: Record<string, string>;
-    };
+    await waitFor(namespace, `deployment/${name}`, 'Available');
     const file = join(folder.path, 'tool-pins.json');
-    await writeFile(file, pins['tool-pins.json'] ?? '');
-    const { args } = deployment.spec.template.spec.containers[0] ?? { args: [] };
+    await writeFile(file, await field(namespace, `configmap/${name}-tool-pins`, '{.data.tool-pins\\.json}'));
+    const args = JSON.parse(
+      await field(namespace, `deployment/${name}`, '{.spec.template.spec.containers[0].args}'),
+    ) as string[];
     const report = args.find((arg) => arg.startsWith('--listed-tools=')) ?? '';
     const token = await tokenOf(world.cluster, namespace, `${name}-proxy-runner`);
     const config = parse(await readFile(world.cluster.kubeconfig, 'utf8')) as { users: { user: object }[] };
@@ -144,7 +132,7 @@ describeOperator('the pins of a custom resource', (world) => {
       `2 of 3 listed items differ from spec.toolPins: tool "add" has changed, tool "extra" is not pinned. Clients cannot see or use them. To review, run thv cluster pins math --namespace ${namespace}.`,
     );
     const notes = (): Promise<string> =>
-      field(namespace, 'events.events.k8s.io', '{.items[?(@.reason=="Different")].note}');
+      field(namespace, 'events', '{.items[?(@.reason=="Different")].note}');
     await expect.poll(notes).toContain('tool "add" has changed');
     expect(changed.differences).toMatchObject([
       { name: 'add', state: 'changed', versions: [{ findings: [{ rule: 'sensitive-file' }] }] },
@@ -164,14 +152,17 @@ describeOperator('the pins of a custom resource', (world) => {
     );
     await waitFor(namespace, 'mcpserver/math');
     await waitFor(namespace, 'mcpserver/other');
-    const as = `--as=system:serviceaccount:${namespace}:math-proxy-runner`;
-    const can = (...words: string[]): Promise<string> =>
-      world.cluster
-        .kubectl(['auth', 'can-i', ...words, '-n', namespace, as])
-        .catch((error: Error & { stdout?: string }) => (error.stdout ?? '').trim());
+    const account = { namespace, name: 'math-proxy-runner' };
+    const can = (verb: string, object: string, subresource?: string): Promise<boolean> =>
+      may(world.cluster.client, account, {
+        in: namespace,
+        verb,
+        object,
+        ...(subresource === undefined ? {} : { subresource }),
+      });
 
-    expect(await can('patch', 'configmap/math-listed-tools')).toBe('yes');
-    for (const words of [
+    expect(await can('patch', 'configmap/math-listed-tools')).toBe(true);
+    const refused: [verb: string, object: string, subresource?: string][] = [
       ['patch', 'configmap/other-listed-tools'],
       ['patch', 'configmap/math-tool-pins'],
       ['patch', 'configmap/math-runconfig'],
@@ -179,11 +170,11 @@ describeOperator('the pins of a custom resource', (world) => {
       ['create', 'configmaps'],
       ['list', 'configmaps'],
       ['patch', 'mcpserver/math'],
-      ['patch', 'mcpserver/math', '--subresource=status'],
-      ['create', 'events.events.k8s.io'],
+      ['patch', 'mcpserver/math', 'status'],
+      ['create', 'events'],
       ['get', 'secrets'],
-    ])
-      expect([words, await can(...words)]).toEqual([words, 'no']);
+    ];
+    for (const words of refused) expect([words, await can(...words)]).toEqual([words, false]);
   });
 
   test('pins in a ConfigMap count, a wrong one is named, and without pins everything of them goes', async () => {
@@ -210,15 +201,8 @@ describeOperator('the pins of a custom resource', (world) => {
     const stored = (name: string): Promise<string> =>
       field(namespace, `configmap/${name}-tool-pins`, '{.data.tool-pins\\.json}');
     const used = [await stored('math'), await stored('far')];
-    await world.cluster.kubectl([
-      'patch',
-      '-n',
-      namespace,
-      'configmap/math-tool-pins',
-      '--type=merge',
-      '-p',
-      '{"data":{"tool-pins.json":"[]"}}',
-    ]);
+    const name = { name: 'math-tool-pins', namespace };
+    await world.cluster.client.patch(types.configMap, name, { data: { 'tool-pins.json': '[]' } });
     await expect.poll(() => stored('math')).toBe(used[0]);
     await apply(namespace, server('math', http));
     const left = (): Promise<string[]> =>
